@@ -140,11 +140,14 @@ extension ObserverNotifier {
     /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it
     /// matters to an observer, which has to be notified.
     func endIdleStatement() -> Bool {
-        guard !isObserved && !isListening && !savepoints.isHolding && !transaction.hasReport else {
-            return false
-        }
+        guard isIdle else { return false }
         if connection.isAutocommit { watch.clock.transactionDidEnd() }
         return true
+    }
+
+    /// Whether nobody has to be notified of anything.
+    private var isIdle: Bool {
+        !isObserved && !isListening && !savepoints.isHolding && !transaction.hasReport
     }
 
     /// Prepares for the changes that a statement is about to make.
@@ -170,6 +173,7 @@ extension ObserverNotifier {
     ///
     /// - Throws: the error of an observer who has refused the commit of a transaction without writes.
     func executionDidEnd(_ statement: Statement) throws {
+        if isIdle, !statement.changesSavepoints { return transactionStepDidEnd(in: statement.database) }
         stopListening(in: statement.database)
         switch statement.facts.transactionStep {
         case .beginSavepoint(let name)?: savepoints.begin(name)
@@ -178,6 +182,19 @@ extension ObserverNotifier {
         default: break
         }
         try statementDidEnd(in: statement.database, successfully: true, step: statement.facts.transactionStep)
+    }
+
+    /// Ends a statement that may have begun or ended a transaction, while nobody has to be notified.
+    private func transactionStepDidEnd(in database: Database) {
+        isExecuting = false
+        let isInsideTransaction = !connection.isAutocommit
+        if !isInsideTransaction {
+            watch.clock.transactionDidEnd()
+            hasToldOfRows = false
+        }
+        _ = transaction.statementDidEnd(
+            successfully: true, step: nil, isInsideTransaction: isInsideTransaction,
+            isReadOnly: database.isReadingOnly)
     }
 
     /// Calls observers when the transaction was rolled back, if it was.

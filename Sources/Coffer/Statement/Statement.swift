@@ -72,6 +72,9 @@ public final class Statement {
     /// Whether an execution begins or ends transactions or savepoints, or changes the schema.
     let changesTransactionOrSchema: Bool
 
+    /// Whether an execution begins or ends savepoints.
+    let changesSavepoints: Bool
+
     init(database: Database, _ statement: consuming EngineStatement, facts: StatementFacts) {
         let handle = statement.handle
         engineStatement = statement
@@ -86,6 +89,7 @@ public final class Statement {
             parameterCount == 0 ? [] : (1...CInt(parameterCount)).map(handle.parameterName(at:))
         self.areArgumentsValid = parameterCount == 0
         self.changesTransactionOrSchema = facts.transactionStep != nil || facts.outdatesKnownSchema
+        self.changesSavepoints = facts.transactionStep?.isOfSavepoint == true
         self.reportsToNotifier = !isReadonly || changesTransactionOrSchema
     }
 

@@ -35,6 +35,14 @@ struct StatementFacts: Sendable {
             case .begin, .commit, .beginSavepoint, .releaseSavepoint: false
             }
         }
+
+        /// Whether it is a step of a savepoint, not of a whole transaction.
+        var isOfSavepoint: Bool {
+            switch self {
+            case .beginSavepoint, .releaseSavepoint, .rollbackToSavepoint: true
+            case .begin, .commit, .rollback: false
+            }
+        }
     }
 }
 

@@ -39,12 +39,13 @@ struct LargeFileTests {
         #expect(Set(progress).count >= Nightly.pick(3, byDay: 1), "\(progress)")
     }
 
-    @Test("each thread that is asked for has a megabyte of the file")
+    @Test("each thread that is asked for has up to half a megabyte of the file")
     func threads() throws {
         let (one, small) = try runAndMeasure(["--threads", "1"])
         let (many, large) = try runAndMeasure(["--threads", "40"])
         #expect(one.status == 0 && many.status == 0, "\(one) \(many)")
-        #expect((32 << 10...48 << 10).contains(large - small), "\(small) kB, \(large) kB")
+        // How far one thread reads ahead of the others depends on them.
+        #expect((3 << 10...28 << 10).contains(large - small), "\(small) kB, \(large) kB")
     }
 
     @Test("what is no number of threads is wrong usage", arguments: ["0", "65", "-1", "2x", ""])

@@ -20,15 +20,30 @@ final class ReaderPool: Sendable {
     private struct State {
         var pool: ReaderPoolState<Lease>
         var resumptions: [RequestID: Resumption] = [:]
-        /// The readers in use, so that they can be interrupted.
-        var busy: [Int: SerializedConnection] = [:]
+        /// The readers in use, so that they can be interrupted: a few, in no order.
+        private(set) var busy: [(id: Int, connection: SerializedConnection)] = []
         var openedCount = 0
         var isClosed = false
         /// The thread that has exclusive access, or zero.
         var barrierThread: UInt = 0
 
         mutating func noteLoan(_ grant: Grant?) {
-            if case .reader(let lease) = grant { busy[lease.id] = lease.connection }
+            if case .reader(let lease) = grant { noteLoan(lease.id, lease.connection) }
+        }
+
+        mutating func noteLoan(_ id: Int, _ connection: SerializedConnection) {
+            busy.append((id, connection))
+        }
+
+        mutating func noteReturn(_ id: Int) {
+            guard let index = busy.firstIndex(where: { $0.id == id }) else { return }
+            busy.swapAt(index, busy.count - 1)
+            busy.removeLast()
+        }
+
+        /// The reader that the current thread accesses, if there is one.
+        var readerOfCurrentThread: SerializedConnection? {
+            busy.first { $0.connection.isAccessedByCurrentThread }?.connection
         }
 
         /// What to call, outside of the lock, for requests that can go on.
@@ -91,6 +106,9 @@ extension ReaderPool {
                 state.barrierThread != currentThreadID(),
                 "A read inside of a barrier would wait for itself: read with the connection of the barrier.")
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
+            precondition(
+                state.readerOfCurrentThread == nil,
+                "This thread is inside of an access already: pass its Database on.")
             let grant = state.pool.takeReaderNow()
             state.noteLoan(grant)
             return grant
@@ -100,11 +118,9 @@ extension ReaderPool {
 
     /// Runs `body` on a reader.
     func withReader<T>(_ body: (Database) throws -> T) throws -> T {
-        precondition(
-            readerOfCurrentThread == nil, "This thread is inside of an access already: pass its Database on.")
         let lease = try acquire()
         defer { release(lease) }
-        return try lease.connection.sync(body)
+        return try lease.connection.syncOnLoan(body)
     }
 
     /// Runs `body` on a reader, for a task.
@@ -148,7 +164,7 @@ extension ReaderPool {
         try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
             let lease = state.pool.takeIdleReader()
-            if let lease { state.busy[lease.id] = lease.connection }
+            if let lease { state.noteLoan(lease.id, lease.connection) }
             return lease
         }
     }
@@ -202,7 +218,7 @@ extension ReaderPool {
     private func giveBack(_ lease: Lease, isClosed: Bool) -> Bool {
         let resumptions: [@Sendable () -> Void]? = state.withLock { state in
             guard isClosed || lease.generation == state.pool.generation else { return nil }
-            state.busy[lease.id] = nil
+            state.noteReturn(lease.id)
             return state.take(state.pool.release(lease, generation: lease.generation))
         }
         resumptions?.forEach { $0() }
@@ -230,7 +246,7 @@ extension ReaderPool {
                     return (state.openedCount, state.pool.generation)
                 }
                 let connection = try openReader(number)
-                state.withLock { $0.busy[number] = connection }
+                state.withLock { $0.noteLoan(number, connection) }
                 return Lease(id: number, connection: connection, generation: generation)
             } catch {
                 giveBackNewReader()
@@ -344,21 +360,19 @@ extension ReaderPool {
 
     /// Aborts the statements that the readers execute.
     func interrupt() {
-        let connections = state.withLock { Array($0.busy.values) }
+        let connections = state.withLock { $0.busy.map(\.connection) }
         connections.forEach { $0.interrupt() }
     }
 
     /// The reader that the current thread accesses, if there is one.
-    var readerOfCurrentThread: SerializedConnection? {
-        state.withLock { state in state.busy.values.first { $0.isAccessedByCurrentThread } }
-    }
+    var readerOfCurrentThread: SerializedConnection? { state.withLock { $0.readerOfCurrentThread } }
 
     /// Calls `body` with each reader that nobody uses now, one after the other.
     func forEachIdle(_ body: (Database) -> Void) {
         var leases: [Lease] = []
         state.withLock { state in
             while let lease = state.pool.takeIdleReader() {
-                state.busy[lease.id] = lease.connection
+                state.noteLoan(lease.id, lease.connection)
                 leases.append(lease)
             }
         }

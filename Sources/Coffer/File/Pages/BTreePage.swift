@@ -34,16 +34,12 @@ struct BTreePage {
         let overflowPage: Int?
     }
 
-    let kind: Kind
-    /// The page for everything behind the last cell of an interior page.
-    let lastChild: Int?
-    let cellCount: Int
-
+    let layout: Layout
     private let content: [UInt8]
-    private let usableSize: Int
-    /// Where cells may be: behind the list of them.
-    private let firstPlace: Int
-    private let largestPayload: Int
+
+    var kind: Kind { layout.kind }
+    var lastChild: Int? { layout.lastChild }
+    var cellCount: Int { layout.cellCount }
 
     /// - Parameters:
     ///   - content: the decrypted page.
@@ -51,21 +47,12 @@ struct BTreePage {
     ///   - pageCount: of the database, which holds all payloads.
     /// - Returns: nil when this is no such page.
     init?(_ content: [UInt8], number: Int, usableSize: Int, pageCount: Int) {
-        let start = number == 1 ? DatabaseHeader.size : 0
-        guard content.count >= usableSize, usableSize >= start + 12, let kind = Kind(rawValue: content[start])
+        guard
+            let layout = Layout(
+                content.span, number: number, usableSize: usableSize, pageCount: pageCount)
         else { return nil }
-        let headerSize = kind.isInterior ? 12 : 8
-        let count = content.span.halfWord(at: start + 3)
-        let firstPlace = start + headerSize + 2 * count
-        guard firstPlace <= usableSize else { return nil }
-        self.kind = kind
+        self.layout = layout
         self.content = content
-        self.usableSize = usableSize
-        self.firstPlace = firstPlace
-        cellCount = count
-        lastChild = kind.isInterior ? content.span.word(at: start + 8) : nil
-        // The engine takes no longer row either.
-        largestPayload = min(pageCount * usableSize, 999_000_000)
     }
 
     /// The bytes of a record that are on the page.
@@ -80,7 +67,7 @@ struct BTreePage {
 
         init(of page: BTreePage) {
             self.page = page
-            room = page.usableSize - page.firstPlace
+            room = page.layout.roomForCells
         }
 
         var isAtEnd: Bool { index == page.cellCount }
@@ -89,7 +76,9 @@ struct BTreePage {
         mutating func next() -> Cell? {
             guard !isAtEnd else { return nil }
             index += 1
-            guard let cell = page.cell(index - 1), cell.size <= room else { return nil }
+            guard let cell = page.layout.cell(index - 1, in: page.content.span), cell.size <= room else {
+                return nil
+            }
             room -= cell.size
             return cell
         }
@@ -100,83 +89,135 @@ struct BTreePage {
         var cells = Cells(of: self)
         while !cells.isAtEnd { try body(cells.next()) }
     }
+}
 
-    /// Whether each byte behind its beginning belongs to one cell or one free block, but for as many as the
-    /// page says that are lost between them.
-    ///
-    /// - Parameter map: at least as large as the page.
-    func isFilled(_ map: inout ByteMap) -> Bool {
-        map.removeAll()
-        let bytes = content.span.extracting(..<usableSize)
-        let start = firstPlace - 2 * cellCount - (kind.isInterior ? 12 : 8)
-        let stored = bytes.halfWord(at: start + 5)
-        let contentStart = stored == 0 ? 65536 : stored
-        var left = usableSize - contentStart
-        guard contentStart >= firstPlace, left >= 0 else { return false }
-        func take(_ offset: Int, _ size: Int) -> Bool {
-            guard offset >= contentStart, offset + size <= usableSize else { return false }
-            left -= size
-            return map.insert(offset..<offset + size)
-        }
-        for index in 0..<cellCount {
-            guard let cell = cell(index), take(cell.start, max(4, cell.size)) else { return false }
-        }
-        var block = bytes.halfWord(at: start + 1)
-        while block != 0 {
-            guard block + 4 <= usableSize else { return false }
-            let (next, size) = (bytes.halfWord(at: block), bytes.halfWord(at: block + 2))
-            // Those that are next to each other, or almost, are one block.
-            guard size >= 4, next == 0 || next > block + size + 3, take(block, size) else { return false }
-            block = next
-        }
-        return left == Int(bytes[start + 7])
-    }
+extension BTreePage {
+    /// Where things are on a page, by what its beginning says. The bytes of the page are with the caller, so
+    /// that nobody counts references to them for each cell.
+    struct Layout {
+        let kind: Kind
+        /// The page for everything behind the last cell of an interior page.
+        let lastChild: Int?
+        let cellCount: Int
 
-    /// - Returns: nil for a cell that says what cannot be.
-    private func cell(_ index: Int) -> Cell? {
-        let bytes = content.span.extracting(..<usableSize)
-        var offset = bytes.halfWord(at: firstPlace - 2 * (cellCount - index))
-        // A cell has four bytes at least, wherever it is.
-        guard offset >= firstPlace, offset + 4 <= usableSize else { return nil }
-        let start = offset
-        var cell = Cell()
-        cell.start = start
-        if kind.isInterior {
-            cell.child = bytes.word(at: offset)
-            offset += 4
+        /// Where its header begins.
+        private let start: Int
+        private let usableSize: Int
+        /// Where cells may be: behind the list of them.
+        private let firstPlace: Int
+        private let largestPayload: Int
+
+        /// - Parameters:
+        ///   - content: the decrypted page.
+        ///   - usableSize: its bytes without those that are reserved at its end.
+        ///   - pageCount: of the database, which holds all payloads.
+        /// - Returns: nil when this is no page of a b-tree.
+        init?(_ content: Span<UInt8>, number: Int, usableSize: Int, pageCount: Int) {
+            let start = number == 1 ? DatabaseHeader.size : 0
+            guard content.count >= usableSize, usableSize >= start + 12,
+                let kind = Kind(rawValue: content[start])
+            else { return nil }
+            let headerSize = kind.isInterior ? 12 : 8
+            let count = content.halfWord(at: start + 3)
+            let firstPlace = start + headerSize + 2 * count
+            guard firstPlace <= usableSize else { return nil }
+            self.kind = kind
+            self.start = start
+            self.usableSize = usableSize
+            self.firstPlace = firstPlace
+            cellCount = count
+            lastChild = kind.isInterior ? content.word(at: start + 8) : nil
+            // The engine takes no longer row either.
+            largestPayload = min(pageCount * usableSize, 999_000_000)
         }
-        if kind == .interiorOfTable {
-            guard let rowID = bytes.varint(at: &offset) else { return nil }
-            cell.rowID = rowID
-            cell.size = offset - start
+
+        fileprivate var roomForCells: Int { usableSize - firstPlace }
+
+        /// All cells, if each byte behind the beginning of the page belongs to one of them or to one free
+        /// block, but for as many as the page says that are lost between them.
+        ///
+        /// - Parameters:
+        ///   - content: of the page that this is the layout of.
+        ///   - map: at least as large as the page.
+        /// - Returns: nil where it is otherwise.
+        func cells(in content: Span<UInt8>, filling map: inout ByteMap) -> [Cell]? {
+            map.removeAll()
+            let bytes = content.extracting(..<usableSize)
+            let stored = bytes.halfWord(at: start + 5)
+            let contentStart = stored == 0 ? 65536 : stored
+            var left = usableSize - contentStart
+            guard contentStart >= firstPlace, left >= 0 else { return nil }
+            func take(_ offset: Int, _ size: Int) -> Bool {
+                guard offset >= contentStart, offset + size <= usableSize else { return false }
+                left -= size
+                return map.insert(offset..<offset + size)
+            }
+            var cells: [Cell] = []
+            cells.reserveCapacity(cellCount)
+            for index in 0..<cellCount {
+                guard let cell = cell(index, in: content), take(cell.start, max(4, cell.size)) else {
+                    return nil
+                }
+                cells.append(cell)
+            }
+            var block = bytes.halfWord(at: start + 1)
+            while block != 0 {
+                guard block + 4 <= usableSize else { return nil }
+                let (next, size) = (bytes.halfWord(at: block), bytes.halfWord(at: block + 2))
+                // Those that are next to each other, or almost, are one block.
+                guard size >= 4, next == 0 || next > block + size + 3, take(block, size) else { return nil }
+                block = next
+            }
+            return left == Int(bytes[start + 7]) ? cells : nil
+        }
+
+        /// - Parameter content: of the page that this is the layout of.
+        /// - Returns: nil for a cell that says what cannot be.
+        fileprivate func cell(_ index: Int, in content: Span<UInt8>) -> Cell? {
+            let bytes = content.extracting(..<usableSize)
+            var offset = bytes.halfWord(at: firstPlace - 2 * (cellCount - index))
+            // A cell has four bytes at least, wherever it is.
+            guard offset >= firstPlace, offset + 4 <= usableSize else { return nil }
+            let start = offset
+            var cell = Cell()
+            cell.start = start
+            if kind.isInterior {
+                cell.child = bytes.word(at: offset)
+                offset += 4
+            }
+            if kind == .interiorOfTable {
+                guard let rowID = bytes.varint(at: &offset) else { return nil }
+                cell.rowID = rowID
+                cell.size = offset - start
+                return cell
+            }
+            let sizeStart = offset
+            // Of nine bytes the engine would read another number.
+            guard let size = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), size >= 0,
+                size <= largestPayload, offset < sizeStart + 9
+            else { return nil }
+            if kind == .leafOfTable {
+                guard let rowID = bytes.varint(at: &offset) else { return nil }
+                cell.rowID = rowID
+            }
+            let localSize = localSize(ofPayload: size)
+            let end = offset + localSize
+            cell.size = end + (localSize < size ? 4 : 0) - start
+            guard start + cell.size <= usableSize else { return nil }
+            cell.payload = Payload(
+                size: size, local: offset..<end,
+                overflowPage: localSize < size ? bytes.word(at: end) : nil)
             return cell
         }
-        let sizeStart = offset
-        // Of nine bytes the engine would read another number.
-        guard let size = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), size >= 0,
-            size <= largestPayload, offset < sizeStart + 9
-        else { return nil }
-        if kind == .leafOfTable {
-            guard let rowID = bytes.varint(at: &offset) else { return nil }
-            cell.rowID = rowID
-        }
-        let localSize = localSize(ofPayload: size)
-        let end = offset + localSize
-        cell.size = end + (localSize < size ? 4 : 0) - start
-        guard start + cell.size <= usableSize else { return nil }
-        cell.payload = Payload(
-            size: size, local: offset..<end,
-            overflowPage: localSize < size ? bytes.word(at: end) : nil)
-        return cell
-    }
 
-    /// See "Cell payload overflow pages" of the file format.
-    private func localSize(ofPayload size: Int) -> Int {
-        let most = kind == .leafOfTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
-        guard size > most else { return size }
-        let least = (usableSize - 12) * 32 / 255 - 23
-        let fitting = least + (size - least) % (usableSize - 4)
-        return fitting <= most ? fitting : least
+        /// See "Cell payload overflow pages" of the file format.
+        private func localSize(ofPayload size: Int) -> Int {
+            let most = kind == .leafOfTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
+            guard size > most else { return size }
+            let least = (usableSize - 12) * 32 / 255 - 23
+            let fitting = least + (size - least) % (usableSize - 4)
+            return fitting <= most ? fitting : least
+        }
     }
 }
 

@@ -1,21 +1,34 @@
 internal import SQLCipherBridge
 
-/// The content of a file, read without a look at the codes of its pages: those are checked before, or at the
-/// same time.
+/// The content of a file, which we decrypt for the engine.
 final class DecryptedContent {
     private let connection: EngineConnection
     private let file: any StoredBytes
     private let protection: FileProtection
 
+    /// Reads a copy without a look at the codes of its pages: those are checked before, or at the same time.
     init(_ file: any StoredBytes, _ protection: FileProtection) throws {
         connection = try FileView.open(DecryptedView(file, protection))
         (self.file, self.protection) = (file, protection)
+        try useMemory()
+        try connection.handle.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+    }
+
+    /// Reads a file that others may write to: a page without the right code cannot be read.
+    init(checkingCodesOf file: any StoredBytes, _ protection: FileProtection) throws {
+        connection = try FileView.open(DecryptedView(file, protection, checksCodes: true))
+        (self.file, self.protection) = (file, protection)
+        try useMemory()
+    }
+
+    private func useMemory() throws {
         // What a check may have to sort is not for the disk.
-        try connection.handle.execute(
-            """
-            PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF;
-            PRAGMA cell_size_check = ON
-            """)
+        try connection.handle.execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000")
+    }
+
+    /// - Returns: what the engine finds.
+    func findings(_ check: StructureCheck, progress: ProgressReport) throws -> StructureFindings {
+        try check.findings(connection.handle, progress: progress)
     }
 
     /// For the time that this is there.

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import SQLCipherBridge
 internal import Synchronization
 
@@ -54,30 +53,28 @@ struct PageComparison {
         let total = source.pageCount
         var parts = parts.makeIterator()
         let portions = total * source.pageSize / PageComparison.partSize + 1
-        let places = try (0..<PageFile.threadCount(threadCount, portions: portions)).map { _ in
-            try ComparedPart(source.runs, copy.runs, pageSize: source.pageSize, path, work)
-        }
+        let (mine, theirs, pageSize, path) = (source.runs, copy.runs, source.pageSize, path)
         var zeroPages: [Int] = []
-        while true {
-            var busy = 0
-            while busy < places.count, let pages = parts.next() {
+        try PartedWork<PagePair, PagePair.Found>.run(
+            threadCount: PageFile.threadCount(threadCount, portions: portions),
+            makeRoom: {
+                PagePair(
+                    try mine.makeRun(), try theirs.makeRun(), pageSize: pageSize, path: path, work: work)
+            },
+            read: { place in
+                guard let pages = parts.next() else { return false }
                 try progress(.verifying, pages.lowerBound - 1, of: total)
-                try places[busy].read(pages, of: self)
-                busy += 1
-            }
-            guard busy > 0 else { break }
-            if busy == 1 {
-                places[0].compare()
-            } else {
-                // What the system has no thread for is done by this one.
-                DispatchQueue.concurrentPerform(iterations: busy) { places[$0].compare() }
-            }
-            for place in places[..<busy] {
-                let found = try place.found()
+                var (mine, theirs) = place.room.withLock { $0.emptied() }
+                try source.read(pages, into: &mine)
+                try copy.read(pages, into: &theirs)
+                place.room.withLock { [mine, theirs] in $0.fill(pages, mine, theirs) }
+                return true
+            },
+            work: { pair in try pair.compare() },
+            take: { found in
                 zeroPages += found.zeroPages
                 for (number, digest) in found.digests { try note(number, digest) }
-            }
-        }
+            })
         try progress(.verifying, total, of: total)
         // Their codes were checked when they were copied; pages of zeros have none.
         let damaged = try source.used(zeroPages)
@@ -91,34 +88,6 @@ struct PageComparison {
             throw DatabaseFileError(
                 .copyRejected("it has \(copy.pageCount) pages instead of \(total)"), path: path)
         }
-    }
-}
-
-/// What one thread compares at once, and what it finds.
-private final class ComparedPart: Sendable {
-    private let pair: Mutex<PagePair>
-    private let outcome = Mutex<Result<PagePair.Found, any Error>?>(nil)
-
-    init(_ source: PageRuns, _ copy: PageRuns, pageSize: Int, _ path: String, _ work: PagePair.Work) throws {
-        pair = Mutex(
-            PagePair(try source.makeRun(), try copy.makeRun(), pageSize: pageSize, path: path, work: work))
-    }
-
-    func read(_ pages: Range<Int>, of files: PageComparison) throws {
-        var (mine, theirs) = pair.withLock { $0.emptied() }
-        try files.source.read(pages, into: &mine)
-        try files.copy.read(pages, into: &theirs)
-        pair.withLock { [mine, theirs] in $0.fill(pages, mine, theirs) }
-    }
-
-    func compare() {
-        let result = pair.withLock { pair in Result { try pair.compare() } }
-        outcome.withLock { $0 = result }
-    }
-
-    func found() throws -> PagePair.Found {
-        guard let outcome = outcome.withLock({ $0.take() }) else { throw CancellationError() }
-        return try outcome.get()
     }
 }
 

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
@@ -128,8 +127,8 @@ struct PageFile {
         try progress(pageCount)
     }
 
-    /// Looks at all stored pages on several threads: this one reads a megabyte for each, and then all look at
-    /// what was read.
+    /// Looks at all stored pages on several threads: this one reads a quarter of a megabyte at a time, and
+    /// all look at what was read.
     ///
     /// - Parameters:
     ///   - threadCount: how many threads there are at most, this one included.
@@ -138,30 +137,29 @@ struct PageFile {
     /// - Returns: what was found, in the order of the pages.
     func survey<Finding: Sendable>(
         threadCount: Int, progress: (Int) throws -> Void,
-        _ look: @Sendable (borrowing PageRun) throws -> Finding
+        _ look: @escaping @Sendable (borrowing PageRun) throws -> Finding
     ) throws -> [Finding] {
-        var parts = parts(of: 1 << 20).makeIterator()
-        let megabytes = (present.count * pageSize + (1 << 20) - 1) >> 20
-        let threadCount = PageFile.threadCount(threadCount, portions: megabytes)
-        let places = try (0..<threadCount).map { _ in try SurveyPlace<Finding>(runs) }
+        let partSize = 1 << 18
+        var parts = parts(of: partSize).makeIterator()
+        let runs = runs
         var findings: [Finding] = []
-        var doneCount = 0
-        while true {
-            var busy = 0
-            while busy < places.count, let pages = parts.next() {
-                try progress(doneCount)
-                doneCount += pages.count
-                var buffer = places[busy].emptied()
+        var readCount = 0
+        try PartedWork<PageRun, Finding>.run(
+            threadCount: PageFile.threadCount(
+                threadCount, portions: (present.count * pageSize + partSize - 1) / partSize),
+            makeRoom: { try runs.makeRun() },
+            read: { place in
+                guard let pages = parts.next() else { return false }
+                try progress(readCount)
+                readCount += pages.count
+                var buffer = place.room.withLock { $0.emptied() }
                 try read(pages, into: &buffer)
-                places[busy].fill(pages, buffer)
-                busy += 1
-            }
-            guard busy > 0 else { break }
-            // What the system has no thread for is done by this one.
-            DispatchQueue.concurrentPerform(iterations: busy) { index in places[index].look(look) }
-            for place in places[..<busy] { findings.append(try place.finding()) }
-        }
-        try progress(doneCount)
+                place.room.withLock { [buffer] in $0.fill(pages, buffer) }
+                return true
+            },
+            work: { run in try look(run) },
+            take: { findings.append($0) })
+        try progress(readCount)
         return findings
     }
 }
@@ -172,28 +170,6 @@ struct PageRuns: Sendable {
     fileprivate let start: FileHeader
 
     func makeRun() throws -> sending PageRun { PageRun(try PageCoder(protection, start)) }
-}
-
-/// What one thread of a survey looks at, and what it finds.
-private final class SurveyPlace<Finding: Sendable>: Sendable {
-    private let run: Mutex<PageRun>
-    private let outcome = Mutex<Result<Finding, any Error>?>(nil)
-
-    init(_ runs: PageRuns) throws { run = Mutex(try runs.makeRun()) }
-
-    func emptied() -> [UInt8] { run.withLock { $0.emptied() } }
-
-    func fill(_ numbers: Range<Int>, _ bytes: [UInt8]) { run.withLock { $0.fill(numbers, bytes) } }
-
-    func look(_ body: @Sendable (borrowing PageRun) throws -> Finding) {
-        let result = run.withLock { run in Result { try body(run) } }
-        outcome.withLock { $0 = result }
-    }
-
-    func finding() throws -> Finding {
-        guard let outcome = outcome.withLock({ $0.take() }) else { throw CancellationError() }
-        return try outcome.get()
-    }
 }
 
 /// How the pages of a file are laid out and protected. Serves one thread at a time.

@@ -203,17 +203,17 @@ struct TreeCheck {
     ) throws -> Int {
         try use(number)
         if usedCount.isMultiple(of: 256) { try checkpoint() }
+        let bytes = try content(number)
         guard level < TreeCheck.mostLevels,
-            let page = try BTreePage(
-                content(number), number: number, usableSize: usableSize, pageCount: pageCount),
+            let page = BTreePage.Layout(
+                bytes.span, number: number, usableSize: usableSize, pageCount: pageCount),
             page.kind.isOfTable == isOfTable,
-            page.cellCount > 0 || level == 0 && !page.kind.isInterior, page.isFilled(&room)
+            page.cellCount > 0 || level == 0 && !page.kind.isInterior,
+            let cells = page.cells(in: bytes.span, filling: &room)
         else { throw Doubt() }
         let greatest = progress.greatest
         var depths: Set<Int> = []
-        var cells = BTreePage.Cells(of: page)
-        while !cells.isAtEnd {
-            guard let cell = cells.next() else { throw Doubt() }
+        for cell in cells {
             if let child = cell.child {
                 progress.greatest = isOfTable ? cell.rowID : nil
                 depths.insert(
@@ -224,7 +224,7 @@ struct TreeCheck {
             }
             if let payload = cell.payload {
                 progress.count += 1
-                try look(at: page.local(payload), of: payload.size)
+                try look(at: bytes.span.extracting(payload.local), of: payload.size)
                 try useOverflow(of: payload, checkpoint)
             }
         }
@@ -236,11 +236,10 @@ struct TreeCheck {
     }
 
     /// Looks at the header of a record: the types in it say how long it is.
-    private func look(at local: ArraySlice<UInt8>, of size: Int) throws(Doubt) {
-        let span = local.span
-        guard var fields = StoredRecord.Fields(span), !fields.isAtEnd else { throw Doubt() }
+    private func look(at local: Span<UInt8>, of size: Int) throws(Doubt) {
+        guard var fields = StoredRecord.Fields(local), !fields.isAtEnd else { throw Doubt() }
         while !fields.isAtEnd {
-            guard fields.next(in: span) != nil else { throw Doubt() }
+            guard fields.next(in: local) != nil else { throw Doubt() }
         }
         guard fields.place == size else { throw Doubt() }
     }

@@ -27,8 +27,8 @@ extension DatabaseFile {
         /// How long to wait for another process that writes to a file in rollback mode, in seconds.
         public var lockTimeout = 0.0
 
-        /// How many threads look at pages at once, at most, from 1 to 64; each has a megabyte of them in
-        /// memory. The structure is checked by one.
+        /// How many threads look at pages at once, at most, from 1 to 64; each has up to half a megabyte
+        /// of them in memory. The structure is checked by one.
         ///
         /// `ProcessInfo.processInfo.activeProcessorCount` is as many as there are processors.
         public var threadCount = 2

@@ -42,7 +42,13 @@ struct FileVerifier {
         result.findings = try pageFindings(file, declared: declared, opened.view)
         guard result.findings.isEmpty else { return result }
         if let handle = opened.handle {
-            let found = try options.structure.check?.findings(handle, progress: progress)
+            let found = try options.structure.check.map {
+                // The engine reads rows twice, and would look at the code of a page each time.
+                isAuthenticated
+                    ? try DecryptedContent(checkingCodesOf: opened.view, opened.protection)
+                        .findings($0, progress: progress)
+                    : try $0.findings(handle, progress: progress)
+            }
             result.findings = found?.damage.map { .structure($0) } ?? []
             if isAuthenticated {
                 result.contentFindings = found?.content ?? []

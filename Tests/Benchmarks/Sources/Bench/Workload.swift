@@ -102,5 +102,8 @@ struct Workload: Sendable {
         Workload(
             name: "verify", title: "verify (C: cipher_integrity_check)", unit: .throughput, goal: 0.15,
             runners: [.c, .coffer]),
+        Workload(
+            name: "verify-structure", title: "the same, and the structure (C: quick_check)",
+            unit: .throughput, runners: [.c, .coffer]),
     ]
 }

@@ -115,12 +115,19 @@ enum BenchC {
             return try copying(assignment) { source, destination in loop_backup(source, destination) }
         case "rotate":
             return try rotating(assignment)
-        case "verify":
+        case "verify", "verify-structure":
             let db = open(assignment.largeFile)
             defer { loop_close(db) }
             let (seconds, _) = try measure(repetitions: assignment.repetitions, prepare: {}) {
-                guard let finding = loop_text(db, "PRAGMA cipher_integrity_check") else { return 0 }
-                throw Mistake(description: String(cString: finding))
+                if let finding = loop_text(db, "PRAGMA cipher_integrity_check") {
+                    throw Mistake(description: String(cString: finding))
+                }
+                if assignment.workload == "verify-structure" {
+                    guard let answer = loop_text(db, "PRAGMA quick_check"), strcmp(answer, "ok") == 0 else {
+                        throw Mistake(description: "the structure is not right")
+                    }
+                }
+                return 0
             }
             return Outcome(seconds: seconds, check: 0, operations: size(of: assignment.largeFile))
         default:
@@ -156,9 +163,8 @@ enum BenchC {
         let (seconds, _) = try measure(
             repetitions: assignment.repetitions,
             prepare: {
-                let path = assignment.freshFile()
+                let path = try assignment.freshCopy(of: assignment.largeFile)
                 paths.append(path)
-                try FileManager.default.copyItem(atPath: assignment.largeFile, toPath: path)
                 return path
             },
             work: { path in

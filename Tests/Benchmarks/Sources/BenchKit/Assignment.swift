@@ -67,6 +67,19 @@ public struct Assignment: Sendable {
     /// The path of a file that does not exist.
     public func freshFile() -> String { "\(folder)/\(UUID().uuidString).db" }
 
+    /// Copies a file, and returns the path of the copy. It is on the disk: what is measured afterwards does
+    /// not wait for it.
+    public func freshCopy(of path: String) throws -> String {
+        let copy = freshFile()
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        guard let file = FileHandle(forUpdatingAtPath: copy) else {
+            throw Mistake(description: "the copy cannot be opened")
+        }
+        try file.synchronize()
+        try file.close()
+        return copy
+    }
+
     /// Keys in an order that no cache can guess, the same in every runner.
     public func key(_ index: Int) -> Int64 { Int64((index &* 7919) % rows) + 1 }
 
