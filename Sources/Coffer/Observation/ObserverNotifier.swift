@@ -140,9 +140,9 @@ extension ObserverNotifier {
     /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it
     /// matters to an observer, which has to be notified.
     func endIdleStatement() -> Bool {
-        guard isIdle else { return false }
+        // Before the question who watches: those who come later have read the clock after this.
         if connection.isAutocommit { watch.clock.transactionDidEnd() }
-        return true
+        return isIdle
     }
 
     /// Whether nobody has to be notified of anything.
@@ -173,7 +173,11 @@ extension ObserverNotifier {
     ///
     /// - Throws: the error of an observer who has refused the commit of a transaction without writes.
     func executionDidEnd(_ statement: Statement) throws {
-        if isIdle, !statement.changesSavepoints { return transactionStepDidEnd(in: statement.database) }
+        let isInsideTransaction = !connection.isAutocommit
+        if !isInsideTransaction { watch.clock.transactionDidEnd() }
+        if isIdle, !statement.changesSavepoints {
+            return transactionStepDidEnd(in: statement.database, isInsideTransaction: isInsideTransaction)
+        }
         stopListening(in: statement.database)
         switch statement.facts.transactionStep {
         case .beginSavepoint(let name)?: savepoints.begin(name)
@@ -185,13 +189,9 @@ extension ObserverNotifier {
     }
 
     /// Ends a statement that may have begun or ended a transaction, while nobody has to be notified.
-    private func transactionStepDidEnd(in database: Database) {
+    private func transactionStepDidEnd(in database: Database, isInsideTransaction: Bool) {
         isExecuting = false
-        let isInsideTransaction = !connection.isAutocommit
-        if !isInsideTransaction {
-            watch.clock.transactionDidEnd()
-            hasToldOfRows = false
-        }
+        if !isInsideTransaction { hasToldOfRows = false }
         _ = transaction.statementDidEnd(
             successfully: true, step: nil, isInsideTransaction: isInsideTransaction,
             isReadOnly: database.isReadingOnly)

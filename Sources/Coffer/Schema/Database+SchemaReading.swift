@@ -20,9 +20,7 @@ extension Database {
     func readSchema<T>(_ body: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
         try checkIsUsable()
-        if knownSchema.isHeld || (knownSchema.isVerified && isInsideTransaction) {
-            return try body()
-        }
+        if isSchemaKnown { return try body() }
         let watch = try holdSchema()
         knownSchema.didHold()
         defer {
@@ -31,6 +29,9 @@ extension Database {
         }
         return try body()
     }
+
+    /// Whether what is known of the schema is up to date, and stays so until the end of the transaction.
+    var isSchemaKnown: Bool { knownSchema.isHeld || (knownSchema.isVerified && isInsideTransaction) }
 
     /// Compares what is known with the schema, and holds the schema still until the watch is released.
     private func holdSchema() throws -> SchemaWatch {

@@ -105,6 +105,25 @@ struct PoolGuaranteeTests {
         #expect(try pool.read { try $0.playerCount() } == 0)
     }
 
+    @Test("P4: a concurrent read may begin in a write inside of a read, whose reader it does not have")
+    func concurrentReadInsideOfRead() throws {
+        let pool = try directory.makePlayersPool()
+        let counts = Notes<Int>()
+        let end = Gate()
+        try pool.read { reader in
+            try pool.writeWithoutTransaction { db in
+                try db.insertPlayer()
+                pool.asyncConcurrentRead { result in
+                    counts.append((try? result.get().playerCount()) ?? -1)
+                    end.open()
+                }
+            }
+            end.pass()
+            counts.append(try reader.playerCount())
+        }
+        #expect(counts.values == [1, 0])
+    }
+
     @Test("P4: a concurrent read returns once its state is settled, and before it has ended")
     func concurrentRead() throws {
         let pool = try directory.makePlayersPool()

@@ -212,7 +212,7 @@ extension DatabasePool {
         let lease: ReaderPool.Lease
         do {
             guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
-            lease = try readers.acquire()
+            lease = try readers.acquire(mayHaveAnother: true)
         } catch {
             value(.failure(error))
             return

@@ -99,15 +99,17 @@ final class ReaderPool: Sendable {
 extension ReaderPool {
     /// Waits for a reader on the current thread.
     ///
+    /// - Parameter mayHaveAnother: whether the current thread may be inside of an access to a reader: where
+    ///   another thread uses this one.
     /// - Precondition: the current thread does not have exclusive access: it would wait for itself.
-    func acquire() throws -> Lease {
+    func acquire(mayHaveAnother: Bool = false) throws -> Lease {
         let grant = try state.withLock { state in
             precondition(
                 state.barrierThread != currentThreadID(),
                 "A read inside of a barrier would wait for itself: read with the connection of the barrier.")
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
             precondition(
-                state.readerOfCurrentThread == nil,
+                mayHaveAnother || state.readerOfCurrentThread == nil,
                 "This thread is inside of an access already: pass its Database on.")
             let grant = state.pool.takeReaderNow()
             state.noteLoan(grant)

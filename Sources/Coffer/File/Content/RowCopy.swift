@@ -61,7 +61,7 @@ struct RowCopy: CopyMethod {
             let view = try? StoredView(SystemFile.resolved(file.path), pageSize: pageSize, timeout: 0),
             view.sideFilePath == nil, view.size == size
         else { return nil }
-        return try DecryptedView(view, file.protection, checksCodes: true)
+        return try DecryptedView(view, file.protection, readable: .authentic)
     }
 }
 

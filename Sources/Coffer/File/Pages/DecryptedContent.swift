@@ -3,12 +3,14 @@ internal import SQLCipherBridge
 /// The content of a file, which we decrypt for the engine.
 final class DecryptedContent {
     private let connection: EngineConnection
+    private let view: DecryptedView
     private let file: any StoredBytes
     private let protection: FileProtection
 
     /// Reads a copy without a look at the codes of its pages: those are checked before, or at the same time.
     init(_ file: any StoredBytes, _ protection: FileProtection) throws {
-        connection = try FileView.open(DecryptedView(file, protection))
+        view = try DecryptedView(file, protection)
+        connection = try FileView.open(view)
         (self.file, self.protection) = (file, protection)
         try useMemory()
         try connection.handle.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
@@ -16,7 +18,8 @@ final class DecryptedContent {
 
     /// Reads a file that others may write to: a page without the right code cannot be read.
     init(checkingCodesOf file: any StoredBytes, _ protection: FileProtection) throws {
-        connection = try FileView.open(DecryptedView(file, protection, checksCodes: true))
+        view = try DecryptedView(file, protection, readable: .authenticOrZeros)
+        connection = try FileView.open(view)
         (self.file, self.protection) = (file, protection)
         try useMemory()
     }
@@ -26,9 +29,14 @@ final class DecryptedContent {
         try connection.handle.execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000")
     }
 
-    /// - Returns: what the engine finds.
+    /// - Returns: what the engine finds; only the page, where it meets one that cannot be read.
     func findings(_ check: StructureCheck, progress: ProgressReport) throws -> StructureFindings {
-        try check.findings(connection.handle, progress: progress)
+        do {
+            return try check.findings(connection.handle, progress: progress)
+        } catch let error as EngineError where error.primaryCode == EngineCode.ioError {
+            guard let page = view.refusedPage else { throw error }
+            return StructureFindings(damage: ["page \(page) is not authentic"])
+        }
     }
 
     /// For the time that this is there.

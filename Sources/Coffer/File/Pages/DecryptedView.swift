@@ -3,12 +3,23 @@ internal import SQLCipherBridge
 /// The content of an encrypted file that nobody writes to, for the engine to read as one without encryption,
 /// in memory only.
 final class DecryptedView: StoredBytes {
+    /// Which pages can be read.
+    enum Readable {
+        /// All, where codes are checked elsewhere.
+        case all
+        /// Those that have the right code.
+        case authentic
+        /// Those, and those of zeros, which are empty to the engine as well.
+        case authenticOrZeros
+    }
+
     let size: Int64
     private let file: PageFile
-    /// Whether pages without the right code cannot be read; not where codes are checked elsewhere.
-    private let checksCodes: Bool
-    /// Those among the pages that were read ahead.
+    private let readable: Readable
+    /// Those that cannot be read among the pages that were read ahead.
     private var damaged: Set<Int> = []
+    /// The first page that was asked for, and cannot be read.
+    private(set) var refusedPage: Int?
     /// Stored pages that are likely to be asked for next, and at most how many.
     private var ahead: PageRun
     private let countAhead: Int
@@ -16,8 +27,8 @@ final class DecryptedView: StoredBytes {
     private var page: [UInt8]
 
     /// - Parameter stored: the pages as they are stored.
-    init(_ stored: any StoredBytes, _ protection: FileProtection, checksCodes: Bool = false) throws {
-        self.checksCodes = checksCodes
+    init(_ stored: any StoredBytes, _ protection: FileProtection, readable: Readable = .all) throws {
+        self.readable = readable
         file = try PageFile(stored, protection)
         size = Int64(file.pageCount) * Int64(file.pageSize)
         ahead = PageRun(file)
@@ -56,9 +67,10 @@ final class DecryptedView: StoredBytes {
     private func decrypt(_ number: Int, into target: inout MutableSpan<UInt8>) throws {
         if !ahead.numbers.contains(number) {
             try ahead.read(likely(from: number), from: file)
-            damaged = checksCodes ? Set(try damagedAhead()) : []
+            damaged = Set(try damagedAhead())
         }
         guard !damaged.contains(number) else {
+            if refusedPage == nil { refusedPage = number }
             throw EngineError(code: EngineCode.corrupt, message: "The page \(number) is not authentic")
         }
         try ahead.decrypt(number, into: &target)
@@ -67,10 +79,16 @@ final class DecryptedView: StoredBytes {
         if number == 1 && file.isEncrypted { target.copy(magic.span) }
     }
 
-    /// No page that is asked for is one that was never written.
     private func damagedAhead() throws -> [Int] {
-        let zeros = file.isEncrypted ? ahead.numbers.filter { $0 != file.lockPage && ahead.isZero($0) } : []
-        return try ahead.unauthentic() + zeros
+        switch readable {
+        case .all: return []
+        case .authenticOrZeros: return try ahead.unauthentic()
+        case .authentic:
+            // No page that is asked for is one that was never written.
+            let zeros =
+                file.isEncrypted ? ahead.numbers.filter { $0 != file.lockPage && ahead.isZero($0) } : []
+            return try ahead.unauthentic() + zeros
+        }
     }
 
     /// The pages that are read with one: trees are mostly written in order, read in order, and checked from

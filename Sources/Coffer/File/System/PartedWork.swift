@@ -70,8 +70,9 @@ final class PartedWork<Room: ~Copyable, Found: Sendable>: Sendable {
         let places = try (0..<count).map { _ in Place(try makeRoom()) }
         let run = PartedWork(places, work)
         for _ in 1..<threadCount {
-            // One that begins after the end finds nothing, and holds nothing until then.
-            DispatchQueue.global().async { [weak run] in run?.workAside() }
+            // A queue of its own: the few threads of the global one are for work that ends soon. One that
+            // begins after the end finds nothing, and holds nothing until then.
+            DispatchQueue(label: "Coffer.PartedWork").async { [weak run] in run?.workAside() }
         }
         defer { run.end(threadCount: threadCount) }
         try run.perform(read: read, take: take)

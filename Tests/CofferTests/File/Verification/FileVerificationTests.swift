@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import SQLCipherBridge
 import Testing
 
 @testable import Coffer
@@ -112,6 +113,79 @@ struct FileVerificationTests {
         }
         try directory.write(intact, to: "a.db")
         #expect(try file.verify(key: Keys.old).isIntact)
+    }
+
+    @Test("a free page that was never written, and that a table uses as well, is damage of the structure")
+    func freePageInUse() throws {
+        let file = try directory.makeFile()
+        var configuration = Configuration()
+        configuration.key = Keys.old
+        let queue = try DatabaseQueue(path: file.path, configuration: configuration)
+        let page = try queue.write { db in
+            let pages = try PageFile(db.handle, .encrypted(Keys.old, cipher: CipherSettings()))
+            let page = try #require(
+                FreeList.leaves(pageCount: pages.pageCount, content: pages.content).max())
+            try db.execute(sql: "PRAGMA writable_schema = ON")
+            try db.execute(
+                sql: "UPDATE sqlite_master SET rootpage = ? WHERE name = 'implicit'", arguments: [page])
+            return page
+        }
+        try queue.close()
+        var bytes = try directory.bytes(of: "a.db")
+        for offset in (page - 1) * 4096..<page * 4096 { bytes[offset] = 0 }
+        try directory.write(bytes, to: "a.db")
+        let result = try file.verify(key: Keys.old)
+        #expect(result.damagedPages.isEmpty)
+        #expect(result.findings.count == 1, "\(result.findings)")
+    }
+
+    @Test("a page that is not as it was when it is read again is a finding")
+    func pageThatChanges() throws {
+        // More than the page cache has room for: the engine reads all rows a second time.
+        let file = try directory.makeFile(rows: 1)
+        let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.key = Keys.old })
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    WITH n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 10000)
+                    INSERT INTO t SELECT i, NULL, randomblob(1000) FROM n
+                    """)
+        }
+        try queue.close()
+        #expect(try file.verify(key: Keys.old).isIntact)
+        let bytes = try directory.bytes(of: "a.db")
+        let protection = try FileProtection.encrypted(Keys.old, cipher: CipherSettings())
+        // The b-trees are looked at from the end on, so that this one is not in the cache any more.
+        let page = bytes.count / 4096 * 9 / 10
+        for readCount in [1, 2] {
+            let stored = ChangingBytes(bytes, page: page, readCount: readCount)
+            let content = try DecryptedContent(checkingCodesOf: stored, protection)
+            let damage = try content.findings(.quick, progress: ProgressReport(nil)).damage
+            #expect(damage.count == 1 && damage[0].contains("page \(page)"), "\(readCount): \(damage)")
+        }
+    }
+
+    /// Stored pages, one of which changes when it has been read a number of times.
+    private final class ChangingBytes: StoredBytes {
+        private var bytes: [UInt8]
+        private let page: Int
+        private var readCount: Int
+        var size: Int64 { Int64(bytes.count) }
+
+        init(_ bytes: [UInt8], page: Int, readCount: Int) {
+            (self.bytes, self.page, self.readCount) = (bytes, page, readCount)
+        }
+
+        func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
+            let place = Int(offset)..<min(Int(offset) + target.count, bytes.count)
+            if place.contains((page - 1) * 4096) {
+                readCount -= 1
+                if readCount == 0 { bytes[(page - 1) * 4096] ^= 1 }
+            }
+            let bytes = bytes
+            target.copy(bytes.span.extracting(place))
+            return place.count
+        }
     }
 
     @Test("a header that claims four billion pages costs neither memory nor time")
