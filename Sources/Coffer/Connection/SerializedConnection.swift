@@ -3,7 +3,8 @@ internal import Foundation
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// A connection and the serial dispatch queue that all of its accesses run on.
+/// A connection and the serial dispatch queue that its accesses run on, unless it is on loan: see
+/// ``syncOnLoan(_:)``.
 final class SerializedConnection: Sendable {
     let configuration: Configuration
     let path: String

@@ -36,6 +36,19 @@ struct ImmediateAccessTests {
         #expect(outcomes == Array(repeating: .success, count: count))
     }
 
+    @Test("a read waits for the target queue, where there is one, and for nobody else")
+    func targetQueue() throws {
+        let target = DispatchQueue(label: "target")
+        let key = DispatchSpecificKey<Int>()
+        target.setSpecific(key: key, value: 7)
+        let pool = try directory.makePlayersPool(.rawKeyed.with { $0.targetQueue = target })
+        #expect(try pool.read { _ in DispatchQueue.getSpecific(key: key) } == 7)
+        #expect(try pool.unsafeRead { _ in DispatchQueue.getSpecific(key: key) } == 7)
+        let (own, caller) = (try directory.makePool("own.db"), pthread_self())
+        #expect(try own.read { _ in DispatchQueue.getSpecific(key: key) } == nil)
+        #expect(try own.read { _ in pthread_self() } == caller)
+    }
+
     @Test("reads that are awaited end while all threads of tasks wait for their reader")
     func blockedThreads() async {
         await #expect(processExitsWith: .success) {
