@@ -30,6 +30,7 @@ extension Database {
     func checkOut(_ sql: String, for use: StatementCaches.Use) throws -> Statement {
         if let known = statementCaches.find(sql, for: use) {
             guard use == .application, known.columnCount > 0 else { return known }
+            checkIsUsedInItsAccess()
             try checkIsUsable()
             if isSchemaKnown { return known }
             // A statement of another schema would report columns that are not its own any more.
