@@ -59,6 +59,12 @@ static inline int coffer_config_memory_statistics(int isOn) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, isOn);
 }
 
+/// `SQLITE_TESTCTRL_OPTIMIZATIONS` with the bit of the optimization that counts the rows of a view of `UNION ALL` by those of its parts: it is off
+/// for the connection. Nothing, in an engine that was built without such controls.
+static inline int coffer_stop_counting_views_by_parts(sqlite3 *connection) {
+    return sqlite3_test_control(SQLITE_TESTCTRL_OPTIMIZATIONS, connection, 0x200u);
+}
+
 /// `SQLITE_TRANSIENT`: SQLite copies the bytes before the call returns.
 static inline int coffer_bind_text_transient(sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
@@ -141,6 +147,18 @@ static inline int coffer_private_pipe(int ends[2]) {
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     return 0;
+#endif
+}
+
+/// Whether a file is the root of a mount: 1 or 0, or -1 where the kernel does not say (before Linux 5.8). By the offsets of `struct statx`, which Swift
+/// does not see: its attributes are at 8, and those that the kernel knows of at 56.
+static inline int coffer_is_mount_point(const char *path) {
+#if defined(SYS_statx)
+    unsigned long long status[32];
+    if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, status) != 0) return -1;
+    return (status[7] & 0x2000) == 0 ? -1 : (status[1] & 0x2000) != 0;
+#else
+    return -1;
 #endif
 }
 

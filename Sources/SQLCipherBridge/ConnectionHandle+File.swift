@@ -6,8 +6,12 @@ internal import CSQLCipher
 /// on a file as soon as it closes any descriptor of it (see "How To Corrupt An SQLite Database File", 2.2).
 extension ConnectionHandle {
     /// The size of the main database file in bytes, or nil when there is no file: in memory, or temporary.
-    package func fileSize() throws(EngineError) -> Int64? {
-        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return nil }
+    ///
+    /// - Parameter schema: the name of another database of the connection, to ask for the size of its file.
+    package func fileSize(schema: String = "main") throws(EngineError) -> Int64? {
+        guard let file = unsafe self.file(of: schema), let methods = unsafe file.pointee.pMethods else {
+            return nil
+        }
         var size: Int64 = 0
         let code = unsafe methods.pointee.xFileSize(file, &size)
         guard code == SQLITE_OK else {
@@ -57,6 +61,15 @@ extension ConnectionHandle {
         }
     }
 
+    /// Cuts the main database file to a size. The connection must have the exclusive lock.
+    package func truncateFile(to size: Int64) throws(EngineError) {
+        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
+        let code = unsafe methods.pointee.xTruncate(file, size)
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
+    }
+
     /// Has what was written to the main database file on the disk, as SQLite does it at a checkpoint.
     package func synchronizeFile() throws(EngineError) {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
@@ -88,12 +101,39 @@ extension ConnectionHandle {
         return answer != 0
     }
 
+    /// The lock that this connection holds on the main database file.
+    package func fileLockLevel() throws(EngineError) -> FileLockLevel {
+        var level: CInt = 0
+        let code = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_LOCKSTATE, &level)
+        guard code == SQLITE_OK else {
+            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        }
+        return FileLockLevel(rawValue: level) ?? .none
+    }
+
     /// Whether the name of the main database file leads to another file by now, or to none: what is written
     /// would be in a file that nobody finds.
     package func isFileMoved() -> Bool {
         var answer: CInt = 0
         let code = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
         return code == SQLITE_OK && answer != 0
+    }
+
+    /// Why the main database file cannot be in WAL mode for this connection; nil where it can.
+    package var otherName: OtherName? { unsafe mainFile.flatMap { unsafe SideFiles.otherName(of: $0) } }
+
+    /// Whether the write-ahead log that the connection has open was removed, renamed or replaced: other
+    /// connections would not find what is written. Only for connections whose side files are watched.
+    package func isLogMoved() -> Bool {
+        var journal: UnsafeMutablePointer<sqlite3_file>?
+        let code = unsafe withUnsafeMutablePointer(to: &journal) { file in
+            unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_JOURNAL_POINTER, file)
+        }
+        guard code == SQLITE_OK, let database = unsafe mainFile, let journal = unsafe journal,
+            let name = unsafe sqlite3_db_filename(pointer, "main"), unsafe name.pointee != 0,
+            let path = unsafe sqlite3_filename_wal(name)
+        else { return false }
+        return unsafe SideFiles.hasLogMoved(database, journal, path)
     }
 
     /// Has what lies beside the main database file judged before the engine uses it, until the connection is
@@ -114,11 +154,21 @@ extension ConnectionHandle {
         return unsafe SideFiles.unwatch(file)
     }
 
-    var mainFile: UnsafeMutablePointer<sqlite3_file>? {
+    var mainFile: UnsafeMutablePointer<sqlite3_file>? { unsafe file(of: "main") }
+
+    private func file(of schema: String) -> UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = unsafe withUnsafeMutablePointer(to: &file) { file in
-            unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, file)
+            unsafe sqlite3_file_control(pointer, schema, SQLITE_FCNTL_FILE_POINTER, file)
         }
         return unsafe code == SQLITE_OK ? file : nil
     }
+}
+
+/// SQLite's locks on a database file: <https://www.sqlite.org/lockingv3.html#locking>. In WAL mode a
+/// connection has the shared one, whatever it does.
+package enum FileLockLevel: CInt, Comparable, Sendable {
+    case none, shared, reserved, pending, exclusive
+
+    package static func < (lhs: FileLockLevel, rhs: FileLockLevel) -> Bool { lhs.rawValue < rhs.rawValue }
 }

@@ -1,4 +1,5 @@
 internal import CSQLCipher
+internal import Glibc
 
 /// A borrowed `sqlite3 *`: it cannot be closed, and is of use as long as the ``EngineConnection`` that owns
 /// it.
@@ -45,8 +46,23 @@ extension ConnectionHandle {
 
 extension ConnectionHandle {
     package var lastErrorMessage: String? {
-        if lastExtendedErrorCode == EngineCode.refusedSideFile { return SideFiles.refusal }
-        return unsafe sqlite3_errmsg(pointer).map { unsafe String(cString: $0) }
+        let code = lastExtendedErrorCode
+        switch code {
+        case EngineCode.refusedSideFile: return SideFiles.refusal
+        case EngineCode.changedElsewhere: return SideFiles.change
+        case EngineCode.readOnlyDirectory: return SideFiles.lackOfFolder
+        default: break
+        }
+        if code == EngineCode.cantOpen, let otherName { return otherName.words }
+        let words = unsafe sqlite3_errmsg(pointer).map { unsafe String(cString: $0) }
+        return words.map { $0 + ConnectionHandle.systemReason(code, lastSystemError) }
+    }
+
+    /// The words of the system that follow SQLite's "unable to open database file" if the process, or the
+    /// system, has no descriptor left; empty for other errors, whose number may be that of an earlier call.
+    private static func systemReason(_ code: CInt, _ number: CInt) -> String {
+        guard code & 0xff == EngineCode.cantOpen, number == EMFILE || number == ENFILE else { return "" }
+        return unsafe ": \(String(cString: strerror(number)))"
     }
     package var lastExtendedErrorCode: CInt { unsafe sqlite3_extended_errcode(pointer) }
 
@@ -129,6 +145,8 @@ extension ConnectionHandle {
 
     package enum Limit {
         case variableNumber, attached, workerThreads
+        /// How many columns a table or a result has.
+        case columns
         /// How many bytes a value or a row has.
         case length
         fileprivate var code: CInt {
@@ -136,6 +154,7 @@ extension ConnectionHandle {
             case .variableNumber: SQLITE_LIMIT_VARIABLE_NUMBER
             case .attached: SQLITE_LIMIT_ATTACHED
             case .workerThreads: SQLITE_LIMIT_WORKER_THREADS
+            case .columns: SQLITE_LIMIT_COLUMN
             case .length: SQLITE_LIMIT_LENGTH
             }
         }

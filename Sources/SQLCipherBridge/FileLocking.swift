@@ -30,7 +30,11 @@ package enum FileLocking: Sendable {
 enum OpenFiles {
     private struct Use {
         let locking: FileLocking
+        /// The path by which the first connection has opened the file.
+        let name: [CChar]
         var count = 0
+        /// Whether a connection by this name may have a log.
+        var mayHaveLog = false
     }
 
     private struct State {
@@ -74,7 +78,8 @@ enum OpenFiles {
                 return EngineCode.lockedOtherwise
             }
             if let identity {
-                state.uses[identity, default: Use(locking: locking)].count += 1
+                let path = unsafe Array(UnsafeBufferPointer(start: name, count: strlen(name)))
+                state.uses[identity, default: Use(locking: locking, name: path)].count += 1
                 state.files[UInt(bitPattern: file)] = identity
             }
             unsafe resultFlags?.pointee =
@@ -82,6 +87,46 @@ enum OpenFiles {
             return SQLITE_OK
         }
     }
+
+    /// What the other connections of this process say of the name by which a file is opened.
+    enum Neighbour {
+        /// They have it open by this name, and may have a log.
+        case withLog
+        /// They have it open by another name, or by one in another folder. Other paths to the same folder
+        /// lead to the same journal and log.
+        case elsewhere(String)
+    }
+
+    static func neighbour(of name: UnsafePointer<CChar>) -> Neighbour? {
+        let path = unsafe Array(UnsafeBufferPointer(start: name, count: strlen(name)))
+        guard let identity = unsafe FileIdentity(named: name),
+            let known = state.withLock({ $0.uses[identity] })
+        else { return nil }
+        if known.name != path {
+            guard let there = place(of: known.name), let here = place(of: path), there == here else {
+                return .elsewhere(String(decoding: known.name.map(UInt8.init(bitPattern:)), as: UTF8.self))
+            }
+        }
+        return known.mayHaveLog ? .withLog : nil
+    }
+
+    /// Notes that a file may have a log, until the last connection to it is closed.
+    static func noteLog(of name: UnsafePointer<CChar>) {
+        guard let identity = unsafe FileIdentity(named: name) else { return }
+        state.withLock { $0.uses[identity]?.mayHaveLog = true }
+    }
+
+    /// The folder of a path and the name in it; nil where there is no such folder.
+    private static func place(of path: [CChar]) -> (folder: FileIdentity, name: ArraySlice<CChar>)? {
+        let slash = CChar(bitPattern: UInt8(ascii: "/"))
+        guard let end = path.lastIndex(of: slash),
+            let folder = unsafe FileIdentity(named: Array(path[...end]) + [0])
+        else { return nil }
+        return (folder, path[(end + 1)...])
+    }
+
+    /// Whether a connection of this process has the file open.
+    static func isOpen(_ file: FileIdentity) -> Bool { state.withLock { $0.uses[file] != nil } }
 
     /// Notes that the engine has closed a file, whose locks are gone by now.
     static func didClose(_ file: UnsafeMutablePointer<sqlite3_file>) {

@@ -121,32 +121,63 @@ private struct FileWriters: Sendable {
 
 // MARK: - The index of a log
 
-/// The calls on open database files: those of the system, but for the one that closes them, and the one that
-/// opens the index of a log (`-shm`), which passes through no other call of the engine.
+/// The calls on open files: those of the system, but for some that pass through no other call of the engine.
 enum GuardedCalls {
-    /// The address of the system's own calls, by that of the copy that was made of them. Copies stay for the
-    /// life of the process; there is one, as the system has one kind of locks.
-    private static let copies = Mutex<[UInt: UInt]>([:])
+    /// What a copy of the system's calls is for.
+    enum Use {
+        /// Each database file: the calls that close it, and that open the index of its log (`-shm`).
+        case database
+        /// A database that may have no log. Without the calls of the second version the engine neither opens
+        /// a file in WAL mode nor sets this mode.
+        case databaseWithoutLog
+        /// A database whose log has its index in memory, and its log.
+        case privateIndex, logOfPrivateIndex
+    }
 
-    static func guarding(_ standard: UnsafePointer<sqlite3_io_methods>) -> UnsafePointer<sqlite3_io_methods> {
+    private struct Copy {
+        let standard: UInt
+        let use: Use
+    }
+
+    /// By the address of the copy. Copies stay for the life of the process; there is one for each use, as the
+    /// system has one kind of locks.
+    private static let copies = Mutex<[UInt: Copy]>([:])
+
+    /// - Parameter hasLog: whether the engine may use a log.
+    static func guarding(_ standard: UnsafePointer<sqlite3_io_methods>, hasLog: Bool) -> UnsafePointer<
+        sqlite3_io_methods
+    > { unsafe copy(of: standard, hasLog ? .database : .databaseWithoutLog) }
+
+    /// The copy for a use of the system's own calls.
+    static func copy(of standard: UnsafePointer<sqlite3_io_methods>, _ use: Use) -> UnsafePointer<
+        sqlite3_io_methods
+    > {
         let address = UInt(bitPattern: standard)
         let guarded = copies.withLock { copies -> UInt in
-            if let known = copies.first(where: { $0.value == address })?.key { return known }
+            if let known = copies.first(where: { $0.value.standard == address && $0.value.use == use })?.key {
+                return known
+            }
             let copy = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
             unsafe copy.initialize(to: standard.pointee)
-            unsafe copy.pointee.xShmMap = mapIndexTrampoline
-            unsafe copy.pointee.xClose = closeTrampoline
-            copies[UInt(bitPattern: copy)] = address
+            if use != .logOfPrivateIndex {
+                unsafe copy.pointee.xShmMap = mapIndexTrampoline
+                unsafe copy.pointee.xClose = closeTrampoline
+            }
+            switch use {
+            case .database: break
+            case .databaseWithoutLog: unsafe copy.pointee.iVersion = 1
+            case .privateIndex: unsafe PrivateIndexCalls.install(in: copy)
+            case .logOfPrivateIndex: unsafe PrivateIndexCalls.installForLog(in: copy)
+            }
+            copies[UInt(bitPattern: copy)] = Copy(standard: address, use: use)
             return UInt(bitPattern: copy)
         }
         return unsafe UnsafePointer(bitPattern: guarded) ?? standard
     }
 
-    fileprivate static func standard(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafePointer<
-        sqlite3_io_methods
-    >? {
+    static func standard(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafePointer<sqlite3_io_methods>? {
         let address = unsafe UInt(bitPattern: file.pointee.pMethods)
-        let standard = copies.withLock { $0[address] } ?? 0
+        let standard = copies.withLock { $0[address]?.standard } ?? 0
         return unsafe UnsafePointer(bitPattern: standard)
     }
 }
@@ -157,6 +188,7 @@ private func closeTrampoline(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CIn
     else {
         return SQLITE_IOERR
     }
+    unsafe PrivateLogIndex.end(for: file)
     unsafe SideFiles.willClose(file)
     defer { unsafe OpenFiles.didClose(file) }
     return unsafe close(file)
@@ -171,7 +203,22 @@ private func mapIndexTrampoline(
     else {
         return SQLITE_IOERR
     }
+    if unsafe PrivateLogIndex.isInUse(by: file) {
+        let mapped = unsafe PrivateLogIndex.region(
+            Int(region), size: Int(size), isExtended: isExtended != 0, of: file)
+        unsafe target?.pointee = mapped
+        return unsafe mapped == nil && isExtended != 0 ? SQLITE_NOMEM : SQLITE_OK
+    }
     // The first region comes first, and opens the file.
     guard unsafe region > 0 || SideFiles.mayMapIndex(of: file) else { return EngineCode.refusedSideFile }
-    return unsafe map(file, region, size, isExtended, target)
+    let code = unsafe map(file, region, size, isExtended, target)
+    guard code & 0xff == SQLITE_CANTOPEN, region == 0 else { return code }
+    switch unsafe SideFiles.substitute(for: "-shm", of: file) {
+    case .none: return code
+    case .refusal: return EngineCode.readOnlyDirectory
+    case .made:
+        guard unsafe SideFiles.beginPrivateIndex(of: file) else { return code }
+        unsafe file.pointee.pMethods = GuardedCalls.copy(of: standard, .privateIndex)
+        return unsafe mapIndexTrampoline(file, region, size, isExtended, target)
+    }
 }

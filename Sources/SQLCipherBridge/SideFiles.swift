@@ -25,12 +25,22 @@ package typealias ForeignOwnerReport = @Sendable (_ path: String) -> Void
 ///
 /// The engine opens a rollback journal without the permission to create it only where it takes it for hot:
 /// there is one, nobody has reserved the file, and the file is not empty. A write-ahead log it opens wherever
-/// there is one. Nothing else passes through code of ours.
+/// there is one. Nothing else passes through code of ours, but for logs of engines with a fault
+/// (``LogCalls``).
 package enum SideFiles {
     /// What SQLite has no words for.
     static let refusal =
         "A rollback journal or write-ahead log beside the database file does not belong to it, or to its "
         + "owner, and was not used. Open the file again to learn which"
+
+    static let change =
+        "Another process has opened or changed the database, which is in a folder that this one cannot "
+        + "write to. Close the connection, and open it again"
+
+    static let lackOfFolder =
+        "The folder of the database cannot be written to, and SQLite needs to make a log or a journal in it. "
+        + "Open the database for reading only, copy it to another folder, or give this user the right to "
+        + "write to the folder"
 
     private struct Watch {
         let judge: SideFileJudge
@@ -40,6 +50,8 @@ package enum SideFiles {
         let database: FileIdentity?
         /// The log that was found good, as long as the connection has it open.
         var log: FileIdentity?
+        /// The address of the log that the engine has opened.
+        var logAddress: UInt?
         let report: ForeignOwnerReport
     }
 
@@ -64,6 +76,24 @@ package enum SideFiles {
         return { if let watch { watches.withLock { $0[key] = watch } } }
     }
 
+    /// Whether the log that a connection has open has lost its name.
+    ///
+    /// - Parameters:
+    ///   - database: the open database file of the connection.
+    ///   - journal: the log or the journal that it has open.
+    ///   - path: the path of the log, as a string of C.
+    static func hasLogMoved(
+        _ database: UnsafeMutablePointer<sqlite3_file>, _ journal: UnsafeMutablePointer<sqlite3_file>,
+        _ path: UnsafePointer<CChar>
+    ) -> Bool {
+        let (key, address) = (UInt(bitPattern: database), UInt(bitPattern: journal))
+        guard let watch = watches.withLock({ $0[key] }), watch.logAddress == address, let log = watch.log
+        else {
+            return false
+        }
+        return unsafe FileIdentity(named: path) != log
+    }
+
     // MARK: - Owners
 
     /// What is asked of the files beside a database.
@@ -73,22 +103,43 @@ package enum SideFiles {
         /// Where the engine has the index of the log, as a string of C: names of files are bytes, and need
         /// not be text.
         let indexPath: [CChar]
+        /// Why the file has no log: see ``OtherName``. Nil for one that may have a log.
+        let otherName: OtherName?
+        let path: [CChar]
+        /// Whether the database file is open for reading only.
+        let isReadOnly: Bool
     }
 
     /// Like ``watches``, but for every open database file: attached ones too, and those without a key.
     private static let places = Mutex<[UInt: Place]>([:])
 
+    /// - Parameter isReadOnly: whether the file was opened for reading only.
+    /// - Returns: whether the file may have a log.
     fileprivate static func didOpen(
-        _ database: UnsafeMutablePointer<sqlite3_file>, _ path: UnsafePointer<CChar>
-    ) {
-        let indexPath =
-            unsafe Array(UnsafeBufferPointer(start: path, count: strlen(path))) + "-shm".utf8CString
-        let place = unsafe Place(owners: SideFileOwners(ofDatabase: path), indexPath: indexPath)
+        _ database: UnsafeMutablePointer<sqlite3_file>, _ path: UnsafePointer<CChar>, isReadOnly: Bool
+    ) -> Bool {
+        let name = unsafe Array(UnsafeBufferPointer(start: path, count: strlen(path)))
+        let otherName = unsafe isReadOnly ? nil : OtherName.find(path)
+        let place = unsafe Place(
+            owners: SideFileOwners(ofDatabase: path), indexPath: name + "-shm".utf8CString,
+            otherName: otherName, path: name + [0], isReadOnly: isReadOnly)
         places.withLock { $0[UInt(bitPattern: database)] = place }
+        return otherName == nil
+    }
+
+    static func otherName(of database: UnsafeMutablePointer<sqlite3_file>) -> OtherName? {
+        places.withLock { $0[UInt(bitPattern: database)]?.otherName }
     }
 
     static func willClose(_ database: UnsafeMutablePointer<sqlite3_file>) {
         _ = places.withLock { $0.removeValue(forKey: UInt(bitPattern: database)) }
+    }
+
+    /// Whether the engine may open a log of this name. With the locking mode EXCLUSIVE it would do so without
+    /// the calls that a file without a log does not have.
+    fileprivate static func mayHaveLog(_ name: UnsafePointer<CChar>) -> Bool {
+        let key = unsafe UInt(bitPattern: sqlite3_database_file_object(name))
+        return places.withLock { $0[key]?.otherName } == nil
     }
 
     /// Whether the engine may open a side file, as far as its kind and its owner show.
@@ -128,6 +179,44 @@ package enum SideFiles {
             String(decoding: place.indexPath.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
         return false
     }
+
+    // MARK: - Folders that cannot be written to
+
+    /// What becomes of the log, or of its index, that the engine could not open.
+    enum Substitute {
+        /// None: the code of the engine stands.
+        case none
+        /// Nothing can be made in the folder, and the connection is one that writes.
+        case refusal
+        /// A log without content, or an index in memory.
+        case made
+    }
+
+    static func substitute(
+        for suffix: String, of database: UnsafeMutablePointer<sqlite3_file>
+    ) -> Substitute {
+        guard let place = places.withLock({ $0[UInt(bitPattern: database)] }),
+            !FileStamps.exists(place.path, suffix), PrivateLogIndex.isNeeded(for: place.path)
+        else { return .none }
+        return place.isReadOnly ? .made : .refusal
+    }
+
+    /// Puts an index in memory in the place of the file that cannot be made.
+    static func beginPrivateIndex(of database: UnsafeMutablePointer<sqlite3_file>) -> Bool {
+        guard let path = places.withLock({ $0[UInt(bitPattern: database)]?.path }) else { return false }
+        return unsafe PrivateLogIndex.begin(for: database, path)
+    }
+
+    /// Whether a database may come to have an index in memory, so that reads of its log are looked after.
+    fileprivate static func watchesLog(of database: UnsafeMutablePointer<sqlite3_file>) -> Bool {
+        guard let place = places.withLock({ $0[UInt(bitPattern: database)] }), place.isReadOnly else {
+            return false
+        }
+        return PrivateLogIndex.isNeeded(for: place.path)
+    }
+
+    /// The address of the path of an empty log, which the engine keeps as long as the file is open.
+    fileprivate static let emptyLog = unsafe UInt(bitPattern: strdup("/dev/null"))
 
     /// Whether a journal or a log with some content lies where the engine looks for it: beside the file
     /// itself, wherever links lead.
@@ -179,7 +268,11 @@ package enum SideFiles {
             guard unsafe isKnown || watch.judge(.log, EngineFile(file), EngineFile(database)) else {
                 return false
             }
-            watches.withLock { $0[key]?.log = log }
+            let address = UInt(bitPattern: file)
+            watches.withLock {
+                $0[key]?.log = log
+                $0[key]?.logAddress = address
+            }
             return true
         }
     }
@@ -197,6 +290,7 @@ package enum SideFiles {
             unsafe system.initialize(to: standard.pointee)
             unsafe system.pointee.pNext = nil
             unsafe system.pointee.zName = UnsafePointer(strdup(name))
+            unsafe system.pointee.szOsFile += LogCalls.memorySize
             switch locking {
             case .shared: unsafe system.pointee.xOpen = openShared
             case .thisProcessOnly: unsafe system.pointee.xOpen = openForThisProcess
@@ -222,6 +316,9 @@ package struct FileIdentity: Codable, Hashable, Sendable {
     package init?(_ path: String) {
         unsafe self.init(named: path)
     }
+
+    /// Whether a connection of this process has the file open as a database.
+    package var isOpenInThisProcess: Bool { OpenFiles.isOpen(self) }
 
     /// - Parameter name: a path as a string of C, which need not be text.
     init?(named name: UnsafePointer<CChar>) {
@@ -252,11 +349,16 @@ private func open(
     if flags & SQLITE_OPEN_MAIN_DB != 0, let name = unsafe name, let file = unsafe file {
         let code = unsafe OpenFiles.open(file, name, flags, resultFlags, locking: locking)
         guard code == SQLITE_OK, let calls = unsafe file.pointee.pMethods else { return code }
-        unsafe file.pointee.pMethods = GuardedCalls.guarding(calls)
-        unsafe SideFiles.didOpen(file, name)
+        let given = unsafe resultFlags?.pointee ?? flags
+        let hasLog = unsafe SideFiles.didOpen(file, name, isReadOnly: given & SQLITE_OPEN_READONLY != 0)
+        unsafe file.pointee.pMethods = GuardedCalls.guarding(calls, hasLog: hasLog)
         return SQLITE_OK
     }
     guard let standard = unsafe locking.system, let open = unsafe standard.pointee.xOpen else {
+        return SQLITE_CANTOPEN
+    }
+    if flags & SQLITE_OPEN_WAL != 0, let name = unsafe name, unsafe !SideFiles.mayHaveLog(name) {
+        unsafe file?.pointee.pMethods = nil
         return SQLITE_CANTOPEN
     }
     let isSideFile = flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL) != 0
@@ -265,23 +367,41 @@ private func open(
         unsafe file?.pointee.pMethods = nil
         return EngineCode.refusedSideFile
     }
-    let code = unsafe open(standard, name, file, flags, resultFlags)
+    var code = unsafe open(standard, name, file, flags, resultFlags)
+    if flags & SQLITE_OPEN_WAL != 0, let name = unsafe name, let file = unsafe file,
+        let database = unsafe sqlite3_database_file_object(name)
+    {
+        if code != SQLITE_OK {
+            switch unsafe SideFiles.substitute(for: "-wal", of: database) {
+            case .none: break
+            case .refusal: return EngineCode.readOnlyDirectory
+            case .made:
+                let reading = SQLITE_OPEN_READONLY | SQLITE_OPEN_WAL
+                code = unsafe open(
+                    standard, UnsafePointer(bitPattern: SideFiles.emptyLog), file, reading, resultFlags)
+            }
+        }
+        if code == SQLITE_OK, unsafe SideFiles.watchesLog(of: database),
+            let calls = unsafe file.pointee.pMethods
+        {
+            unsafe PrivateLogIndex.didOpenLog(file, of: database, calls)
+        }
+    }
     if code == SQLITE_OK, isSideFile, let name = unsafe name, unsafe !SideFiles.mayKeepOpen(name) {
         return unsafe refuse(file)
     }
     let isHotJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0 && !creates
-    guard code == SQLITE_OK, isHotJournal || flags & SQLITE_OPEN_WAL != 0, let name = unsafe name,
-        let file = unsafe file
-    else {
+    let isLog = flags & SQLITE_OPEN_WAL != 0
+    guard code == SQLITE_OK, isHotJournal || isLog, let name = unsafe name, let file = unsafe file else {
         return code
     }
     let isOpenForWriting = flags & SQLITE_OPEN_READWRITE != 0
-    if unsafe SideFiles.mayUse(
-        isHotJournal ? .journal : .log, named: name, file, isOpenForWriting: isOpenForWriting)
-    {
-        return SQLITE_OK
-    }
-    return unsafe refuse(file)
+    guard
+        unsafe SideFiles.mayUse(
+            isHotJournal ? .journal : .log, named: name, file, isOpenForWriting: isOpenForWriting)
+    else { return unsafe refuse(file) }
+    if isLog { unsafe LogCalls.watch(file) }
+    return SQLITE_OK
 }
 
 /// Closes a file that must not be used.

@@ -6,7 +6,8 @@ import Foundation
 /// may be killed at any time.
 ///
 /// Arguments: the path, `queue` or `pool`, the number of the teller, and how many seconds to work, or 0 for
-/// ever. Other works begin with a name: see ``RotationWork``, ``ConversionWork`` and ``FaultWork``.
+/// ever. Other works begin with a name: see ``RotationWork``, ``VisitWork``, ``ConversionWork`` and
+/// ``FaultWork``.
 @main
 enum CrashWorker {
     static func main() throws {
@@ -21,6 +22,8 @@ enum CrashWorker {
         case "live" where (4...5).contains(rest.count): return try RotationWork.live(rest)
         case "once" where rest.count == 3: return try RotationWork.once(rest)
         case "stress" where (5...6).contains(rest.count): return try StressWork.stress(rest)
+        case "visit" where rest.count == 5: return try VisitWork.visit(rest)
+        case "visits" where rest.count == 5: return try VisitWork.visits(rest)
         case "measure" where rest.count == 3: return try RotationWork.measure(rest)
         case "work" where rest.count >= 2: return try ConversionWork.work(rest)
         case "weigh" where rest.count == 2: return try ConversionWork.weigh(rest)

@@ -27,6 +27,10 @@ extension DatabaseFile {
             reasons.map { ($0.backup, $0.reason) }
         }
 
+        /// The paths of keyrings whose backups of this file are not there: such a backup is being made, or
+        /// was moved or removed without its keyring. They stay.
+        public var strayKeyrings: [String] = []
+
         /// What is dated later than now: a clock was wrong, or is. It stays, and takes no other one's place.
         public var future: [DatedBackup] = []
 
@@ -70,7 +74,9 @@ extension DatabaseFile {
         options: ConversionOptions = ConversionOptions(),
         progress: ProgressFunction? = nil
     ) throws -> ConversionResult {
-        try perform(.datedBackup(in: folder, key, newKey: newKey), options: options, progress: progress)
+        try removeLeftKeyrings(in: folder)
+        return try perform(
+            .datedBackup(in: folder, key, newKey: newKey), options: options, progress: progress)
     }
 
     /// Makes a backup, proves it, and gives it out in pieces, such as into a pipe. No file stays.
@@ -110,6 +116,11 @@ extension DatabaseFile {
             .map { DatedBackup(path: "\(folder == "/" ? "" : folder)/\($0.text)", name: $0) }
     }
 
+    private func strayKeyrings(in folder: String) throws -> [String] {
+        let origin = try DatabaseFileError.translated(path) { try BackupOrigin(path) }
+        return try StrayKeyring.all(of: origin, in: folder).map(\.path).sorted()
+    }
+
     /// Finds out which backups of this file in a folder are not to be kept. Nothing is removed.
     ///
     /// A file counts, as one to keep or one to remove, when three things hold: its name is one that a backup
@@ -145,6 +156,7 @@ extension DatabaseFile {
             }
         }
         let plannedTime = planned.map { BackupTime(milliseconds: Int64($0.timeIntervalSince1970 * 1000)) }
+        result.strayKeyrings = try strayKeyrings(in: folder)
         let times = retention.kept(past.map(\.name.time) + (plannedTime.map { [$0] } ?? []))
         for backup in past {
             if times.contains(backup.name.time) {
@@ -170,11 +182,17 @@ extension DatabaseFile {
     public func removeBackup(
         _ backup: DatedBackup, keys: [DatabaseKey] = [], cipher: CipherSettings = CipherSettings()
     ) throws {
+        try StrayKeyring.removeBackups(
+            of: backup.name.database, in: SystemFile.directory(of: backup.path))
         let objection = try BackupProof(keys, cipher).objection(to: backup) {
-            try SystemFile.remove(backup.path)
-            // Of a backup that is gone, nobody needs the keyring. What is none stays, whatever its name is.
             let keyring = KeyringFile(path: "\(backup.path).keys")
-            if (try? keyring.document()) != nil { try SystemFile.remove(keyring.path) }
+            // A file of that name that is no keyring stays.
+            guard (try? keyring.document()) != nil else { return try SystemFile.remove(backup.path) }
+            try LeftKeyrings.removeNotes(ofKeyring: keyring.path)
+            // Both in one step: a keyring without its backup would look like that of one that was moved.
+            try SystemFile.rename(backup.path, to: keyring.path)
+            try FailPoint.renamed.pass(backup.path)
+            try SystemFile.remove(keyring.path)
         }
         switch objection {
         case nil: break
@@ -206,6 +224,7 @@ private struct BackupProof {
         var words: String {
             switch self {
             case .isGone: "it is gone"
+            case .isOpen(let users) where users.isEmpty: "another process has it open"
             case .isOpen(let users):
                 "process \(users.map { String($0.processID) }.joined(separator: ", ")) has it open"
             case .isNone(let words): words
@@ -217,7 +236,7 @@ private struct BackupProof {
     ///
     /// - Parameters:
     ///   - toBeRemoved: whether no other process may have it open.
-    ///   - body: called when it is, with the file still open.
+    ///   - body: called when it is.
     func objection(
         to backup: DatabaseFile.DatedBackup, toBeRemoved: Bool = true, whenProved body: () throws -> Void = {}
     ) throws -> Objection? {
@@ -229,6 +248,16 @@ private struct BackupProof {
             return .isNone(
                 "a program has written to it: '\(SystemFile.name(of: backup.path))\(companion)' is there")
         }
+        if let objection = try objection(to: backup, status) { return objection }
+        if toBeRemoved, let users = try users(of: status, backup.path) { return .isOpen(users) }
+        // The same file, to which nobody has written since it was proved.
+        guard try SystemFile.status(backup.path) == status else { return .isNone("it was replaced") }
+        try body()
+        return nil
+    }
+
+    /// What the content says. The file is closed at the end: the kernel could not say who else has it open.
+    private func objection(to backup: DatabaseFile.DatedBackup, _ status: FileStatus) throws -> Objection? {
         let file: ReadFile
         do {
             file = try ReadFile(backup.path)
@@ -241,13 +270,20 @@ private struct BackupProof {
                 "its salt is not the one of its name" + (keys.isEmpty ? "" : ", and the key does not open it")
             )
         }
-        let users = toBeRemoved ? FileUsers.others(of: status) : []
-        guard users.isEmpty else { return .isOpen(users) }
-        guard try SystemFile.status(backup.path)?.isSameFile(as: status) == true else {
-            return .isNone("it was replaced")
-        }
-        try body()
         return nil
+    }
+
+    /// Those who have a file open, as far as they are known; nil if there are none.
+    private func users(of status: FileStatus, _ path: String) throws(DatabaseFileError)
+        -> [DatabaseFileError.FileUser]?
+    {
+        do throws(DatabaseFileError) {
+            try FileUsers.waitForNone(of: status, path, timeout: 0)
+            return nil
+        } catch {
+            guard case .busy(let users) = error.reason else { throw error }
+            return users
+        }
     }
 
     private func isMade(under name: BackupName, _ file: ReadFile) throws -> Bool {

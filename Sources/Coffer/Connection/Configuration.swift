@@ -51,7 +51,12 @@ public struct Configuration: Sendable {
     /// Whether foreign keys are enforced. True by default.
     public var foreignKeysEnabled = true
 
-    /// Whether the database can be written to. False by default.
+    /// A Boolean value that indicates whether the database is open for reading only. False by default.
+    ///
+    /// Such a connection opens a database in WAL mode also in a folder in which no file can be made: on a
+    /// file system that is mounted for reading, or in a folder of another user. It reads the log if there is
+    /// one, and keeps the index of the log in its memory. If another process changes the database meanwhile,
+    /// later reads throw `SQLITE_CANTOPEN`: close the database, and open it again.
     public var readonly = false
 
     /// A name for the connections, for the names of their dispatch queues and for ``Database/description``.
@@ -100,6 +105,13 @@ public struct Configuration: Sendable {
     /// write-ahead log that is set here (`synchronous = NORMAL`), and the very last one with a rollback
     /// journal (`FULL`), unless ``prepareDatabase(_:)`` says `PRAGMA synchronous = EXTRA`.
     public var journalMode = JournalModeConfiguration.default
+
+    /// Whether opening a queue or a pool removes the files that interrupted rotations and other operations
+    /// have left next to the database, and brings it into WAL mode again if they have left this mode.
+    ///
+    /// They are removed as by ``DatabaseFile/removeLeftovers(key:cipher:)``, and stay if that fails: the
+    /// database is opened all the same. The next run of the same operation removes them in any case.
+    public var removesInterruptedRuns = false
 
     /// Where ``Database/transactionDate`` takes the time from.
     public var transactionClock: any TransactionClock = .default

@@ -26,7 +26,9 @@ extension Database {
         do {
             switch location {
             case .file(let path):
-                guard configuration.mayOpenFiles else { throw DatabaseError(encryptionFailure: .noKey) }
+                guard keys.configured != nil || configuration.mayOpenFiles else {
+                    throw DatabaseError(encryptionFailure: .noKey)
+                }
                 try prepareFile(at: path, configuration: configuration)
                 var opened: Opened
                 if let ring = keys.configured {
@@ -41,6 +43,7 @@ extension Database {
                 }
                 opened.connection.checkpointsAtEnd = true
                 try keys.checkFile(at: path, isDecisive: purpose == .writer)
+                if keys.configured != nil { warnOfUnlockedKeyMemory() }
                 return opened
 
             case .memory, .temporary:
@@ -108,6 +111,7 @@ extension Database {
                     resultCode: .SQLITE_CANTOPEN,
                     message: "unable to open database file: \(path) is \(kind). Give the path of a file.")
             }
+            if status.st_nlink > 1, isWritten || !configuration.readonly { removeSecondNames(ofFileAt: path) }
             return
         }
         guard isWritten || !configuration.readonly else { return }
@@ -169,6 +173,7 @@ extension Database {
             try runPreparations()
         }
         try claimFile()
+        removeInterruptedRuns()
         try setUpJournalMode()
     }
 
@@ -181,11 +186,16 @@ extension Database {
         keying.preparationsDidRun()
     }
 
-    /// Decides what a file is that got no key before its first use: refused, or plaintext where that is
-    /// allowed.
+    /// Sets the default key of a file that got no key before its first use, or rejects the file, unless
+    /// plaintext is allowed.
     func checkProtection() throws {
         guard protection == .awaitingKey else { return }
-        guard configuration.allowsPlaintext else { throw DatabaseError(encryptionFailure: .noKey) }
+        guard configuration.allowsPlaintext else {
+            guard let key = configuration.defaultKeyOfFile() else {
+                throw DatabaseError(encryptionFailure: .noKey)
+            }
+            return try setDefaultKey(key)
+        }
         try DatabaseError.converting {
             try handle.verifyPlaintext()
             keying.didReadPlaintext()
@@ -224,6 +234,9 @@ extension Database {
         guard purpose == .writer, configuration.journalMode == .wal, !configuration.readonly,
             protection != .memory
         else { return }
+        if let failure = EncryptionFailure(otherNameOf: handle) {
+            throw DatabaseError(encryptionFailure: failure)
+        }
         // Without the WAL mode, what follows would not be safe against a loss of power.
         do {
             try handle.changeJournalMode(to: .wal, knownProtection())
@@ -255,9 +268,9 @@ extension DatabaseLocation {
 }
 
 extension Configuration {
-    /// Whether a file can be opened at all: with a key, a preparation that may set one, or on purpose
-    /// without.
-    fileprivate var mayOpenFiles: Bool { key != nil || allowsPlaintext || !preparations.isEmpty }
+    /// True if a file can be opened without a key in the configuration: a preparation may set one, or
+    /// plaintext is allowed.
+    fileprivate var mayOpenFiles: Bool { allowsPlaintext || !preparations.isEmpty }
 }
 
 extension DatabaseError {

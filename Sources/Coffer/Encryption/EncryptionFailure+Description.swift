@@ -6,7 +6,8 @@ extension EncryptionFailure: CustomStringConvertible {
         switch self {
         case .noKey:
             "The database is encrypted, or must be, and the configuration has no key. Set "
-                + "Configuration.key, or allow plaintext explicitly."
+                + "Configuration.key, or Configuration.setDefaultKey(_:) at the start of the program, or "
+                + "allow plaintext explicitly."
         case .wrongKey:
             "The key does not open this file. Check the key and the cipher settings."
         case .plaintextFile:
@@ -20,7 +21,7 @@ extension EncryptionFailure: CustomStringConvertible {
                 + "configured one. Set Configuration.cipher to .sqlcipher(format: \(format))."
         case .otherSettings(let settings):
             "The key is right, but the file has other cipher settings. Upgrade the file, or set "
-                + "Configuration.cipher to \(settings)."
+                + "Configuration.cipher to \(settings.spelling)."
         case .notADatabase:
             "The file is not a database. Check the path; if it should be a database, restore it from a "
                 + "backup."
@@ -40,12 +41,13 @@ extension EncryptionFailure: CustomStringConvertible {
             "\(path) belongs to another user, who could destroy the database with it, or is no regular file "
                 + "with one name. It was not used. If it is yours, give it the owner of the database; if "
                 + "not, move it away. A directory in which others cannot make files is safer."
+        case .severalNames(let path, let other): "\(path) \(other.words)"
         case .engineWithoutCipher:
             "The SQLite library that answers in this process is not Coffer's SQLCipher. Do not link another "
                 + "libsqlite3 before it."
         case .keyRotated:
-            "The key opened this file before and does no longer: it was rotated by somebody else. Configure "
-                + "the new key, and open again."
+            "The key opened this file before and does no longer: another program has rotated it. Open the "
+                + "file again with the new key."
         case .invalidKey(let problem):
             "The key cannot be used. \(problem.description)"
         case .invalidCipherSettings(let problem):
@@ -61,10 +63,43 @@ extension EncryptionFailure: CustomStringConvertible {
         case .noKey, .wrongKey, .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase,
             .keyRotated, .damaged:
             EngineCode.notADatabase
-        case .foreignSideFile, .sideFileOfAnotherUser: EngineCode.cantOpen
+        case .foreignSideFile, .sideFileOfAnotherUser, .severalNames: EngineCode.cantOpen
         case .engineWithoutCipher: EngineCode.error
         case .keyring: EngineCode.cantOpen
         case .invalidKey, .invalidCipherSettings: EngineCode.misuse
+        }
+    }
+}
+
+extension EncryptionFailure {
+    /// Nil for a file that a connection can have in WAL mode.
+    init?(otherNameOf handle: ConnectionHandle) {
+        guard let name = handle.otherName else { return nil }
+        let other: OtherName =
+            switch name {
+            case .hardLinks(let count): .hardLinks(count: count)
+            case .mountPoint: .mountPoint
+            case .openAs(let path): .openInThisProcess(path: path)
+            }
+        self = .severalNames(path: handle.filename(schema: "main") ?? "", other)
+    }
+}
+
+extension EncryptionFailure.OtherName {
+    /// Continues a sentence that begins with the path of the file.
+    fileprivate var words: String {
+        switch self {
+        case .hardLinks(let count):
+            "has \(count) names (hard links), and each would have a write-ahead log of its own: commits "
+                + "would be lost. Remove the other names, or use a journal mode with a rollback journal."
+        case .mountPoint:
+            "is a mount point itself (as with 'docker run -v file:file' or a Kubernetes subPath), and its "
+                + "write-ahead log would be in a folder that is not mounted: commits would be lost with the "
+                + "container. Mount the folder of the database, or use a journal mode with a rollback "
+                + "journal."
+        case .openInThisProcess(let path):
+            "is open in this process by another name, \(path), and each name would have a write-ahead log of "
+                + "its own: commits would be lost. Use one path for all connections."
         }
     }
 }
@@ -89,6 +124,7 @@ extension EncryptionFailure.KeyProblem: CustomStringConvertible {
         case .noCredential(let name):
             "There is no credential '\(name)'. Run the program from a systemd unit with LoadCredential=; a "
                 + "name has no slash."
+        case .number: "It is a number. Give a text or a blob."
         }
     }
 }
@@ -124,8 +160,7 @@ extension EncryptionFailure.CipherSettingsProblem: CustomStringConvertible {
             "The size of the plaintext header must be 0, or a multiple of 16 up to 96, not \(size). 32 is "
                 + "enough for file type detection."
         case .plaintextHeaderWithoutSalt:
-            "With a plaintext header the file has no room for the salt. Give the key with its salt, as in "
-                + ".rawKey(bytes, salt: salt)."
+            "With a plaintext header the file has no room for the salt. Give a raw key with its salt."
         case .refused(let words): "\(words)."
         }
     }

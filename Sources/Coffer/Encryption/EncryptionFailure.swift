@@ -25,7 +25,8 @@ public enum EncryptionFailure: Sendable, Hashable {
     case newerFormat(Int)
 
     /// The key is right, and the file has these cipher settings, which no released version of SQLCipher has
-    /// by default: those of a big-endian machine, or of the beta of SQLCipher 2.
+    /// by default: those of a big-endian machine or of the beta of SQLCipher 2; or another size of pages,
+    /// hash function or plaintext header, no codes, or one round of PBKDF2 as some programs have it.
     case otherSettings(CipherSettings)
 
     /// The file cannot be a database: it is too short, or its content is not ciphertext.
@@ -54,6 +55,14 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// again then.
     case sideFileOfAnotherUser(path: String)
 
+    /// The database is in WAL mode, or was to be brought into it, and the file at this path may have another
+    /// name, or is open by one. Each name has a write-ahead log of its own: what is committed by one name is
+    /// not seen by the other, and is lost when either log is brought into the file. Nothing was changed.
+    ///
+    /// Only connections that can write are refused, and none in a journal mode with a rollback journal. See
+    /// <doc:Guarantees>.
+    case severalNames(path: String, OtherName)
+
     /// The SQLite library that answers in this process is not the SQLCipher that Coffer was built with.
     case engineWithoutCipher
 
@@ -69,6 +78,17 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// The keyring at this path cannot be used, or it and the database do not belong together: see
     /// ``DatabaseKeyring``.
     case keyring(path: String, KeyringProblem)
+
+    /// Why a database file may have another name.
+    public enum OtherName: Sendable, Hashable {
+        /// The file has so many names.
+        case hardLinks(count: Int)
+        /// The file itself is a mount point, as `docker run -v file:file` and a Kubernetes `subPath` make
+        /// one: the log would be in the folder of this container, and be lost with it.
+        case mountPoint
+        /// A connection of this process has the file open by another path.
+        case openInThisProcess(path: String)
+    }
 
     /// What is wrong with a key.
     public enum KeyProblem: Sendable, Hashable {
@@ -93,6 +113,8 @@ public enum EncryptionFailure: Sendable, Hashable {
         case file(path: String, KeyFileProblem)
         /// systemd has handed over no credential of this name, or the name is none.
         case noCredential(name: String)
+        /// The value for `KEY` in `ATTACH` is a number.
+        case number
     }
 
     /// What is wrong with a file that holds a key.

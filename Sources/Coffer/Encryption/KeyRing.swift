@@ -216,6 +216,9 @@ extension KeyRing {
             return true
         } catch {
             if error.code == EngineCode.refusedSideFile { return try watch.explainRefusal(handle) }
+            if error.code == EngineCode.cantOpen, let failure = EncryptionFailure(otherNameOf: handle) {
+                throw .failure(failure)
+            }
             switch error.primaryCode {
             // Which of them comes depends on the page that is not authentic, and on the plaintext header.
             case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false

@@ -29,9 +29,16 @@ extension DatabaseFile {
     @discardableResult
     public func erase(confirming name: String) throws -> ErasureResult {
         let status = try checkCanErase(confirming: name)
-        guard FileUsers.ownDescriptorCount(of: status) == 0 else {
-            throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: path)
+        try FileUsers.waitForNone(of: status, path, timeout: 0)
+        // From here on no other connection can begin to use the file.
+        let lock = try FileDescriptor.open(path, forWriting: true)
+        guard try lock.status().isSameFile(as: status), try lock.status().linkCount == 1 else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
+        guard lock.lockAsDatabase() else {
+            throw DatabaseFileError(.busy(FileUsers.others(of: status)), path: path)
+        }
+        // A process may have opened it before the lock, and wait.
         let users = FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         // The database first: what is left after an interruption is of no use without it.
@@ -40,6 +47,7 @@ extension DatabaseFile {
         for path in present { overwritten += try DatabaseFile.overwriteBeginning(of: path) }
         for path in present { try SystemFile.remove(path) }
         try SystemFile.synchronize(directoryOf: path)
+        withExtendedLifetime(lock) {}
         return ErasureResult(
             removedPaths: present, overwrittenByteCount: overwritten, limits: DatabaseFile.erasureLimits)
     }
@@ -74,6 +82,7 @@ extension DatabaseFile {
         guard status.linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
         }
+        try SystemFile.checkIsNoMountPoint(path)
         try SystemFile.checkIsWritable(directoryOf: path)
         return status
     }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import Foundation
 internal import Glibc
+internal import SQLCipherBridge
 
 struct DoctorCommand: Operation {
     static let configuration = CommandConfiguration(
@@ -104,9 +105,19 @@ enum MachineExamination {
     private static func lockedMemory() -> Finding {
         var limit = rlimit()
         unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
-        let isUnlimited = limit.rlim_cur == rlim_t.max
-        let words = isUnlimited ? "no limit" : TextLayout.size(Int64(clamping: limit.rlim_cur))
-        let isEnough = limit.rlim_cur >= 64 * 1024 || geteuid() == 0
+        let isUnlimited = limit.rlim_cur == rlim_t.max || geteuid() == 0
+        // A key that lives while the memory is counted.
+        let key = DatabaseKey.random()
+        let unlocked = withExtendedLifetime(key) { DatabaseKey.memoryUse.unlockedByteCount }
+        var words = isUnlimited ? "no limit" : TextLayout.size(Int64(clamping: limit.rlim_cur))
+        if unlocked > 0 {
+            words += ", and a key of this process could not be locked"
+        } else if !isUnlimited {
+            let count = Int(clamping: limit.rlim_cur) / DatabaseKey.lockedByteCountOfPool
+            let pools = TextLayout.counted(count, "pool", "pools")
+            words += ", enough for the keys of about \(pools) of one process"
+        }
+        let isEnough = unlocked == 0 && (limit.rlim_cur >= 64 * 1024 || isUnlimited)
         return Finding(
             check: "locked memory", words: words,
             advice: isEnough
@@ -119,7 +130,7 @@ enum MachineExamination {
     /// Coffer makes none; other programs with keys in their memory do, where they are started as this process
     /// was.
     private static func coreDumps() -> Finding {
-        let text = (try? String(contentsOfFile: "/proc/\(getppid())/limits", encoding: .utf8)) ?? ""
+        let text = KernelText.read("/proc/\(getppid())/limits") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
         guard let soft = line?.dropFirst("Max core file size".count).split(separator: " ").first else {
             return Finding(
@@ -212,6 +223,11 @@ struct FolderExamination {
         return (names, others)
     }
 
+    /// How the names of notes of interrupted runs end.
+    private static let noteEndings = ["rotate", "upgrade", "encrypt", "decrypt", "vacuum"].map {
+        ".\($0).json"
+    }
+
     /// What a file of SQLite without encryption begins with.
     private static let plaintextStart = Array("SQLite format 3\0".utf8)
 
@@ -234,25 +250,28 @@ struct FolderExamination {
                     advice: "Remove it, if no dump works here.")
             ]
         }
-        if name.hasSuffix(".rotate.json")
-            || name.hasPrefix(".coffer-") && (name.hasSuffix(".tmp") || name.hasSuffix(".lock"))
-        {
+        if name.hasPrefix(".coffer-") || FolderExamination.noteEndings.contains(where: name.hasSuffix) {
             return [
                 Finding(
-                    check: "leftover", path: path, words: "of a run that works, or was interrupted",
+                    check: "leftover", path: path,
+                    words:
+                        "of a run that works, or was interrupted (\(TextLayout.size(Int64(status.st_size))))",
                     advice:
                         "If none works on the file, run the same command again: it completes or removes it.")
             ]
         }
-        if name.hasSuffix(".backup.keys"), !NewFile.exists(String(path.dropLast(".keys".count))) {
+        let start = FolderExamination.start(of: path)
+        if name.hasSuffix(".keys"), !NewFile.exists(String(path.dropLast(".keys".count))),
+            name.hasSuffix(".backup.keys") || start?.starts(with: "coffer keyring ".utf8) == true
+        {
             return [
                 Finding(
                     check: "leftover", path: path,
-                    words: "the keyring of a backup that is not there: its run works, or was interrupted",
-                    advice: "If no backup works here, and none was moved away from it, remove it.")
+                    words: "the keyring of a database that is not there: its run works, was interrupted, or "
+                        + "the database was moved",
+                    advice: "If no copy works here, and no database was moved away from it, remove it.")
             ]
         }
-        let start = FolderExamination.start(of: path)
         if start == FolderExamination.plaintextStart { return try database(path, status) }
         let lowered = name.lowercased()
         if lowered.hasSuffix(".key") { return key(path, status) }

@@ -22,7 +22,7 @@ extension Failure {
             self.init(failure)
             return
         }
-        var message = error.message ?? "\(error.extendedResultCode)"
+        var message = Failure.withoutLibraryAdvice(error.message ?? "\(error.extendedResultCode)")
         if message.hasSuffix(".") { message.removeLast() }
         // What stands there may be a key that has lost its place: a text in quotes, or the rest of a
         // statement whose quotes do not fit.
@@ -66,12 +66,47 @@ extension Failure {
         }
     }
 
+    /// What an error means where no statement of the user's can be at fault: the content of the file is.
+    init(ofContent error: any Error) {
+        if let error = error as? DatabaseError, error.encryptionFailure == nil,
+            let content = Failure.content(error.resultCode)
+        {
+            let message = error.message ?? "\(error.resultCode)"
+            self.init(content.status, content.reason, "\(content.start): \(message).")
+        } else {
+            self.init(error)
+        }
+    }
+
+    /// Nil for codes that mean the same for a content as for a statement.
+    static func content(_ code: ResultCode) -> (status: ExitStatus, reason: String, start: String)? {
+        switch code.primaryResultCode {
+        case .SQLITE_TOOBIG: (.badData, "too_big", "The content has a value or a row that is too big")
+        case .SQLITE_NOMEM: (.inputOutput, "memory", "There is not enough memory for the content")
+        case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
+            (.badData, "inconsistent", "The rows contradict the schema of the database")
+        case .SQLITE_ERROR, .SQLITE_RANGE, .SQLITE_MISUSE, .SQLITE_AUTH, .SQLITE_SCHEMA:
+            (.badData, "content", "The content cannot be read")
+        default: nil
+        }
+    }
+
+    /// A message of the library without the sentences that name its API, such as "Set it through
+    /// Configuration.key.": users of the tool have no use for them.
+    private static func withoutLibraryAdvice(_ message: String) -> String {
+        let others = message.split(separator: ". ").filter { sentence in
+            !sentence.contains(/\b(Configuration|Database|CipherSettings)\.[a-z]|\b[a-z]\w+\((_|[a-z]\w*):/)
+        }
+        return others.isEmpty ? message : others.joined(separator: ". ")
+    }
+
     private static func status(of failure: EncryptionFailure) -> ExitStatus {
         switch failure {
         case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
         case .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .damaged,
             .foreignSideFile, .sideFileOfAnotherUser:
             .badData
+        case .severalNames: .outputExists
         case .keyring(_, let problem): status(of: problem)
         case .engineWithoutCipher: .unavailable
         case .invalidCipherSettings: .usage
@@ -92,6 +127,9 @@ extension Failure {
         case .damaged: "damaged"
         case .foreignSideFile: "foreign_side_file"
         case .sideFileOfAnotherUser: "foreign_side_file_owner"
+        case .severalNames(_, .hardLinks): "hard_links"
+        case .severalNames(_, .mountPoint): "mount_point"
+        case .severalNames(_, .openInThisProcess): "open_by_another_name"
         case .keyring(_, let problem): reason(of: problem)
         case .engineWithoutCipher: "engine"
         case .invalidCipherSettings: "cipher_settings"
@@ -113,15 +151,23 @@ extension Failure {
                 + "--cipher-format \(format)."
         case .newerFormat(let format):
             "The key is right, but the file has format \(format). Use --cipher-format \(format)."
-        case .otherSettings:
-            "The key is right, but the file is one of SQLCipher 2 from a big-endian machine, or of its "
-                + "beta. Use 'coffer upgrade'."
+        case .otherSettings(let settings):
+            if let options = CipherOptions.spelling(of: settings) {
+                "The key is right, but the file has other cipher settings. Use 'coffer upgrade', or add "
+                    + "\(options)."
+            } else {
+                "The key is right, but the file is one of SQLCipher 2 from a big-endian machine, or of its "
+                    + "beta. Use 'coffer upgrade'."
+            }
+        case .invalidCipherSettings(.plaintextHeaderWithoutSalt):
+            "The file has a plaintext header, and so no room for its salt. Give the key with its salt: 96 "
+                + "hexadecimal digits, with --key-type raw."
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with "
                 + "--key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description
         case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser,
-            .engineWithoutCipher, .keyring,
+            .severalNames, .engineWithoutCipher, .keyring,
             .invalidCipherSettings:
             failure.description
         }

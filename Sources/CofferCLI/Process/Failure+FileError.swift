@@ -8,7 +8,7 @@ extension Failure {
             return
         }
         let (status, word) = Failure.meaning(of: error.reason)
-        self.init(status, word, error.description)
+        self.init(status, word, Failure.words(of: error))
     }
 
     private static func meaning(of reason: DatabaseFileError.Reason) -> (ExitStatus, String) {
@@ -24,6 +24,7 @@ extension Failure {
         case .copyRejected: (.badData, "copy_rejected")
         case .emptyFile: (.badData, "empty_file")
         case .inconsistent: (.badData, "inconsistent")
+        case .missingDefinition: (.badData, "missing_definition")
         case .diskFull: (.inputOutput, "disk_full")
         case .inputOutput(_, let code):
             code == ENOSPC || code == EDQUOT ? (.inputOutput, "disk_full") : (.inputOutput, "io")
@@ -34,11 +35,28 @@ extension Failure {
         }
     }
 
+    /// The library speaks to programmers where only these can help.
+    /// The library speaks to programmers; these name the option that helps.
+    private static func words(of error: DatabaseFileError) -> String {
+        switch error.reason {
+        case .missingDefinition(let words):
+            "\(error.path): Only the application has what the schema needs (\(words)). Have the "
+                + "application do it, or a program with ConversionOptions of the library. 'coffer backup' "
+                + "and 'coffer rotate' copy pages, and 'coffer dump' reads them: they need none of it."
+        case .unsafeFile(.mountPoint):
+            "\(error.path): The file is a mount point itself (as with 'docker run -v file:file' or a "
+                + "Kubernetes subPath), and no other file can take its place. Mount the folder of the file. "
+                + "A key can also be rotated in the file itself: 'coffer rotate --in-place'."
+        default: error.description
+        }
+    }
+
     private static func meaning(of kind: DatabaseFileError.UnsafeFile) -> (ExitStatus, String) {
         switch kind {
         case .symbolicLink: (.outputExists, "symbolic_link")
         case .notARegularFile: (.inputMissing, "not_a_file")
         case .hardLinks: (.outputExists, "hard_links")
+        case .mountPoint: (.outputExists, "mount_point")
         case .owner: (.outputExists, "owner")
         case .directory: (.outputExists, "directory")
         case .replaced: (.busy, "replaced")
@@ -48,13 +66,13 @@ extension Failure {
     }
 
     private static func meaning(of code: ResultCode) -> (ExitStatus, String) {
-        let failure = Failure(DatabaseError(resultCode: code))
-        switch failure.status {
-        // No statement of the user's is at fault here.
-        case .usage: return (.internalError, "engine")
-        // The rows of the file contradict its schema.
-        case .answerIsNo: return (.badData, "inconsistent")
-        default: return (failure.status, failure.reason)
+        switch Failure.content(code) {
+        // What is wrong with the schema or with a row has reasons of its own: this is a statement of ours.
+        case let content? where content.reason == "content": return (.internalError, "engine")
+        case let content?: return (content.status, content.reason)
+        case nil:
+            let failure = Failure(DatabaseError(resultCode: code))
+            return (failure.status, failure.reason)
         }
     }
 }

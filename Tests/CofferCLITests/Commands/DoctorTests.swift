@@ -63,11 +63,28 @@ struct DoctorTests {
             "MEND  open/write.db: others can write to it", "MEND  open/empty.db: has no bytes",
             "MEND  open/loose.key: others can read it",
             "MEND  open/a.db.rotate.json: of a run", "chmod 600", "coffer encrypt",
-            "MEND  open/left.backup.keys: the keyring of a backup that is not there",
+            "MEND  open/left.backup.keys: the keyring of a database that is not there",
         ] { #expect(result.output.contains(words), "\(words): \(result)") }
         #expect(result.errors.contains("8 things to mend"), "\(result)")
         #expect(try Schema.problems(doctor("--json", "open")) == [])
         #expect(try doctor("none").status == 66)
+    }
+
+    @Test("the note and the copy of an interrupted run of any operation are found, with their sizes")
+    func interruptedRuns() throws {
+        for operation in ["rotate", "upgrade", "encrypt", "decrypt", "vacuum"] {
+            let (note, copy) = ("a.db.\(operation).json", ".coffer-0123456789abcdef-0.\(operation)")
+            try tool.write("{}", to: note)
+            try tool.write("copy", to: copy)
+            let result = try doctor(".")
+            #expect(result.status == 1, "\(result)")
+            #expect(
+                result.output.contains("\(note): of a run that works, or was interrupted (2 bytes)"),
+                "\(result)")
+            #expect(
+                result.output.contains("\(copy): of a run that works, or was interrupted (4 bytes)"),
+                "\(result)")
+        }
     }
 
     @Test(

@@ -95,6 +95,35 @@ struct RotationBesideProcessTests {
         #expect(directory.fileNames() == ["players.db"])
     }
 
+    @Test(
+        "a process that writes in the middle of a rotation in place ends it with an error which says that the key is the new one"
+    )
+    func writtenMeanwhileInPlace() throws {
+        let path = directory.path("players.db")
+        let queue = try directory.makeQueue("players.db")
+        try queue.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY)") }
+        try queue.close()
+        var options = DatabaseFile.RotationOptions()
+        options.method = .inPlace
+        let error = #expect(throws: DatabaseFileError.self) {
+            try DatabaseFile(path: path).rotate(
+                from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new, options: options
+            ) { progress in
+                guard progress.phase == .publishing else { return }
+                let answer = try OtherProcess(path: path, .queue).tell("insert")
+                #expect(answer == "done")
+            }
+        }
+        #expect(error?.isPublished == true, "\(error as Any)")
+        let rotated = try directory.makeQueue("players.db", .rawKeyed(0x17))
+        #expect(try rotated.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM player") } == 1)
+        try rotated.close()
+        let result = try DatabaseFile(path: path).rotate(
+            from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new, options: options)
+        #expect(!result.isChanged)
+        #expect(directory.fileNames() == ["players.db"])
+    }
+
     private func reasonOfPlan(_ path: String) -> DatabaseFileError.Reason? {
         do {
             _ = try DatabaseFile(path: path).rotationPlan(

@@ -33,6 +33,8 @@ struct FileExampleTests {
         let look = try file.inspect()
         print(look.kind, look.size, look.leftovers)
         #expect(look.kind == .encrypted)
+        let savedCount = try file.healLog(key: key)
+        #expect(savedCount == 0)
         let found = try file.verify(key: key)
         for finding in found.findings {
             print(finding)
@@ -60,6 +62,9 @@ struct FileExampleTests {
         let compactPath = directory.path("compact.db")
         try file.vacuum(into: compactPath, key: key)
         #expect(try DatabaseFile(path: compactPath).verify(key: key).isIntact)
+        if try !file.leftovers().isEmpty {
+            print(try file.removeLeftovers(key: key))
+        }
         try DatabaseFile(path: path).erase(confirming: "vault.db")
         #expect(directory.fileNames() == ["compact.db"])
     }

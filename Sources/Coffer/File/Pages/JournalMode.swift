@@ -59,6 +59,13 @@ extension ConnectionHandle {
 
     /// Whether the header of the main database file says that it is in a journal mode.
     func isFile(in mode: JournalMode, _ protection: FileProtection) throws -> Bool {
-        try PageFile(self, protection).header().map { $0.versions == (mode.version, mode.version) } ?? false
+        try storedJournalMode(protection) == mode
+    }
+
+    /// The journal mode that the header of the main database file says; nil for a header that is not
+    /// authentic, such as one that another process is writing at this moment, or has no mode.
+    func storedJournalMode(_ protection: FileProtection) throws -> JournalMode? {
+        guard let versions = try PageFile(self, protection).header()?.versions else { return nil }
+        return [JournalMode.delete, .wal].first { versions == ($0.version, $0.version) }
     }
 }

@@ -31,6 +31,7 @@ struct ExaminedFile {
         let path = job.path
         let status = try SystemFile.regularFile(path)
         try ExaminedFile.checkIsNotEmpty(path, status)
+        try SystemFile.checkIsNoMountPoint(path)
         names = ReplacementNames(path: path, operation: job.operation)
         try ExaminedFile.checkLength(names)
         try SystemFile.checkIsWritable(directoryOf: path)

@@ -93,6 +93,29 @@ struct NewDatabaseFile: ~Copyable {
         }
     }
 
+    /// Removes what an interrupted run has left of the making of a file, or of putting it in the place of
+    /// another one.
+    ///
+    /// - Throws: `busy` while a run works.
+    static func removeLeftovers(of path: String) throws {
+        let names = NewFileNames(path: path)
+        guard try !NewFileNames.leftovers(of: path).isEmpty else { return }
+        let note = try NewDatabaseFile.take(names, path)
+        try note.removeCopy(names)
+        try note.removeKeptNames(of: path)
+        try note.remove()
+    }
+
+    /// Takes back the second name that a file got from a run which did not come to replace it.
+    static func removeKeptNames(of path: String) throws {
+        let names = NewFileNames(path: path)
+        guard NoteFile.read(names.lock)?.keepOldPath != nil else { return }
+        let note = try NewDatabaseFile.take(names, path)
+        try note.removeKeptNames(of: path)
+        // Its run has come to its end right now.
+        if !note.wasLeft { try note.remove() }
+    }
+
     /// What is beside a file that is complete, of a run that was interrupted at its very end.
     private static func removeLeftovers(_ names: NewFileNames) {
         guard (try? SystemFile.status(names.lock)) != nil,
@@ -113,6 +136,9 @@ struct NewDatabaseFile: ~Copyable {
         try FailPoint.copySynchronized.pass(path)
         try file.checkName(file.path, attributes: file.ownAttributes)
         try NewDatabaseFile.checkIsAlone(path)
+        // No other connection begins to use it before its name is permanent: it may lose it again. On file
+        // systems without locks, SQLite does not use it either.
+        file.lock()
         try SystemFile.renameExclusively(file.path, to: path)
         do {
             guard try file.hasName(path) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
@@ -122,9 +148,11 @@ struct NewDatabaseFile: ~Copyable {
         } catch {
             // The caller does not know of it.
             file.removeName(path)
+            file.spoil()
             throw error
         }
         isPublished = true
+        file.unlock()
         // A note that stays is nobody's, and goes the next time.
         try? note.remove()
         return path
@@ -233,7 +261,7 @@ extension NoteFile {
 
     /// Removes the other names that a file in its place, and what is beside it, got from a run that did not
     /// come to replace it.
-    private func removeKeptNames(of path: String) throws(DatabaseFileError) {
+    fileprivate func removeKeptNames(of path: String) throws(DatabaseFileError) {
         guard let kept = previous?.keepOldPath else { return }
         // Where the kept name has another file, the run had replaced the old one: its log or journal is that
         // of the kept file, and stays there.

@@ -14,7 +14,8 @@ internal import SQLCipherBridge
 struct QuiescedSource: ~Copyable {
     /// In a transaction that reads. Ends first: properties end in their order.
     private let readingConnection: EngineConnection
-    private var lock: QuietWriter
+    private let lock: SourceLock
+    private var writer: QuietWriter
 
     var reader: ConnectionHandle { readingConnection.handle }
 
@@ -29,55 +30,45 @@ struct QuiescedSource: ~Copyable {
         } else {
             try note.willLeave(journalMode: writer.journalMode())
         }
-        let lock = QuietWriter(writer, job.before, journalMode: note.journalMode, isExclusive: job.followsLog)
-        readingConnection = try QuiescedSource.quiesce(file, writer)
+        let quiet = QuietWriter(
+            writer, job.before, journalMode: note.journalMode, isExclusive: job.followsLog)
+        let lock =
+            try job.followsLog
+            ? QuiescedSource.takeExclusively(job, writer) : QuiescedSource.take(file, writer)
+        readingConnection = try QuiescedSource.openReader(job, writer)
         self.lock = lock
-    }
-
-    /// - Returns: a connection that reads what nobody changes any more.
-    private static func quiesce(_ file: ExaminedFile, _ writer: ConnectionHandle) throws -> EngineConnection {
-        if file.job.followsLog { return try takeExclusively(file, writer) }
-        return try take(file, writer)
+        self.writer = quiet
     }
 
     /// Leaves the WAL mode, and keeps others from writing.
-    private static func take(_ file: ExaminedFile, _ writer: ConnectionHandle) throws -> EngineConnection {
+    private static func take(_ file: ExaminedFile, _ writer: ConnectionHandle) throws -> SourceLock {
         let job = file.job
         // SQLite waits for a lock here where it asks for one, but not for the last other connection to go.
         try Deadline(after: job.lockTimeout).retryingWhileBusy {
             try writer.changeJournalMode(to: .delete, job.before)
         }
         try FailPoint.journalLeft.pass(job.path)
-        // Nobody reads or writes at this moment.
-        try writer.execute("BEGIN EXCLUSIVE")
-        try writer.execute("COMMIT")
-        // And nobody is there who does nothing now, but would later on.
+        // No process has the file open that does nothing now, and would write later.
         try FileUsers.waitForNoneElse(of: file.status, job.path, timeout: job.lockTimeout)
-        // And from here on nobody writes.
-        try writer.execute("BEGIN IMMEDIATE")
-        try removeIdleJournal(of: job.path)
-        return try openReader(job)
+        try FailPoint.alone.pass(job.path)
+        let exclusive = try SourceLock.begin(.exclusive, writer, job)
+        try exclusive.removeSideFiles()
+        try exclusive.end()
+        try FailPoint.cleared.pass(job.path)
+        // Another process may have come since then: it is seen under this lock.
+        let lock = try SourceLock.begin(.reserved, writer, job)
+        try lock.checkHasNoSideFiles()
+        return lock
     }
 
-    /// Leaves the WAL mode, and keeps others from reading and writing.
-    private static func takeExclusively(_ file: ExaminedFile, _ writer: ConnectionHandle) throws
-        -> EngineConnection
-    {
-        let job = file.job
-        try leaveWALExclusively(writer, job)
-        try FailPoint.journalLeft.pass(job.path)
-        // Others that have the file open, and have not read it yet, find it spoilt when they do.
-        let connection = try job.before.open(viewing: ConnectionBytes(writer))
-        try FailPoint.locked.pass(job.path)
-        return connection
-    }
-
-    /// Leaves the WAL mode, and keeps the exclusive lock with which that is done: what was in the log is all
-    /// that there is, and nobody else reads or writes until the end of the lock.
+    /// Leaves the WAL mode, and keeps the exclusive lock with which that is done: all that was in the log is
+    /// in the file, and no other connection reads or writes until the end of the lock.
     ///
     /// The journal is cut and not removed: SQLite does not ask for its name when the connection is closed,
     /// which may be that of a journal of the new file by then.
-    private static func leaveWALExclusively(_ writer: ConnectionHandle, _ job: ReplacementJob) throws {
+    private static func takeExclusively(_ job: ReplacementJob, _ writer: ConnectionHandle) throws
+        -> SourceLock
+    {
         guard try writer.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
             throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
         }
@@ -88,47 +79,41 @@ struct QuiescedSource: ~Copyable {
                     code: EngineCode.busy, message: "Another connection has the database open in WAL mode")
             }
         }
-        guard try writer.isFileReserved(), try writer.isFile(in: .delete, job.before) else {
-            throw EngineError(code: EngineCode.ioError, message: "The lock on the file was not kept")
-        }
+        let lock = try SourceLock.kept(by: writer, job)
+        try FailPoint.journalLeft.pass(job.path)
+        return lock
     }
 
-    /// A connection in a transaction that reads.
-    private static func openReader(_ job: ReplacementJob) throws -> EngineConnection {
-        let connection = try job.before.open(job.path, flags: .readOnly, timeout: job.lockTimeout)
-        try connection.handle.execute("BEGIN")
-        try connection.handle.verifyKey()
+    /// A connection in a transaction that reads, or that reads through the one which has the exclusive lock.
+    private static func openReader(_ job: ReplacementJob, _ writer: ConnectionHandle) throws
+        -> EngineConnection
+    {
+        let connection: EngineConnection
+        if job.followsLog {
+            // Others that have the file open, and have not read it yet, find it spoilt when they do.
+            connection = try job.before.open(viewing: ConnectionBytes(writer))
+        } else {
+            connection = try job.before.open(job.path, flags: .readOnly, timeout: job.lockTimeout)
+            try connection.handle.execute("BEGIN")
+            try connection.handle.verifyKey()
+        }
         try FailPoint.locked.pass(job.path)
         return connection
     }
 
-    /// From here on the copy has the name of the file.
-    mutating func didReplace() { lock.didReplace() }
-
-    /// A journal that others keep for later use, in the modes PERSIST and TRUNCATE, and an empty log. The
-    /// journal is not hot: the file was opened, and nobody writes. The log is nobody's: the file is in
-    /// rollback mode, and no other connection has it open.
-    ///
-    /// That they are gone is made permanent at once, and so is the end of the journal with which the WAL mode
-    /// was left: a loss of power must not keep the new file under its name and one of these beside it, which
-    /// would be played back into it.
-    static func removeIdleJournal(of path: String) throws(DatabaseFileError) {
-        try SystemFile.remove("\(path)-journal")
-        // A connection that cannot write leaves an empty log behind. SQLite takes it for none, and so nobody
-        // removes it.
-        if let log = try SystemFile.status("\(path)-wal") {
-            guard log.size == 0 else { throw DatabaseFileError(.busy([]), path: path) }
-            try SystemFile.remove("\(path)-wal")
-            try SystemFile.remove("\(path)-shm")
-        }
-        try SystemFile.synchronize(directoryOf: path)
+    /// Verifies, right before another file takes the place of this one, that the lock is held, that the file
+    /// is in rollback mode, and that nothing is next to it which would be played back into the new file.
+    func checkCanBeReplaced(removingSideFiles: Bool) throws {
+        if removingSideFiles { try lock.removeSideFiles() }
+        try lock.checkHasNoSideFiles()
     }
 
+    /// Notes that the copy has the name of the file from here on.
+    mutating func didReplace() { writer.didReplace() }
 }
 
-/// A connection that brings everything into the file, and is then in a transaction that writes nothing, and
-/// keeps others from writing. At the end of this value the transaction ends, and the file gets its journal
-/// mode back.
+/// A connection that brings everything into the file. At the end of this value its transaction ends, and the
+/// file gets its journal mode back.
 private struct QuietWriter: ~Copyable {
     private let writer: ConnectionHandle
     private let protection: FileProtection

@@ -39,6 +39,7 @@ struct RestoredPlace {
             return
         }
         let status = try SystemFile.regularFile(path)
+        try SystemFile.checkIsNoMountPoint(path)
         let attributes = try FileAttributes(of: path, status: status)
         guard attributes.canBeKeptByThisProcess else {
             throw DatabaseFileError(
@@ -120,10 +121,9 @@ extension RestoredPlace {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
         guard let old else {
-            // Nobody has opened what is not there.
             try names.note(keptPath)
             try keep(companions)
-            try removeCompanions()
+            if !companions.isEmpty { try removeOrphans(companions) }
             return nil
         }
         let merged = try merge(companions, names.merged, progress)
@@ -136,7 +136,7 @@ extension RestoredPlace {
         try keep(companions)
         try FailPoint.oldKept.pass(path)
         if let merged {
-            merged.lock()
+            guard merged.lock() else { throw DatabaseFileError(.busy([]), path: path) }
             try merged.checkName(merged.path, attributes: attributes ?? merged.ownAttributes)
             try SystemFile.rename(merged.path, to: path)
             aside.didMerge()
@@ -146,6 +146,22 @@ extension RestoredPlace {
         try removeCompanions()
         try FailPoint.locked.pass(path)
         return aside
+    }
+
+    /// Removes the log and the journal of a file that is gone.
+    ///
+    /// Another process could make a file of this name at any moment, and a log next to it. So a file of ours
+    /// has the name meanwhile, locked: a process that opens it waits, and finds no database in it.
+    private func removeOrphans(_ companions: [(ending: String, status: FileStatus)]) throws {
+        let placeholder = try HeldFile(creating: path)
+        defer {
+            placeholder.removeName(path)
+            placeholder.spoil()
+        }
+        guard placeholder.lock() else { throw DatabaseFileError(.busy([]), path: path) }
+        try FailPoint.locked.pass(path)
+        try checkCompanions(are: companions)
+        try removeCompanions()
     }
 
     /// The old file with the pages of its log or journal, where it has any.
@@ -189,9 +205,10 @@ extension RestoredPlace {
         return (512...65536).contains(size) && size.nonzeroBitCount == 1 ? size : nil
     }
 
-    /// Keeps other processes from beginning to use the file: those who open it find it busy.
-    private static func lock(_ path: String, _ old: FileStatus) throws(DatabaseFileError) -> FileDescriptor? {
-        guard let file = try? FileDescriptor.open(path, forWriting: true) else { return nil }
+    /// Keeps other processes from beginning to use the file: those who open it find it busy. What is next to
+    /// the file is moved and removed under this lock only.
+    private static func lock(_ path: String, _ old: FileStatus) throws(DatabaseFileError) -> FileDescriptor {
+        let file = try FileDescriptor.open(path, forWriting: true)
         guard try file.status().isSameFile(as: old) else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
@@ -213,10 +230,16 @@ extension RestoredPlace {
         guard now.size == old.size, now.modified == old.modified else {
             throw DatabaseFileError(.busy([]), path: path)
         }
+        try checkCompanions(are: companions)
+    }
+
+    private func checkCompanions(are companions: [(ending: String, status: FileStatus)])
+        throws(DatabaseFileError)
+    {
         for ending in RestoredPlace.companions {
-            guard
-                try SystemFile.status(path + ending)
-                    == companions.first(where: { $0.ending == ending })?.status
+            let known = companions.first { $0.ending == ending }?.status
+            let now = try SystemFile.status(path + ending)
+            guard now?.identity == known?.identity, now?.size == known?.size, now?.modified == known?.modified
             else {
                 throw DatabaseFileError(.busy([]), path: path)
             }
@@ -245,12 +268,12 @@ struct AsideFile: ~Copyable {
     fileprivate let keptPath: String
     fileprivate let merged: HeldFile?
     fileprivate var kept: KeptName
-    fileprivate let lock: FileDescriptor?
+    fileprivate let lock: FileDescriptor
     private var stays = false
 
     fileprivate init(
         old: FileStatus, path: String, keptPath: String, merged: HeldFile?, kept: consuming KeptName,
-        lock: consuming FileDescriptor?
+        lock: consuming FileDescriptor
     ) {
         self.old = old
         self.path = path
@@ -291,10 +314,7 @@ struct AsideFile: ~Copyable {
         didMerge()
         // A process that waits for the lock must not take for the database what has no name any more: the
         // copy is nobody's, and its log has the pages.
-        guard let merged else { return }
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<512).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        try? merged.writer.write(bytes, at: 0)
+        merged?.spoil()
     }
 
     /// Fails where another process waits for the old file.

@@ -49,8 +49,17 @@ struct RunNote: ~Copyable {
     deinit {
         guard !isNeeded else { return }
         let mayBeLeft = journalMode == .wal && (file.wasLeft || mayHaveLeft)
-        let isRestored = !mayBeLeft || (try? writer.isFile(in: .wal, protection)) == true
-        if isRestored { try? file.remove() }
+        if !mayBeLeft || isInWAL() { try? file.remove() }
+    }
+
+    /// Whether the file is in WAL mode again. Another process may bring page 1 from the log into it at this
+    /// moment: a header that cannot be read is read again.
+    private func isInWAL() -> Bool {
+        let end = Deadline(after: 2)
+        repeat {
+            if let mode = try? writer.storedJournalMode(protection) { return mode == .wal }
+        } while end.wait()
+        return false
     }
 
     /// Goes on with another connection to the file, which lives as long.

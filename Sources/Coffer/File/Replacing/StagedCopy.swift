@@ -107,11 +107,7 @@ struct ProvedCopy: ~Copyable {
             try FileUsers.waitForNoneElse(
                 of: examined.status, examined.path, timeout: examined.job.lockTimeout, countsOwn: false)
         }
-        if examined.job.followsLog { try QuiescedSource.removeIdleJournal(of: examined.path) }
-        for name in ["\(examined.path)-wal", "\(examined.path)-journal"]
-        where try SystemFile.status(name) != nil {
-            throw DatabaseFileError(.busy([]), path: examined.path)
-        }
+        try quiesced.source.checkCanBeReplaced(removingSideFiles: examined.job.followsLog)
         let identity = try copy.file.status().identity
         try examined.checkIsSameFile()
         if let path = examined.keptPath {

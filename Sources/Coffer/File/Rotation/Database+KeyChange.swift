@@ -59,7 +59,8 @@ extension DatabaseFileError {
     fileprivate var isOfCopyOnly: Bool {
         guard !isPublished else { return false }
         switch reason {
-        case .unsafeFile(.hardLinks), .unsafeFile(.directory), .unsafeFile(.owner), .diskFull, .pathTooLong:
+        case .unsafeFile(.hardLinks), .unsafeFile(.mountPoint), .unsafeFile(.directory), .unsafeFile(.owner),
+            .diskFull, .pathTooLong:
             return true
         default: return false
         }

@@ -74,6 +74,7 @@ extension Database {
         _ note: InPlaceNote, _ hasNewKey: inout Bool
     ) throws {
         var failure: (any Error)?
+        // Also where the content was found to be another one: the old key is of no use any more.
         var isOpenWithNewKey = false
         defer { hasNewKey = isOpenWithNewKey }
         try replaceHandle(
@@ -91,11 +92,10 @@ extension Database {
             },
             reopening: {
                 func openNew() throws -> EngineConnection {
-                    let new = try openAndVerify(file, after, digest: digest)
+                    let new = try openAndVerify(file, after, digest: digest) { isOpenWithNewKey = true }
                     adopt(wanted, openedBy: after, new.handle)
                     // Before the observers are there, which would be notified of a commit.
                     try? note.restoreJournalMode(new.handle, after)
-                    isOpenWithNewKey = true
                     failure = nil
                     return new
                 }
@@ -116,7 +116,7 @@ extension Database {
                     failure = failure ?? reason
                     // Neither of the keys? It may have been a fault that passes. If not, the diagnosis of the
                     // old key is what the user has to know.
-                    guard let new = try? openNew() else { throw error }
+                    guard let new = try? openNew() else { throw isOpenWithNewKey ? reason : error }
                     return new
                 }
             })
@@ -171,6 +171,7 @@ extension Database {
             try handle.changeJournalMode(to: .delete, before)
             try FailPoint.journalLeft.pass(file)
             try handle.execute("BEGIN EXCLUSIVE")
+            try handle.cutOffBehindDatabase(before)
             try handle.execute("COMMIT")
             try handle.execute("PRAGMA synchronous = EXTRA")
         } catch {
@@ -180,10 +181,13 @@ extension Database {
 
     /// A fresh connection that has proved the key, the authenticity of each page, the content, and the
     /// structure.
+    ///
+    /// - Parameter didOpen: called when the new key has opened the file.
     private func openAndVerify(
-        _ file: String, _ after: FileProtection, digest: String
+        _ file: String, _ after: FileProtection, digest: String, didOpen: () -> Void
     ) throws -> EngineConnection {
         var connection = try after.openForWriting(file, locking: configuration.engineLocking)
+        didOpen()
         connection.checkpointsAtEnd = true
         // What is begun now is not ended by the caller: the file has its new key.
         let silent = ProgressReport(nil, isCancellable: false)
@@ -195,5 +199,17 @@ extension Database {
             throw DatabaseFileError(.damaged(pages: []), path: file)
         }
         return connection
+    }
+}
+
+extension ConnectionHandle {
+    /// Cuts off the bytes behind the last page of a database whose header says how many pages there are.
+    ///
+    /// SQLite reads none of them, but the engine's rekey takes them for pages, and fails. The connection has
+    /// the exclusive lock, and no log.
+    fileprivate func cutOffBehindDatabase(_ protection: FileProtection) throws {
+        let pages = try PageFile(self, protection)
+        guard pages.excess > 0, pages.declaredPageCount == pages.pageCount else { return }
+        try truncateFile(to: Int64(pages.pageCount) * Int64(pages.pageSize))
     }
 }

@@ -4,7 +4,7 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
     public var errorDescription: String? { description }
 
     public var description: String {
-        let rest = " The file has its new content; run the command again to complete the work."
+        let rest = " The file has its new content; the same work, done again, completes it."
         return "\(path): \(words)\(isPublished ? rest : "")"
     }
 
@@ -33,6 +33,10 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
         case .inconsistent(let words):
             "The rows contradict the schema of the database (\(words)). Correct them with a program that "
                 + "opens the file, and try again."
+        case .missingDefinition(let words):
+            "Only the application has what the schema needs (\(words)). Give it in "
+                + "ConversionOptions.collations or ConversionOptions.functions. Backups and rotations copy "
+                + "pages, and do not need it."
         case .diskFull:
             "There is not enough room, or a limit on the size of files is in the way. Make room, and try "
                 + "again."
@@ -55,8 +59,12 @@ extension DatabaseFileError.UnsafeFile {
         case .hardLinks(let count):
             "The file has \(count) names (hard links), and the others would keep the old content. Remove "
                 + "them first."
+        case .mountPoint:
+            "The file is a mount point itself (as with 'docker run -v file:file' or a Kubernetes subPath), "
+                + "and no other file can take its place. Mount the folder of the file. A key can also be "
+                + "rotated in the file itself: see RotationOptions.method."
         case .owner(let user, let group):
-            "The file belongs to user \(user) and group \(group), and a copy could not. Run the command as "
+            "The file belongs to user \(user) and group \(group), and a copy could not. Do this as "
                 + "its owner."
         case .directory(let errno): "No file can be made in its directory: \(systemMessage(errno))."
         case .replaced:

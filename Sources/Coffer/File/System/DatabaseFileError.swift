@@ -40,6 +40,11 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         /// The rows contradict the schema, such as two equal values in a unique column: the engine's words.
         /// No copy can be made of them.
         case inconsistent(String)
+        /// The schema needs a collation, a function, a tokenizer or a module of the application, in the
+        /// engine's words, such as `no such collation sequence: LOCALIZED - while copying by_name`. Give
+        /// collations and functions in ``DatabaseFile/ConversionOptions``. Backups and rotations copy pages,
+        /// and do not need them.
+        case missingDefinition(String)
         /// There is no room, neither now nor with what can be foreseen.
         case diskFull
         /// A call of the system failed, named with its `errno`.
@@ -64,6 +69,10 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         case notARegularFile
         /// The file has other names, which would keep the old content.
         case hardLinks(count: Int)
+        /// The file itself is a mount point, as `docker run -v file:file` and a Kubernetes `subPath` make
+        /// one: no other file can take its place. Mount its folder; a key can also be rotated in the file
+        /// itself, see ``DatabaseFile/RotationOptions/Method/inPlace``.
+        case mountPoint
         /// The file belongs to another user or group, which a copy made by this process could not belong to.
         case owner(userID: UInt32, groupID: UInt32)
         /// No file can be made in the directory.
@@ -111,6 +120,7 @@ extension DatabaseFileError {
             case .key(let failure): ResultCode(rawValue: failure.engineCode)
             case .damaged, .copyRejected, .emptyFile: .SQLITE_CORRUPT
             case .inconsistent: .SQLITE_CONSTRAINT
+            case .missingDefinition: .SQLITE_ERROR
             case .diskFull: .SQLITE_FULL
             case .inputOutput, .auditFailed: .SQLITE_IOERR
             case .engine(let code, _): code

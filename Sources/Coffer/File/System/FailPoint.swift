@@ -12,6 +12,10 @@ internal import Glibc
 enum FailPoint: String, CaseIterable {
     case noteMade = "note-made"
     case journalLeft = "journal-left"
+    /// No other process had the file open, and no lock was taken yet.
+    case alone
+    /// Idle side files are removed, and the lock for the copy was not taken yet.
+    case cleared
     case locked
     case copyCreated = "copy-created"
     case copying

@@ -104,10 +104,15 @@ struct FileDescriptor: ~Copyable {
     /// The file has to be open for writing.
     ///
     /// - Returns: whether no other connection has a lock.
-    func lockAsDatabase() -> Bool {
+    func lockAsDatabase() -> Bool { setDatabaseLock(F_WRLCK) }
+
+    /// Ends ``lockAsDatabase()``.
+    func unlockAsDatabase() { _ = setDatabaseLock(F_UNLCK) }
+
+    private func setDatabaseLock(_ kind: Int32) -> Bool {
         // F_OFD_SETLK, which Swift does not import. The bytes from the pending lock on: 1, 1 and 510.
         var lock = Glibc.flock()
-        lock.l_type = Int16(F_WRLCK)
+        lock.l_type = Int16(kind)
         lock.l_whence = Int16(SEEK_SET)
         lock.l_start = 0x4000_0000
         lock.l_len = 512

@@ -59,6 +59,18 @@ final class HeldFile: WritableBytes, Sendable {
     @discardableResult
     func lock() -> Bool { file.lockAsDatabase() }
 
+    /// Ends what ``lock()`` has begun.
+    func unlock() { file.unlockAsDatabase() }
+
+    /// Makes a file without a name unusable: a process that has opened it and waits for the lock gets an
+    /// error, and not a database that no other one finds. One that has a name stays as it is.
+    func spoil() {
+        guard (try? file.status())?.linkCount == 0 else { return }
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<512).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        try? writer.write(bytes, at: 0)
+    }
+
     func synchronize() throws(DatabaseFileError) { try file.synchronize() }
 
     /// Proves that a path leads to this file, and that it is as it was made: one name, no other owner, no

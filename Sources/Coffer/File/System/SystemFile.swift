@@ -168,7 +168,20 @@ enum SystemFile {
     }
 
     static func rename(_ path: String, to newPath: String) throws(DatabaseFileError) {
-        try call("rename", newPath) { unsafe Glibc.rename(path, newPath) }
+        do throws(DatabaseFileError) {
+            try call("rename", newPath) { unsafe Glibc.rename(path, newPath) }
+        } catch {
+            guard error.reason == .inputOutput(call: "rename", errno: EBUSY) else { throw error }
+            try checkIsNoMountPoint(newPath)
+            throw error
+        }
+    }
+
+    /// Fails for a file that no other one can take the place of, and that cannot be removed.
+    ///
+    /// - Throws: `unsafeFile(.mountPoint)`.
+    static func checkIsNoMountPoint(_ path: String) throws(DatabaseFileError) {
+        guard !MountPoint.isOne(path) else { throw DatabaseFileError(.unsafeFile(.mountPoint), path: path) }
     }
 
     /// Gives a file a second name, which must be free.

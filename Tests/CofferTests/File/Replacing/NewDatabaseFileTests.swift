@@ -154,6 +154,51 @@ struct NewDatabaseFileTests {
         }
     }
 
+    /// Opens a database at a step, and returns how that was refused.
+    private func refusal(_ name: String, at step: FailPoint, _ work: () throws -> Void) rethrows
+        -> [ResultCode]
+    {
+        let codes = Mutex<[ResultCode]>([])
+        let directory = directory
+        try FailPoint.$passing.withValue(
+            { point in
+                guard point == step else { return }
+                do {
+                    try directory.makeQueue(name).close()
+                    Issue.record("it was opened")
+                } catch let error as DatabaseError {
+                    codes.withLock { $0.append(error.resultCode) }
+                } catch {
+                    Issue.record(error)
+                }
+            }, operation: work)
+        return codes.withLock { $0 }
+    }
+
+    @Test("a new file cannot be used before its name is permanent, since it may lose the name again")
+    func lockedUntilPermanent() throws {
+        let file = try directory.makeFile()
+        let codes = try refusal("copy.db", at: .renamed) {
+            try file.backup(to: directory.path("copy.db"), key: Keys.old)
+        }
+        #expect(codes == [.SQLITE_BUSY])
+        #expect(directory.opens("copy.db", key: Keys.old))
+    }
+
+    @Test("the log of a database that is gone is removed while no process can make another one of its name")
+    func orphanedLog() throws {
+        let backup = try directory.makeFile("backup.db")
+        try directory.write([1, 2, 3], to: "a.db-wal")
+        let codes = try refusal("a.db", at: .locked) {
+            try DatabaseFile(path: directory.path("a.db")).restore(from: backup.path, key: Keys.old)
+        }
+        #expect(codes == [.SQLITE_BUSY])
+        #expect(directory.opens(key: Keys.old))
+        let kept = directory.fileNames().filter { $0.hasPrefix("a.db.replaced-") }
+        #expect(kept.count == 1 && kept.first?.hasSuffix("-wal") == true)
+        #expect(directory.fileNames().count == 3)
+    }
+
     @Test("a name as long as names can be, and one that is no name in a folder above")
     func names() throws {
         let file = try directory.makeFile()

@@ -1,0 +1,100 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+@Suite("What interrupted runs have left")
+struct InterruptedRunTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    /// A database whose rotation was killed: a copy, and a note which says that it was in WAL mode.
+    private func leave(_ operation: ReplacementOperation = .rotate) throws -> (
+        file: DatabaseFile, left: [String]
+    ) {
+        let file = try directory.makeFile("a.db", wal: false)
+        let names = ReplacementNames(path: file.path, operation: operation)
+        let run = RunIdentifier(number: 7)
+        try directory.write(
+            ReplacementNote(operation, id: run, step: "copy", journalMode: "wal").encoded(),
+            to: SystemFile.name(of: names.note))
+        try directory.write([1, 2, 3], to: SystemFile.name(of: names.copy(run)))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: names.note)
+        return (file, [names.note, names.copy(run)])
+    }
+
+    @Test(
+        "is listed and removed, with nothing else, and the WAL mode is set again where the key is given",
+        arguments: ReplacementOperation.allCases, [true, false])
+    func removes(operation: ReplacementOperation, hasKey: Bool) throws {
+        let (file, left) = try leave(operation)
+        // A copy that no note names.
+        let other = SystemFile.name(
+            of: ReplacementNames(path: file.path, operation: operation).copy(RunIdentifier(number: 8)))
+        try directory.write([4], to: other)
+        let before = try directory.content(key: Keys.old)
+        #expect(try file.leftovers() == left)
+        #expect(try file.removeLeftovers(key: hasKey ? Keys.old : nil) == left)
+        #expect(try file.leftovers().isEmpty)
+        #expect(try file.removeLeftovers().isEmpty)
+        #expect(directory.fileNames() == [other, "a.db"].sorted())
+        #expect(try file.inspect(key: Keys.old).journalMode == (hasKey ? "wal" : "delete"))
+        #expect(try directory.content(key: Keys.old) == before)
+    }
+
+    @Test("stays while its run works, with a wrong key, and without the database")
+    func stays() throws {
+        let (file, left) = try leave()
+        let names = ReplacementNames(path: file.path, operation: .rotate)
+        try FileManager.default.moveItem(atPath: file.path, toPath: directory.path("moved.db"))
+        #expect(reason { try file.removeLeftovers() } == .missing)
+        try FileManager.default.moveItem(atPath: directory.path("moved.db"), toPath: file.path)
+        do {
+            let working = try NoteFile.take(names.note, next: names.nextNote)
+            #expect(reason { try file.removeLeftovers() } == .busy([]))
+            withExtendedLifetime(working) {}
+        }
+        #expect(try file.leftovers() == left)
+        #expect(reason { try file.removeLeftovers(key: Keys.new) } == .key(.wrongKey))
+        #expect(try file.leftovers() == [names.note])
+    }
+
+    @Test(
+        "goes at an opening that asks for it, of a database that is in WAL mode again",
+        arguments: Access.allCases, [true, false])
+    func opening(access: Access, asks: Bool) throws {
+        let (file, left) = try leave()
+        let writer = try directory.make(access, "a.db", .rawKeyed.with { $0.removesInterruptedRuns = asks })
+        #expect(try writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 200)
+        let mode = try writer.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
+        #expect(mode == (asks || access == .pool ? "wal" : "delete"))
+        try writer.close()
+        #expect(try file.leftovers() == (asks ? [] : left))
+    }
+
+    @Test("an opening of a database whose rotation works leaves it alone")
+    func openingMeanwhile() throws {
+        let pool = try directory.makePool()
+        try pool.write { try $0.execute(sql: "CREATE TABLE t (n); INSERT INTO t VALUES (1)") }
+        let directory = directory
+        var options = DatabaseFile.RotationOptions()
+        options.whileInUse = DatabaseFile.WhileInUse()
+        let result = try FailPoint.$passing.withValue({ point in
+            guard point == .copyCreated else { return }
+            do {
+                let queue = try directory.makeQueue(
+                    "a.db", .rawKeyed.with { $0.removesInterruptedRuns = true })
+                try queue.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
+                try queue.close()
+            } catch {
+                Issue.record(error)
+            }
+        }) { try pool.rotateKey(to: Keys.new, options: options) }
+        #expect(result.isChanged)
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 2)
+        try pool.close()
+        #expect(directory.fileNames() == ["a.db"])
+    }
+}

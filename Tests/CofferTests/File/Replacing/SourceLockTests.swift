@@ -1,0 +1,168 @@
+import CofferTestSupport
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Coffer
+@testable import SQLCipherBridge
+
+/// Another process that acts between the steps of a replacement loses nothing that it was told is committed.
+@Suite("The lock on a file that is about to be replaced")
+struct SourceLockTests {
+    let directory: TestDirectory
+    private var path: String { directory.path("players.db") }
+
+    init() throws { directory = try TestDirectory() }
+
+    enum Work: CaseIterable {
+        case rotate, vacuum, decrypt, rotateQueue, rotatePool
+    }
+
+    private func makePlayers() throws {
+        let queue = try directory.makeQueue("players.db")
+        try queue.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY)") }
+        try queue.close()
+    }
+
+    private func count(_ writer: any DatabaseReader) throws -> Int {
+        try writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM player") } ?? -1
+    }
+
+    /// Does the work on a file whose pool or queue is open, or closed.
+    private func run(_ work: Work, _ during: @escaping @Sendable (FailPoint) -> Void) throws
+        -> DatabaseFileError.Reason?
+    {
+        let file = DatabaseFile(path: path)
+        return try FailPoint.$passing.withValue(during) {
+            switch work {
+            case .rotate: return reason { try file.rotate(from: Keys.old, to: Keys.new) }
+            case .vacuum: return reason { try file.vacuum(key: Keys.old) }
+            case .decrypt:
+                return reason {
+                    try file.decrypt(key: Keys.old, confirming: .contentBecomesReadableByAnyone)
+                }
+            case .rotateQueue, .rotatePool:
+                let writer = try directory.make(work == .rotatePool ? .pool : .queue, "players.db")
+                let reason = reason { try writer.rotateKey(to: Keys.new) }
+                #expect(try count(writer) == 0)
+                try writer.close()
+                return reason
+            }
+        }
+    }
+
+    @Test(
+        "a process that sets the WAL mode at the last moment makes the work busy, and keeps its log and commits",
+        arguments: Work.allCases, [FailPoint.alone, .cleared])
+    func walAtTheLastMoment(work: Work, point: FailPoint) throws {
+        try makePlayers()
+        let other = Mutex<OtherProcess?>(nil)
+        let path = path
+        let reason = try run(work) { passed in
+            guard passed == point, other.withLock({ $0 == nil }) else { return }
+            do {
+                // Its log is empty: it has only read.
+                let process = try OtherProcess(path: path, .pool)
+                #expect(try process.tell("count") == "0")
+                other.withLock { $0 = process }
+            } catch {
+                Issue.record(error)
+            }
+        }
+        guard case .busy? = reason else {
+            Issue.record("\(String(describing: reason))")
+            return
+        }
+        let process = try #require(other.withLock { $0 })
+        #expect(directory.fileNames() == ["players.db", "players.db-shm", "players.db-wal"])
+        // What it commits now is found by the next connection.
+        #expect(try process.tell("insert") == "done")
+        let queue = try directory.makeQueue("players.db")
+        #expect(try count(queue) == 1)
+        #expect(try process.tell("count") == "1")
+        try queue.close()
+        other.withLock { $0 = nil }
+        #expect(directory.fileNames().contains("players.db"))
+        #expect(try DatabaseFile(path: path).verify(key: Keys.old).isIntact)
+    }
+
+    private func job() -> ReplacementJob {
+        let protection = FileProtection.plaintext
+        let change = FileChange(path: path, before: protection, after: protection)
+        return ReplacementJob(
+            operation: .vacuum, change: change, method: PageCopy(threadCount: 1))
+    }
+
+    /// A connection of its own to a plaintext file, without the library's queue.
+    private func open(_ mode: String) throws -> EngineConnection {
+        let connection = try EngineConnection(path: path, flags: [.readWrite, .create])
+        _ = try connection.handle.firstText(trusted: "PRAGMA journal_mode = \(mode)")
+        try connection.handle.execute("CREATE TABLE IF NOT EXISTS t (a)")
+        return connection
+    }
+
+    @Test("a file in WAL mode is busy, and no name goes", arguments: [SourceLock.Level.reserved, .exclusive])
+    func refusesWAL(level: SourceLock.Level) throws {
+        let connection = try open("wal")
+        do {
+            _ = try SourceLock.begin(level, connection.handle, job())
+            Issue.record("it was given")
+        } catch let error as EngineError {
+            #expect(error.primaryCode == EngineCode.busy)
+        }
+        #expect(connection.handle.isAutocommit)
+        #expect(directory.fileNames() == ["players.db", "players.db-shm", "players.db-wal"])
+    }
+
+    @Test("names go under the exclusive lock only, and not after its end")
+    func removesUnderExclusiveLock() throws {
+        let connection = try open("persist")
+        try connection.handle.execute("INSERT INTO t VALUES (1)")
+        try directory.write([], to: "players.db-wal")
+        let all = ["players.db", "players.db-journal", "players.db-wal"]
+        #expect(directory.fileNames() == all)
+        do {
+            let lock = try SourceLock.begin(.reserved, connection.handle, job())
+            #expect(throws: EngineError.self) { try lock.removeSideFiles() }
+        }
+        #expect(directory.fileNames() == all && connection.handle.isAutocommit)
+        let lock = try SourceLock.begin(.exclusive, connection.handle, job())
+        // Another program has ended the transaction behind its back.
+        try connection.handle.execute("COMMIT")
+        #expect(throws: EngineError.self) { try lock.removeSideFiles() }
+        #expect(directory.fileNames() == all)
+        try connection.handle.execute("BEGIN EXCLUSIVE")
+        try lock.removeSideFiles()
+        try lock.checkHasNoSideFiles()
+        try lock.end()
+        #expect(directory.fileNames() == ["players.db"])
+    }
+
+    @Test("a reader that has the journal of its last transaction open keeps the journal its name")
+    func keepsJournalOfReader() throws {
+        let reader = try open("persist")
+        try reader.handle.execute("INSERT INTO t VALUES (1)")
+        let other = try EngineConnection(path: path, flags: .readWrite)
+        try reader.handle.execute("BEGIN")
+        _ = try reader.handle.firstText(trusted: "SELECT a FROM t")
+        do {
+            _ = try SourceLock.begin(.exclusive, other.handle, job())
+            Issue.record("it was given")
+        } catch let error as EngineError {
+            #expect(error.primaryCode == EngineCode.busy)
+        }
+        #expect(directory.fileNames() == ["players.db", "players.db-journal"])
+        try reader.handle.execute("COMMIT")
+    }
+
+    @Test("a log with content is not removed, whoever has left it")
+    func keepsLogWithContent() throws {
+        let connection = try open("delete")
+        let lock = try SourceLock.begin(.exclusive, connection.handle, job())
+        try directory.write([1, 2, 3], to: "players.db-wal")
+        #expect(reason { try lock.removeSideFiles() } == .busy([]))
+        #expect(throws: DatabaseFileError.self) { try lock.checkHasNoSideFiles() }
+        #expect(directory.fileNames() == ["players.db", "players.db-wal"])
+        try lock.end()
+    }
+}
