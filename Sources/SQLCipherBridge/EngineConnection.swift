@@ -1,3 +1,4 @@
+internal import CPageProvider
 internal import CSQLCipher
 internal import Glibc
 
@@ -83,10 +84,16 @@ extension EngineConnection {
     private static func open(_ name: String, _ flags: CInt, _ fileSystem: String?) throws(EngineError)
         -> ConnectionHandle
     {
+        guard process_exit_allows() != 0 else {
+            throw EngineError(code: SQLITE_ABORT, message: "the process is exiting")
+        }
         var pointer: OpaquePointer?
         let code = unsafe sqlite3_open_v2(
             name, &pointer, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, fileSystem)
-        if code == SQLITE_OK, let pointer = unsafe pointer { return unsafe ConnectionHandle(pointer) }
+        if code == SQLITE_OK, let pointer = unsafe pointer {
+            if EngineMend.countOfView.isOn { _ = unsafe coffer_stop_counting_views_by_parts(pointer) }
+            return unsafe ConnectionHandle(pointer)
+        }
         if code == EngineCode.lockedOtherwise {
             unsafe sqlite3_close_v2(pointer)
             throw EngineError(
@@ -94,7 +101,7 @@ extension EngineConnection {
                 message: "database is locked: connections of this process share it with other processes")
         }
         // The C library hands out a connection even when it fails, to carry the message.
-        let message = unsafe pointer.flatMap { unsafe sqlite3_errmsg($0) }.map { unsafe String(cString: $0) }
+        let message = unsafe pointer.flatMap { unsafe ConnectionHandle($0).lastErrorMessage }
         unsafe sqlite3_close_v2(pointer)
         throw EngineError(code: code, message: message ?? ConnectionHandle.describe(code))
     }
@@ -131,11 +138,38 @@ extension Engine {
         }
     }()
 
+    /// Fails unless the code that answers is of the version that this package was compiled for: structures
+    /// and constants of another one may differ.
+    ///
+    /// - Parameters:
+    ///   - linked: the version that answers, as in 3046001.
+    ///   - hasCipher: whether the code that answers was built as SQLCipher.
+    package static func checkVersion(_ linked: CInt, compiledFor compiled: CInt, hasCipher: Bool)
+        throws(EngineError)
+    {
+        guard linked != compiled else { return }
+        guard hasCipher else { throw EngineError.withoutCipher }
+        throw EngineError(
+            code: SQLITE_ERROR,
+            message: """
+                This program is linked with an SQLCipher on SQLite \(words(for: linked)), but was compiled \
+                with the headers of SQLite \(words(for: compiled)). Build it again from a clean folder, with \
+                the headers and libsqlcipher.a of one version
+                """)
+    }
+
+    /// A version number of SQLite as words: 3046001 is 3.46.1.
+    private static func words(for version: CInt) -> String {
+        "\(version / 1_000_000).\(version / 1000 % 1000).\(version % 1000)"
+    }
+
     private static func proveOnce() throws(EngineError) -> PageProvider {
         // SQLite would count its memory under one lock for all connections of the process, in each
         // allocation, for nobody. Where the program has initialized it before, it goes on counting.
         _ = coffer_config_memory_statistics(0)
-        guard sqliteVersionNumber == compiledSQLiteVersionNumber else { throw EngineError.withoutCipher }
+        try checkVersion(
+            sqliteVersionNumber, compiledFor: compiledSQLiteVersionNumber,
+            hasCipher: hasCompileOption("HAS_CODEC"))
         let connection: EngineConnection
         do throws(EngineError) {
             connection = try EngineConnection(
@@ -143,6 +177,7 @@ extension Engine {
         } catch {
             throw EngineError(code: error.code, message: "SQLCipher could not be initialized")
         }
+        process_exit_hold_engine()
         let handle = connection.handle
         guard let version = try handle.firstText(trusted: "PRAGMA cipher_version"), !version.isEmpty else {
             throw EngineError.withoutCipher

@@ -28,8 +28,14 @@ package protocol WritableBytes: StoredBytes {
 /// lead to another file by now.
 package enum FileView {
     /// Opens a connection that can only read, to bytes that are kept until it is closed.
+    ///
+    /// The file may be one of others: its schema cannot call functions with side effects, nor have the engine
+    /// write to its own tables.
     package static func open(_ bytes: any StoredBytes) throws(EngineError) -> EngineConnection {
-        try open(bytes, flags: SQLITE_OPEN_READONLY)
+        let connection = try open(bytes, flags: SQLITE_OPEN_READONLY)
+        try connection.handle.set(.trustedSchema, false)
+        try connection.handle.set(.defensive, true)
+        return connection
     }
 
     /// Opens a connection that can write, to bytes that are kept until it is closed.

@@ -11,8 +11,10 @@ public final class WorkerProcess: Sendable {
     private let hasEnded = DispatchSemaphore(value: 0)
     private let text = Mutex("")
 
-    public init(_ program: String, _ arguments: [String]) throws {
+    /// - Parameter environment: added to that of this process.
+    public init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         process = Process()
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
         output = Pipe()
         process.executableURL = URL(fileURLWithPath: ChildProcess.built(program))
         process.arguments = arguments
@@ -30,6 +32,25 @@ public final class WorkerProcess: Sendable {
             guard !data.isEmpty else { return false }
             text.withLock { $0 += String(decoding: data, as: UTF8.self) }
         }
+    }
+
+    /// Waits until the process has written a whole line, or has ended. Returns whether it has written one.
+    public func waitForFirstLine() -> Bool {
+        while text.withLock({ !$0.contains("\n") }) {
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { return false }
+            text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+        }
+        return true
+    }
+
+    /// Reads what a process that has ended has written, and returns its whole lines.
+    public func remainingLines() -> [String] {
+        while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
+            text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+        }
+        return text.withLock { $0.split(separator: "\n", omittingEmptySubsequences: false).dropLast() }
+            .map(String.init)
     }
 
     /// The lines that were read. The last one may be incomplete.

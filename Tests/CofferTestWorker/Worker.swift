@@ -26,6 +26,10 @@ enum Worker {
         case "cost" where arguments.count == 1: try Cost.run()
         case "migrate" where arguments.count == 3: try Migrate.run(path: arguments[1], access: arguments[2])
         case "keyrings" where arguments.count == 2: try KeyringCost.run(megabytes: Int(arguments[1]) ?? 0)
+        case "faults" where arguments.count == 1: try Faults.run()
+        case "lose" where arguments.count == 2: try Lose.run(path: arguments[1])
+        case "savepoints" where arguments.count == 3:
+            try Savepoints.run(path: arguments[1], seed: UInt64(arguments[2]) ?? 0)
         case "copy" where arguments.count == 5:
             try CopyForRecipient.run(
                 path: arguments[1], recipient: arguments[2], copyPath: arguments[3], folder: arguments[4])

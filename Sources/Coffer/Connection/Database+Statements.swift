@@ -192,8 +192,13 @@ extension Database {
             }
             let facts = inspector.end()
             guard let compiled else { return nil }
-            return Statement(database: self, compiled, facts: facts)
-        } catch {
+            let statement = Statement(database: self, compiled, facts: facts)
+            // Now rather than in the execution, in which an interruption ends the transaction.
+            if statement.mayStoreOtherBytes { try checkStoredColumnsAhead(of: statement) }
+            return statement
+        } catch let error as EngineFaultError {
+            throw error
+        } catch let error as EngineError {
             // SQLite asks the authorizer before it finds that something else is wrong.
             let denial = error.primaryCode == EngineCode.authorization ? inspector.denialMessage : nil
             _ = inspector.end()
@@ -234,6 +239,11 @@ extension Database {
             try statement.updateFacts()
             let region = statement.databaseRegion
             recording.executionWillBegin(reading: region, of: statement.facts.databaseRegion)
+        }
+        if statement.mayStoreOtherBytes,
+            statement.checkedSchemaGeneration != storedColumns.schemaGeneration
+        {
+            try checkStoredColumns(of: statement)
         }
         if statement.reportsToNotifier {
             try filePlace?.check(before: statement, on: handle)

@@ -47,6 +47,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// What the schema looks like, as far as it was asked.
     var knownSchema = KnownSchema()
 
+    /// The search for statements that the engine would execute wrongly.
+    var storedColumns = StoredColumnCheck()
+
     /// The accesses and the transaction that the connection is in.
     let transactions = TransactionContext()
 

@@ -1,3 +1,5 @@
+internal import SQLCipherBridge
+
 /// The frames of a write-ahead log that SQLite would find in it:
 /// <https://www.sqlite.org/fileformat2.html#walformat>.
 ///
@@ -16,17 +18,14 @@ struct WriteAheadLog {
     /// Before the first frame.
     let start: Position
 
-    private typealias Checksum = (UInt32, UInt32)
-
     /// A place between two frames.
     struct Position: Equatable {
         /// In bytes from the start of the log.
         fileprivate var offset: Int64
-        fileprivate var first: UInt32
-        fileprivate var second: UInt32
+        fileprivate var sum: LogChecksum
 
         /// Of the header and all frames before it: two words.
-        var checksum: [UInt32] { [first, second] }
+        var checksum: [UInt32] { [sum.first, sum.second] }
     }
 
     /// What distinguishes the log from the one that it was before it was begun anew.
@@ -52,9 +51,10 @@ struct WriteAheadLog {
             return nil
         }
         isBigEndian = magic & 1 == 1
-        let headerSum = WriteAheadLog.checksum(header.prefix(24), isBigEndian, (0, 0))
-        guard headerSum == (header.word(at: 24), header.word(at: 28)) else { return nil }
-        start = Position(offset: 32, first: headerSum.0, second: headerSum.1)
+        var sum = LogChecksum()
+        sum.add(header.prefix(24), isBigEndian: isBigEndian)
+        guard sum == header.sum(at: 24) else { return nil }
+        start = Position(offset: 32, sum: sum)
         pageSize = Int(page)
         isOfKnownVersion = header.word(at: 4) == 3_007_000
         salt = (header.word(at: 16), header.word(at: 20))
@@ -73,18 +73,17 @@ struct WriteAheadLog {
     /// position behind it, as long as it returns true.
     func forEachFrame(after position: Position, _ body: (Frame, Position) throws -> Bool) throws {
         let frameSize = 24 + pageSize
-        var (sum, offset) = ((position.first, position.second), position.offset)
+        var (sum, offset) = (position.sum, position.offset)
         while true {
             let bytes = try source.bytes(at: offset, count: frameSize)
             guard bytes.count == frameSize, (bytes.word(at: 8), bytes.word(at: 12)) == salt else { return }
-            let content = bytes.dropFirst(24)
-            sum = WriteAheadLog.checksum(bytes.prefix(8), isBigEndian, sum)
-            sum = WriteAheadLog.checksum(content, isBigEndian, sum)
+            sum.add(bytes.prefix(8), isBigEndian: isBigEndian)
+            sum.add(bytes.dropFirst(24), isBigEndian: isBigEndian)
             let (page, size) = (Int(bytes.word(at: 0)), Int(bytes.word(at: 4)))
-            guard page > 0, sum == (bytes.word(at: 16), bytes.word(at: 20)) else { return }
+            guard page > 0, sum == bytes.sum(at: 16) else { return }
             let frame = Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24)
             offset += Int64(frameSize)
-            guard try body(frame, Position(offset: offset, first: sum.0, second: sum.1)) else { return }
+            guard try body(frame, Position(offset: offset, sum: sum)) else { return }
         }
     }
 
@@ -126,13 +125,13 @@ struct WriteAheadLog {
             end = position
             return true
         }
-        var (sum, offset) = ((end.first, end.second), end.offset)
+        var (sum, offset) = (end.sum, end.offset)
         while true {
             let bytes = try source.bytes(at: offset, count: 24 + pageSize)
             guard bytes.count == 24 + pageSize else { return }
-            sum = WriteAheadLog.checksum(bytes.prefix(8), isBigEndian, sum)
-            sum = WriteAheadLog.checksum(bytes.dropFirst(24), isBigEndian, sum)
-            let stored = (bytes.word(at: 16), bytes.word(at: 20))
+            sum.add(bytes.prefix(8), isBigEndian: isBigEndian)
+            sum.add(bytes.dropFirst(24), isBigEndian: isBigEndian)
+            let stored = bytes.sum(at: 16)
             let (page, size) = (Int(bytes.word(at: 0)), Int(bytes.word(at: 4)))
             if (bytes.word(at: 8), bytes.word(at: 12)) == salt, page > 0 {
                 let frame = Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24)
@@ -143,36 +142,12 @@ struct WriteAheadLog {
             offset += Int64(bytes.count)
         }
     }
+}
 
-    private static func checksum(_ bytes: ArraySlice<UInt8>, _ isBigEndian: Bool, _ start: Checksum)
-        -> Checksum
-    {
-        var (first, second) = start
-        unsafe bytes.withUnsafeBytes { bytes in
-            guard let address = bytes.baseAddress else { return }
-            precondition(
-                UInt(bitPattern: address) % 4 == 0,
-                "Everything in a log is at a multiple of 8 bytes, and so is each block of it.")
-            let words = unsafe address.assumingMemoryBound(to: UInt32.self)
-            let count = bytes.count / 8 * 2
-            var index = 0
-            // A log has a thousand words a page, each of which comes by here: no iterators, and one question
-            // less for each.
-            if isBigEndian {
-                while index < count {
-                    first = unsafe first &+ UInt32(bigEndian: words[index]) &+ second
-                    second = unsafe second &+ UInt32(bigEndian: words[index + 1]) &+ first
-                    index += 2
-                }
-            } else {
-                while index < count {
-                    first = unsafe first &+ UInt32(littleEndian: words[index]) &+ second
-                    second = unsafe second &+ UInt32(littleEndian: words[index + 1]) &+ first
-                    index += 2
-                }
-            }
-        }
-        return (first, second)
+extension ArraySlice<UInt8> {
+    /// The checksum that is stored at an offset.
+    fileprivate func sum(at offset: Int) -> LogChecksum {
+        LogChecksum(word(at: offset), word(at: offset + 4))
     }
 }
 

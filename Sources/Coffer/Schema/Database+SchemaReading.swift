@@ -12,6 +12,7 @@ extension Database {
     public func clearSchemaCache() {
         checkIsUsedInItsAccess()
         knownSchema = KnownSchema()
+        storedColumns.schemaDidChange()
         // Statements of the old schema report its columns, until their next execution.
         statementCaches.removeAll()
     }
@@ -41,11 +42,13 @@ extension Database {
                 return watch
             case .changed:
                 knownSchema.forgetSchema()
+                storedColumns.schemaMayHaveChanged()
                 statementCaches.removeAll()
                 return watch
             case .failed(let code) where ResultCode(rawValue: code).primaryResultCode == .SQLITE_ERROR:
                 // A database was detached through the C functions: the watch cannot be compiled any more.
                 knownSchema = KnownSchema()
+                storedColumns.schemaMayHaveChanged()
             case .failed(let code):
                 throw schemaError(code)
             }

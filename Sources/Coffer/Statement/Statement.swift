@@ -75,6 +75,12 @@ public final class Statement {
     /// Whether an execution begins or ends savepoints.
     let changesSavepoints: Bool
 
+    /// Whether the engine may store other bytes than it should (``StoredColumnCheck``).
+    let mayStoreOtherBytes: Bool
+
+    /// For which schema it was found that the statement does not.
+    private(set) var checkedSchemaGeneration: Int?
+
     init(database: Database, _ statement: consuming EngineStatement, facts: StatementFacts) {
         let handle = statement.handle
         engineStatement = statement
@@ -91,12 +97,15 @@ public final class Statement {
         self.changesTransactionOrSchema = facts.transactionStep != nil || facts.outdatesKnownSchema
         self.changesSavepoints = facts.transactionStep?.isOfSavepoint == true
         self.reportsToNotifier = !isReadonly || changesTransactionOrSchema
+        self.mayStoreOtherBytes = Statement.mayStoreOtherBytes(facts)
     }
 
     func setFacts(_ facts: StatementFacts, preparation: Int) {
         self.facts = facts
         factsPreparation = preparation
     }
+
+    func storedColumnsWereChecked(_ schemaGeneration: Int) { checkedSchemaGeneration = schemaGeneration }
 
     /// The database region that the statement reads.
     public var databaseRegion: DatabaseRegion {
@@ -254,10 +263,11 @@ extension Statement {
         // With the text as SQLite has it: the error has to know whether there was a key in it.
         let refusal = database.inspector.takeExecutionRefusal()
         let error = DatabaseError(
-            resultCode: ResultCode(rawValue: code), message: refusal ?? database.handle.lastErrorMessage,
+            resultCode: ResultCode(rawValue: code),
+            message: refusal?.words ?? database.handle.lastErrorMessage,
             sql: handle.sql.unpaddedStatement, arguments: orderedArguments,
             publicStatementArguments: database.configuration.publicStatementArguments,
-            messageIsOurs: refusal != nil)
+            messageIsOurs: refusal != nil, encryptionFailure: refusal?.encryptionFailure)
         handle.reset()
         try database.executionDidFail(self, with: error)
     }

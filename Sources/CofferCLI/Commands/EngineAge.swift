@@ -1,40 +1,10 @@
+internal import Coffer
 internal import Foundation
 internal import SQLCipherBridge
 
 /// What is known of an engine by its version and its age, without any network.
 struct EngineAge {
-    /// A fault of versions of SQLite, for `coffer doctor`. It names those that concern what Coffer's users
-    /// do, and is as old as this program.
-    struct Fault {
-        let name: String
-
-        /// The first version that has it, and the first that does not, as `sqlite3_libversion_number` gives
-        /// them.
-        let versions: Range<Int>
-        let words: String
-    }
-
-    static let faults = [
-        Fault(
-            name: "WAL reset", versions: 3_007_000..<3_051_003,
-            words:
-                "two connections that write or checkpoint at the same instant may, very rarely, damage a "
-                + "database in WAL mode"
-        ),
-        Fault(
-            name: "CVE-2025-6965", versions: 0..<3_050_002,
-            words:
-                "SQL with more aggregates than columns may write outside of its memory: matters where SQL "
-                + "comes from others"
-        ),
-        Fault(
-            name: "CVE-2025-29087", versions: 3_044_000..<3_049_001,
-            words:
-                "concat_ws with a huge separator may write outside of its memory: matters where SQL comes "
-                + "from others"
-        ),
-    ]
-
+    /// As `sqlite3_libversion_number` gives it.
     let version: Int
 
     /// The day of its release, as in 2024-08-13.
@@ -49,11 +19,12 @@ struct EngineAge {
     }
 
     var findings: [Finding] {
-        let faults = EngineAge.faults.filter { $0.versions.contains(version) }.map { fault in
-            Finding(
-                check: "engine fault", words: "\(fault.name): \(fault.words)", advice: advice, isWarning: true
-            )
-        }
+        let faults = EngineFault.allCases.filter { $0.isOfEngine(sqlite: version) && $0.treatment == .open }
+            .map {
+                Finding(
+                    check: "engine fault", words: "\($0.rawValue): \($0.summary) (until \($0.mendedIn))",
+                    advice: advice, isWarning: true)
+            }
         return faults + (age.map { [$0] } ?? [])
     }
 

@@ -47,7 +47,10 @@ struct EngineVersions {
             case .walSnapshots: "hands states of the log to other connections"
             }
         }
-        return ["\(origin), released \(Engine.releaseDay)"] + features + [pages.words]
+        let faults = EngineFault.ofThisEngine.map {
+            "fault \($0.rawValue), \($0.treatment.words): \($0.summary)"
+        }
+        return ["\(origin), released \(Engine.releaseDay)"] + features + [pages.words] + faults
     }
 
     var engineJSON: [JSONValue.Member] {
@@ -55,6 +58,7 @@ struct EngineVersions {
             .init("build", .optional(build)), .init("released", .string(Engine.releaseDay)),
             .init("features", .strings(EngineFeature.allCases.filter(\.isAvailable).map(\.rawValue))),
             .init("pages", .string(pages.word)),
+            .init("faults", .strings(EngineFault.ofThisEngine.map(\.rawValue))),
         ]
     }
 
@@ -67,12 +71,24 @@ struct EngineVersions {
     }
 }
 
+extension EngineFault.Treatment {
+    /// In the list of the faults of an engine.
+    fileprivate var words: String {
+        switch self {
+        case .mended: "mended by coffer"
+        case .refused: "refused by coffer"
+        case .avoided: "avoided by coffer"
+        case .open: "not mended"
+        }
+    }
+}
+
 extension PageProvider {
     /// As a line of a report.
     var words: String {
         switch self {
         case .kept: "pages by coffer: what is made for a key is kept, and known pages are not hashed again"
-        case .engine(let reason): "pages by the engine alone: \(reason.words)"
+        case .engine(let reason): "pages by the engine alone, at its own speed: \(reason.words)"
         }
     }
 
@@ -90,7 +106,7 @@ extension PageProvider.Reason {
         switch self {
         case .notWanted: "COFFER_PAGE_PROVIDER says so"
         case .hidden: "it hides the functions for another provider"
-        case .unknownVersion: "its version is not known to coffer"
+        case .unknownVersion: "coffer's faster way was not tested with this version of SQLCipher"
         case .foreign: "the program has a provider of its own"
         case .wrongAnswers: "coffer's answers differ from the engine's, which must not be; please report it"
         case .noMemory: "there is not enough memory"

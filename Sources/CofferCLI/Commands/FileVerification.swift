@@ -11,6 +11,8 @@ struct FileVerification {
     var isKeyTold = false
     /// Whether a file of no bytes is good.
     var allowsEmpty = false
+    /// Whether commits that would be lost with the processes that use the file are brought into it first.
+    var healsLog = false
 
     /// Whether the key opens the file.
     var keyOpensFile: Bool {
@@ -30,6 +32,13 @@ struct FileVerification {
         let began = ContinuousClock.now
         var options = options
         options.allowsEmptyFile = allowsEmpty
+        if healsLog {
+            let count = try DatabaseFile(path: path).healLog(key: key.database, options: options)
+            if count > 0 {
+                session.reporter.note(
+                    "\(name): \(TextLayout.counted(count, "frame", "frames")) of the log saved")
+            }
+        }
         let result = try session.work(name) { [options] progress in
             try DatabaseFile(path: path).verify(key: key.database, options: options, progress: progress)
         }
@@ -40,6 +49,15 @@ struct FileVerification {
                 json(result) + key.json(site) + [.init("code", 65)],
                 text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
             guard result.findings != [.empty] else { throw FileNames.emptyFile }
+            if result.findings.contains(where: \.isUnrecoverable) {
+                throw Failure(
+                    .badData, "unrecoverable",
+                    "Commits in the log of the file would be lost with the processes that use it. Save them "
+                        + "with coffer verify --heal-log before these end.")
+            }
+            if let mismatch = IndexMismatch(result.findings) {
+                throw Failure(.badData, "index-mismatch", mismatch.advice)
+            }
             let place =
                 result.damagedPageCount == 0
                 ? "its structure"
@@ -50,6 +68,13 @@ struct FileVerification {
         let fromLog =
             result.pageCountFromLog == 0
             ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log beside it"
+        let trailing =
+            result.trailingByteCount == 0
+            ? []
+            : [
+                "  \(TextLayout.grouped(result.trailingByteCount)) bytes behind the database, which SQLite "
+                    + "does not read: no damage"
+            ]
         let weak =
             result.isAuthenticated
             ? "" : "; format 1 has no authentication, so that only the structure was checked"
@@ -59,7 +84,7 @@ struct FileVerification {
             text: [
                 "\(name): intact (\(TextLayout.counted(result.pageCount, "page", "pages"))\(fromLog), "
                     + "\(TextLayout.seconds(ContinuousClock.now - began)))\(opening)\(weak)"
-            ] + remarks(result))
+            ] + trailing + remarks(result))
         return result
     }
 
@@ -77,6 +102,7 @@ struct FileVerification {
             .init("path", .string(name)), .init("intact", .bool(result.isIntact)), .init("changed", false),
             .init("pages", .count(result.pageCount)),
             .init("pages_from_log", .count(result.pageCountFromLog)),
+            .init("trailing_bytes", .int(result.trailingByteCount)),
             .init("authenticated", .bool(result.isAuthenticated)),
             .init("damaged_pages", .array(result.damagedPages.prefix(1000).map { .count($0) })),
             .init("findings", .strings(result.findings.prefix(1000).map(\.words))),
@@ -86,6 +112,10 @@ struct FileVerification {
 }
 
 extension DatabaseFile.Verification.Finding {
+    fileprivate var isUnrecoverable: Bool {
+        if case .unrecoverable = self { true } else { false }
+    }
+
     fileprivate var words: String {
         switch self {
         case .notAuthentic(let page): "page \(page): changed, exchanged or from another file"
@@ -97,6 +127,9 @@ extension DatabaseFile.Verification.Finding {
         case .foreignBytes(let count): "\(TextLayout.grouped(count)) bytes after the last page"
         case .empty: "the file has no bytes"
         case .structure(let words): "structure: \(words)"
+        case .unrecoverable(let count):
+            "log: \(TextLayout.counted(count, "frame", "frames")) with commits that end with the process "
+                + "that uses the file"
         }
     }
 }

@@ -7,11 +7,11 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
         abstract: "Check every page and the structure of files.",
         usage: "coffer verify <file>... [options]",
         discussion: """
-            Checks the authentication code of each page, as a reader would see it with the write-ahead log, \
-            and then the structure. Changes nothing. Exit code 65 means damage, whose pages are named; 77 \
-            that the key is wrong. A file of no bytes has lost its content, unless --allow-empty says that \
-            it never had any: SQLite makes such files, coffer does not. What it cannot see: a whole file, or \
-            a page of it, that was put back from an older copy.
+            Checks the authentication code of each page, as a reader would see it with the write-ahead \
+            log, and then the structure. Changes nothing without --heal-log. Exit code 65 means damage, \
+            whose pages are named; 77 that the key is wrong. A file of no bytes has lost its content, \
+            unless --allow-empty says that it never had any: SQLite makes such files, coffer does not. \
+            What it cannot see: a whole file, or a page of it, that was put back from an older copy.
 
             EXAMPLES
               coffer verify app.db
@@ -30,6 +30,12 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
 
     @Flag(help: "Accept files of no bytes, which are no databases yet. Otherwise they are damaged.")
     var allowEmpty = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "First save commits that only the processes that use the file can read, by a checkpoint.")
+    )
+    var healLog = false
 
     @Option(help: ArgumentHelp("How many threads look at pages at once, from 1 to 64.", valueName: "number"))
     var threads = ThreadCount.usual
@@ -66,7 +72,7 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
             try keys.open(path, cipher: options.cipher, isNamed: true) { opening in
                 try FileVerification(
                     path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne,
-                    allowsEmpty: allowEmpty
+                    allowsEmpty: allowEmpty, healsLog: healLog
                 )
                 .run(in: session, trail)
             }

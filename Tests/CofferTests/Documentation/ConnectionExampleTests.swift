@@ -160,6 +160,16 @@ struct ConnectionExampleTests {
         }
     }
 
+    @Test("faults of the engine")
+    func engineFaults() {
+        var printed: [String] = []
+        func print(_ text: String) { printed.append(text) }
+        for fault in EngineFault.ofThisEngine where fault.treatment == .open {
+            print("\(fault.rawValue): \(fault.summary)")
+        }
+        #expect(printed.count == EngineFault.ofThisEngine.count { $0.treatment == .open })
+    }
+
     @Test("errors")
     func errors() throws {
         let error = #expect(throws: DatabaseError.self) {

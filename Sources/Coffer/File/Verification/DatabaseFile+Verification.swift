@@ -48,12 +48,16 @@ extension DatabaseFile {
             /// The database says that it has these pages, and the file ends before them, or in the middle of
             /// the first one.
             case missing(pages: ClosedRange<Int>)
-            /// Bytes after the last page of the database.
+            /// Bytes after the last whole page, in a file whose header does not say how many pages there are.
             case foreignBytes(count: Int64)
             /// The file has no bytes: see ``DatabaseFile/VerificationOptions/allowsEmptyFile``.
             case empty
             /// The structure is broken: the engine's words.
             case structure(String)
+            /// The processes that use the database read commits in these last frames of the write-ahead log,
+            /// and recovery would not: they are lost when the last process ends without a checkpoint.
+            /// ``DatabaseFile/healLog(key:options:)`` saves them until then.
+            case unrecoverable(frameCount: Int)
         }
 
         /// Whether nothing was found.
@@ -62,14 +66,15 @@ extension DatabaseFile {
         /// What was found, in the order of the pages; empty for an intact file.
         public var findings: [Finding]
 
-        /// Rows that break a constraint of their table, and full-text indexes that do not match their
-        /// content, in the words of the engine.
+        /// Rows that break a constraint of their table, full-text indexes that do not match their content,
+        /// and virtual tables that their module refuses to open, in the words of the engine.
         ///
         /// A program wrote them so, before the schema was edited by hand for example, or without bringing
         /// the index of an external content table up to date. The file is as it was written: it is intact,
         /// and backups and changes of keys take it as it is. `INSERT INTO t(t) VALUES('rebuild')` mends the
-        /// full-text index of `t`. Where pages have no codes, nobody knows, and these are findings of the
-        /// structure.
+        /// full-text index of `t`; a table that does not open has to be dropped and made again. Where pages
+        /// have no codes, nobody knows, and these are findings of the structure, but for FTS5 indexes that
+        /// do not match an external content, which the engine does not take for damage.
         public var contentFindings: [String]
 
         /// The damaged pages, in order, each once. Of those that are missing at the end of the file, the
@@ -97,6 +102,13 @@ extension DatabaseFile {
         /// How many of these pages were read from the write-ahead log, or from the journal of a process that
         /// ended in the middle.
         public var pageCountFromLog: Int
+
+        /// The number of bytes in the file behind the last page of the database.
+        ///
+        /// SQLite does not read them: a file may be longer than its database, as the header says how many
+        /// pages there are. Some programs and file systems allocate space ahead, and a transfer may have
+        /// added bytes. They are no damage, and a rotation, a backup or a vacuum leaves them out.
+        public var trailingByteCount: Int64 = 0
 
         /// Whether pages carry authentication codes. Without them only the structure could be checked.
         public var isAuthenticated: Bool
@@ -133,7 +145,7 @@ extension DatabaseFile.Verification.Finding {
         switch self {
         case .notAuthentic(let page), .zeroed(let page): page...page
         case .missing(let pages): pages
-        case .foreignBytes, .empty, .structure: nil
+        case .foreignBytes, .empty, .structure, .unrecoverable: nil
         }
     }
 }

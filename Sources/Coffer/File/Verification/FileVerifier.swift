@@ -8,9 +8,26 @@ struct FileVerifier {
 
     func verify(key: DatabaseKey?) throws -> DatabaseFile.Verification {
         try DatabaseFileError.translated(path) {
-            try SteadyLook.look(into: path, isSound: \.isIntact) {
-                try verify(OpenedView(path, key: key, cipher: options.cipher, timeout: options.lockTimeout))
+            // Before this process opens the file itself.
+            let log = try LogRecovery(path)
+            var protection: FileProtection?
+            let isSound = { (result: DatabaseFile.Verification) in
+                result.isIntact && result.contentFindings.isEmpty
             }
+            var result = try SteadyLook.look(into: path, isSound: isSound) {
+                let opened = try OpenedView(
+                    path, key: key, cipher: options.cipher, timeout: options.lockTimeout)
+                protection = opened.protection
+                return try verify(opened)
+            }
+            // Not in the look: the connection touches the log. One that cannot be compared, for the rights of
+            // this process or for commits that do not end, is no reason to fail.
+            if let log, let protection,
+                let lost = try? log.lostFrameCount(protection, timeout: options.lockTimeout), lost > 0
+            {
+                result.findings.append(.unrecoverable(frameCount: lost))
+            }
+            return result
         }
     }
 
@@ -37,9 +54,10 @@ struct FileVerifier {
             return result
         }
         let file = try PageFile(opened.view, opened.protection)
-        let declared = try declaredPageCount(file)
+        let declared = file.declaredPageCount
         result.pageCount = declared ?? file.pageCount + (file.excess > 0 ? 1 : 0)
-        result.findings = try pageFindings(file, declared: declared, opened.view)
+        result.trailingByteCount = declared == file.pageCount ? file.excess : 0
+        result.findings = try pageFindings(file)
         guard result.findings.isEmpty else { return result }
         if let handle = opened.handle {
             let found = try options.structure.check.map {
@@ -56,32 +74,25 @@ struct FileVerifier {
                 // Without codes, nothing says that a program wrote it so.
                 result.findings += found?.content.map { .structure($0) } ?? []
             }
+            if result.findings.isEmpty, options.structure != .none {
+                let found = try ExternalIndexCheck(opened.view, opened.protection).findings(progress)
+                result.contentFindings += found.filter { !result.contentFindings.contains($0) }
+            }
         } else {
             result.findings = [.structure("the engine cannot read the first page")]
         }
         return result
     }
 
-    /// What the database says of its size; nil when it does not, or its first page cannot be trusted.
-    private func declaredPageCount(_ file: PageFile) throws -> Int? {
-        guard file.pageCount > 0 else { return nil }
-        var run = PageRun(file)
-        try run.read(1..<2, from: file)
-        guard try run.authenticates(1) else { return nil }
-        return try file.header()?.pageCount
-    }
-
-    private func pageFindings(
-        _ file: PageFile, declared: Int?, _ view: StoredView
-    ) throws -> [DatabaseFile.Verification.Finding] {
-        let damaged = try file.damagedPages(upTo: declared ?? .max, threadCount: options.threadCount) {
+    private func pageFindings(_ file: PageFile) throws -> [DatabaseFile.Verification.Finding] {
+        let damaged = try file.damagedPages(threadCount: options.threadCount) {
             try progress(.verifying, $0, of: file.pageCount)
         }
         var findings: [DatabaseFile.Verification.Finding] = damaged.notAuthentic.map {
             .notAuthentic(page: $0)
         }
         findings += damaged.zeroed.map { .zeroed(page: $0) }
-        let count = declared ?? file.pageCount
+        let count = file.declaredPageCount ?? file.pageCount
         if count > file.pageCount {
             let missing = file.pageCount + 1..<count + 1
             // SQLite never uses this one.
@@ -92,9 +103,10 @@ struct FileVerifier {
                 .missing(pages: $0.lowerBound...$0.upperBound - 1)
             }
         }
-        let excess = view.size - Int64(count) * Int64(file.pageSize)
-        // A log may shorten the database, and the file only later on.
-        if excess > 0 { findings.append(.foreignBytes(count: excess)) }
+        // Where no header says how many pages there are, SQLite takes a part of a page for one.
+        if file.declaredPageCount == nil, file.excess > 0 {
+            findings.append(.foreignBytes(count: file.excess))
+        }
         return findings.sorted { $0.pages?.lowerBound ?? .max < $1.pages?.lowerBound ?? .max }
     }
 }

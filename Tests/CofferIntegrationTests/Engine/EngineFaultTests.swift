@@ -1,0 +1,193 @@
+import Coffer
+import CofferTestSupport
+import SQLCipherBridge
+import Testing
+
+@Suite("An engine with a fault")
+struct EngineFaultTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    // MARK: - Stored columns
+
+    /// Tables with a large value in their last column, and statements that must leave it as it is.
+    static let updates: [(schema: String, statement: String)] = [
+        (
+            "t(note BLOB, data BLOB, CHECK (data IS NOT NULL OR note IS NOT NULL))",
+            "UPDATE t SET note = x'02'"
+        ),
+        ("t(note, data, CHECK (data IS NULL OR note > 0))", "UPDATE t SET note = 2 WHERE note IS NOT NULL"),
+        ("t(note, data, CHECK (data ISNULL OR note > 0))", "UPDATE OR REPLACE t SET note = 2"),
+        (
+            "t(id PRIMARY KEY DEFAULT 7, note, data, CHECK (data NOTNULL OR note > 0)) WITHOUT ROWID",
+            "UPDATE t SET note = 2"
+        ),
+        (
+            "t(id UNIQUE DEFAULT 7, note, data, CHECK (data IS NOT NULL OR note IS NOT NULL))",
+            "INSERT INTO t(note, data) VALUES (3, 4) ON CONFLICT(id) DO UPDATE SET note = 5"
+        ),
+        (
+            "t(note, data, c AS (CASE WHEN data IS NULL THEN 1 ELSE note END) STORED)",
+            "UPDATE t SET note = 2"
+        ),
+        (
+            "t(note, data, CHECK (data IS NOT NULL OR note IS NOT NULL))",
+            "UPDATE t SET note = 2 RETURNING note"
+        ),
+    ]
+
+    @Test("keeps a column that is not updated, or refuses the statement", arguments: updates.indices)
+    func storedColumns(index: Int) throws {
+        let (schema, statement) = EngineFaultTests.updates[index]
+        for count in [10, 5_000, 20_000] {
+            let queue = try DatabaseQueue(configuration: .rawKeyed)
+            try queue.write { db in
+                try db.execute(sql: "CREATE TABLE \(schema)")
+                try db.execute(sql: "INSERT INTO t(note, data) VALUES (1, zeroblob(?))", arguments: [count])
+            }
+            if EngineMend.storedColumns.isNeeded {
+                let error = #expect(throws: EngineFaultError.self) {
+                    try queue.write { try $0.execute(sql: statement) }
+                }
+                #expect(error?.fault == .storedColumns && error?.sql == statement)
+                #expect(error.map { "\($0)".contains("SQLite 3.49.2") } == true)
+            } else {
+                try queue.write { try $0.execute(sql: statement) }
+            }
+            let isSame = try queue.read { db in
+                try Bool.fetchOne(db, sql: "SELECT data = zeroblob(?) FROM t", arguments: [count])
+            }
+            #expect(isSame == true)
+        }
+    }
+
+    @Test(
+        "refuses triggers and actions of foreign keys that would not keep a column",
+        .enabled(if: EngineMend.storedColumns.isNeeded))
+    func indirectUpdates() throws {
+        let queue = try DatabaseQueue(configuration: .rawKeyed)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE parent (id INTEGER PRIMARY KEY);
+                    CREATE TABLE t (note REFERENCES parent ON DELETE SET NULL, data,
+                        CHECK (data IS NOT NULL OR note IS NOT NULL));
+                    CREATE TABLE event (word TEXT);
+                    CREATE TRIGGER event_noted AFTER INSERT ON event BEGIN UPDATE t SET note = 1; END;
+                    INSERT INTO parent VALUES (1);
+                    INSERT INTO t VALUES (1, zeroblob(9000))
+                    """)
+        }
+        for statement in ["INSERT INTO event VALUES ('a')", "DELETE FROM parent"] {
+            #expect(throws: EngineFaultError.self) { try queue.write { try $0.execute(sql: statement) } }
+        }
+        #expect(try queue.read { try Bool.fetchOne($0, sql: "SELECT data = zeroblob(9000) FROM t") } == true)
+    }
+
+    @Test("executes statements that the fault does not concern")
+    func otherStatements() throws {
+        let queue = try DatabaseQueue(configuration: .rawKeyed)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE t (id INTEGER PRIMARY KEY, note, data,
+                        CHECK (data IS NOT NULL OR note IS NOT NULL));
+                    CREATE TABLE text (note, data TEXT, CHECK (data IS NOT NULL OR note IS NOT NULL));
+                    CREATE TABLE turned (note, data, CHECK (note IS NOT NULL OR data IS NOT NULL));
+                    INSERT INTO t(note, data) VALUES (1, zeroblob(9000));
+                    INSERT INTO t(note, data) SELECT note, data FROM t;
+                    UPDATE t SET data = zeroblob(8000);
+                    UPDATE t SET data = zeroblob(9000) WHERE data IS NOT NULL AND note IN (1, 2, 3);
+                    INSERT INTO text VALUES (1, 'a');
+                    UPDATE text SET note = 2;
+                    CREATE TABLE key (note PRIMARY KEY, data, CHECK (data NOTNULL OR note > 0)) WITHOUT ROWID;
+                    INSERT INTO key VALUES (1, zeroblob(9000));
+                    UPDATE key SET note = 2;
+                    INSERT INTO turned VALUES (1, zeroblob(9000));
+                    UPDATE turned SET note = 2;
+                    DELETE FROM t WHERE id = 1
+                    """)
+            #expect(try Bool.fetchOne(db, sql: "SELECT data = zeroblob(9000) FROM turned") == true)
+            #expect(try Bool.fetchOne(db, sql: "SELECT data = zeroblob(9000) FROM key") == true)
+            #expect(try Bool.fetchOne(db, sql: "SELECT data = zeroblob(9000) FROM t") == true)
+        }
+    }
+
+    @Test("looks at a statement again after a change of the schema")
+    func changedSchema() throws {
+        let path = directory.path("a.db")
+        let pool = try DatabasePool(path: path, configuration: .rawKeyed)
+        try pool.writeWithoutTransaction { db in
+            try db.execute(sql: "CREATE TABLE t (note, data); INSERT INTO t VALUES (1, zeroblob(9000))")
+            let statement = try db.makeStatement(sql: "UPDATE t SET note = 2")
+            try statement.execute()
+            try db.execute(
+                sql: """
+                    ALTER TABLE t RENAME TO old;
+                    CREATE TABLE t (note, data, CHECK (data IS NOT NULL OR note IS NOT NULL));
+                    INSERT INTO t SELECT note, data FROM old;
+                    DROP TABLE old
+                    """)
+            if EngineMend.storedColumns.isNeeded {
+                #expect(throws: EngineFaultError.self) { try statement.execute() }
+            } else {
+                try statement.execute()
+            }
+            #expect(try Bool.fetchOne(db, sql: "SELECT data = zeroblob(9000) FROM t") == true)
+        }
+    }
+
+    // MARK: - Counts
+
+    @Test("counts the rows of a view")
+    func countOfView() throws {
+        let pool = try DatabasePool(path: directory.path("a.db"), configuration: .rawKeyed)
+        try pool.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE number (x INTEGER);
+                    INSERT INTO number VALUES (1), (1), (2);
+                    CREATE VIEW twice AS SELECT DISTINCT x FROM number UNION ALL SELECT DISTINCT x FROM number
+                    """)
+            #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM twice") == 4)
+        }
+        #expect(try pool.read { try Table("twice").fetchCount($0) } == 4)
+    }
+
+    @Test(
+        "shows its faults where nothing mends them", .enabled(if: EngineMend.allCases.allSatisfy(\.isNeeded)))
+    func engineItself() throws {
+        // The tests above would not show anything else.
+        func run(_ environment: [String: String]) throws -> String {
+            try ChildProcess.run(
+                ChildProcess.built("CofferTestWorker"), ["faults"], environment: environment
+            ).outputText
+        }
+        #expect(try run(["COFFER_ENGINE_FAULT_MENDS": "off"]) == "count 6\nother bytes\n")
+        #expect(try run([:]) == "count 4\nrefused\nsame bytes\n")
+    }
+
+    // MARK: - The table
+
+    @Test("is described by a table in which each mend has its row")
+    func table() {
+        #expect(EngineFault.ofThisEngine.allSatisfy { $0.isOfThisEngine })
+        let mends: [EngineMend: EngineFault] = [
+            .logChecksums: .lostCommits, .storedColumns: .storedColumns, .countOfView: .countOfView,
+        ]
+        #expect(mends.count == EngineMend.allCases.count)
+        for (mend, fault) in mends {
+            #expect(fault.isOfThisEngine == mend.isNeeded)
+            #expect(fault.treatment == (mend == .storedColumns ? .refused : .mended))
+        }
+        #expect(
+            EngineFault.allCases.filter { $0.treatment == .mended || $0.treatment == .refused }.count == 5)
+        // Of SQLCipher 4.7 and later.
+        #expect(!EngineFault.processExit.isOfEngine(sqlite: 3_046_001))
+        #expect(EngineFault.processExit.isOfEngine(sqlite: 3_054_000))
+        for fault in EngineFault.allCases where fault != .processExit {
+            #expect(fault.isOfEngine(sqlite: 3_046_001) && !fault.isOfEngine(sqlite: 3_054_000))
+        }
+    }
+}

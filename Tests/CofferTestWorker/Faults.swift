@@ -1,0 +1,27 @@
+import Coffer
+import CofferTestSupport
+
+/// Does what engines with a fault do wrongly, and prints what has become of it.
+enum Faults {
+    static func run() throws {
+        let queue = try DatabaseQueue(configuration: .rawKeyed)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE number (x INTEGER);
+                    INSERT INTO number VALUES (1), (1), (2);
+                    CREATE VIEW twice AS SELECT DISTINCT x FROM number UNION ALL SELECT DISTINCT x FROM number;
+                    CREATE TABLE attachment (note BLOB, data BLOB, CHECK (data IS NOT NULL OR note IS NOT NULL));
+                    INSERT INTO attachment VALUES (x'01', zeroblob(20000))
+                    """)
+            print("count", try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM twice") ?? -1)
+            do {
+                try db.execute(sql: "UPDATE attachment SET note = x'02'")
+            } catch is EngineFaultError {
+                print("refused")
+            }
+            let isSame = try Bool.fetchOne(db, sql: "SELECT data = zeroblob(20000) FROM attachment") ?? false
+            print(isSame ? "same bytes" : "other bytes")
+        }
+    }
+}
