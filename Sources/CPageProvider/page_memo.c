@@ -22,6 +22,7 @@ typedef struct {
 struct page_memo {
     atomic_int references;
     atomic_int is_open;
+    int is_locked;
     size_t mapped, bucket_count;
     bucket *buckets;
     stripe stripes[stripe_count];
@@ -31,6 +32,24 @@ struct page_memo {
     uint64_t key[];
 };
 
+static atomic_size_t locked_bytes, unlocked_bytes;
+
+int page_memory_begin(void *memory, size_t locked_size, size_t size) {
+    int is_locked = mlock(memory, locked_size) == 0;
+    (void)madvise(memory, size, MADV_DONTDUMP);
+    atomic_fetch_add_explicit(is_locked ? &locked_bytes : &unlocked_bytes, locked_size, memory_order_relaxed);
+    return is_locked;
+}
+
+void page_memory_end(size_t locked_size, int is_locked) {
+    atomic_fetch_sub_explicit(is_locked ? &locked_bytes : &unlocked_bytes, locked_size, memory_order_relaxed);
+}
+
+void page_memory_use(size_t *locked, size_t *unlocked) {
+    *locked = atomic_load_explicit(&locked_bytes, memory_order_relaxed);
+    *unlocked = atomic_load_explicit(&unlocked_bytes, memory_order_relaxed);
+}
+
 page_memo *page_memo_make(size_t bytes, size_t page_size) {
     size_t table = least;
     while (table <= bytes / 2) table *= 2;
@@ -39,9 +58,7 @@ page_memo *page_memo_make(size_t bytes, size_t page_size) {
     // Memory that was never written takes none: a small file has a small memo.
     page_memo *memo = mmap(NULL, header + table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memo == MAP_FAILED) return NULL;
-    // Both are best effort, as for all secrets.
-    (void)mlock(memo, header);
-    (void)madvise(memo, header + table, MADV_DONTDUMP);
+    memo->is_locked = page_memory_begin(memo, header, header + table);
     memo->mapped = header + table;
     memo->header = header;
     memo->longest = longest;
@@ -62,6 +79,7 @@ void page_memo_release(page_memo *memo) {
     for (int i = 0; i < stripe_count; i++) pthread_mutex_destroy(&memo->stripes[i].mutex);
     // The tags go back to the system, which gives them to nobody.
     size_t mapped = memo->mapped;
+    page_memory_end(memo->header, memo->is_locked);
     OPENSSL_cleanse(memo, memo->header);
     munmap(memo, mapped);
 }

@@ -1,18 +1,23 @@
 #define _GNU_SOURCE
 #include "page_memo_internal.h"
+#include "process_exit.h"
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 // MARK: - What the engine declares in src/sqlcipher.h, and does not install
 
 typedef struct {
-    int (*activate)(void *context);
-    int (*deactivate)(void *context);
+    // Before 4.7 activate and deactivate, which are never NULL. Since then init and shutdown, which are NULL in
+    // the engine's own provider.
+    void (*start)(void);
+    void (*end)(void);
     const char *(*get_provider_name)(void *context);
     int (*add_random)(void *context, void *buffer, int length);
     int (*random)(void *context, void *buffer, int length);
@@ -31,6 +36,7 @@ typedef struct {
     int (*context_free)(void **context);
     int (*fips_status)(void *context);
     const char *(*get_provider_version)(void *context);
+    void *next; // Since 4.7 only.
 } engine_provider;
 
 // An engine that hides them has NULL here.
@@ -45,6 +51,19 @@ enum { key_size = 32, iv_size = 16, most_code = 64, decrypting = 0, encrypting =
 // The engine's numbers for HMAC-SHA1, -SHA256 and -SHA512.
 static const char *const digests[3] = { "SHA1", "SHA256", "SHA512" };
 static const int code_sizes[3] = { 20, 32, 64 };
+
+// The versions whose layouts were read in src/sqlcipher.h, and whose oldest and newest engines were tested, with
+// some between them, by Tests/page-provider.
+typedef struct {
+    int first, last; // the second numbers of versions 4.x
+    int has_start;
+    size_t size;
+} engine_layout;
+
+static const engine_layout layouts[] = {
+    { 5, 6, 1, offsetof(engine_provider, next) },
+    { 7, 19, 0, sizeof(engine_provider) },
+};
 
 static engine_provider stock;
 
@@ -80,6 +99,7 @@ typedef struct {
     cipher_slot ciphers[slots];
     int next_code, next_cipher;
     random_store *random; // NULL: drawn for each page
+    int is_locked, is_random_locked;
 } kept;
 
 static const size_t kept_size = (sizeof(kept) + 4095) / 4096 * 4096;
@@ -95,17 +115,16 @@ void page_provider_begin(page_memo *memo) { next = (wish) { 1, memo }; }
 
 void page_provider_end(void) { next = (wish) { 0, NULL }; }
 
-static void *own_pages(size_t size) {
+static void *own_pages(size_t size, int *is_locked) {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return NULL;
-    // Both are best effort, as for all secrets.
-    (void)mlock(memory, size);
-    (void)madvise(memory, size, MADV_DONTDUMP);
+    *is_locked = page_memory_begin(memory, size, size);
     return memory;
 }
 
-static void give_back(void *memory, size_t size) {
+static void give_back(void *memory, size_t size, int is_locked) {
     if (!memory) return;
+    page_memory_end(size, is_locked);
     OPENSSL_cleanse(memory, size);
     munmap(memory, size);
 }
@@ -125,17 +144,19 @@ static void free_kept(kept *kept) {
         EVP_CIPHER_CTX_free(kept->ciphers[i].states[1]);
     }
     if (kept->memo) page_memo_release(kept->memo);
-    give_back(kept->random, sizeof *kept->random);
-    give_back(kept, kept_size);
+    give_back(kept->random, sizeof *kept->random, kept->is_random_locked);
+    give_back(kept, kept_size, kept->is_locked);
 }
 
 static kept *make_kept(page_memo *memo) {
-    kept *made = own_pages(kept_size);
+    int is_locked;
+    kept *made = own_pages(kept_size, &is_locked);
     if (!made) return NULL;
-    made->random = own_pages(sizeof *made->random);
+    made->is_locked = is_locked;
+    made->random = own_pages(sizeof *made->random, &made->is_random_locked);
     // Without the promise that a child has none of them, no random bytes are kept.
     if (made->random && madvise(made->random, sizeof *made->random, MADV_WIPEONFORK) != 0) {
-        munmap(made->random, sizeof *made->random);
+        give_back(made->random, sizeof *made->random, made->is_random_locked);
         made->random = NULL;
     }
     if (memo) {
@@ -149,6 +170,7 @@ static kept *make_kept(page_memo *memo) {
 // has none.
 static int context_init(void **context) {
     *context = NULL;
+    if (!process_exit_allows()) return engine_error;
     int code = stock.context_init(context);
     if (code != engine_ok) return code;
     if (*context) return engine_error; // Not the provider that was read.
@@ -166,8 +188,10 @@ static int context_free(void **context) {
 
 // MARK: - Random bytes
 
+// The engine asks for them before it uses the key of a page that it writes.
 static int random_bytes(void *context, void *buffer, int length) {
     kept *kept = context;
+    if (!process_exit_allows()) return engine_error;
     if (!kept || !kept->random || length <= 0 || length > 1024) return stock.random(NULL, buffer, length);
     random_store *store = kept->random;
     if (store->left < (size_t)length) {
@@ -229,7 +253,7 @@ static int make_tag(kept *kept, code_slot *slot, const uint8_t *in, size_t size,
 // The engine asks for a code in three places, and in each the stored code of the page follows the bytes that
 // it covers: where it opens or checks a page, `out` is elsewhere, to be compared; where it seals one, `out`
 // is the place of the stored code.
-static int hmac(void *context, int algorithm, unsigned char *key, int size_of_key, unsigned char *in, int in_size, unsigned char *in2,
+static int code_of_page(void *context, int algorithm, unsigned char *key, int size_of_key, unsigned char *in, int in_size, unsigned char *in2,
     int in2_size, unsigned char *out) {
     kept *kept = context;
     int is_page = kept && algorithm >= 0 && algorithm < 3 && key && size_of_key == key_size && in && in_size > 0 && in2 && in2_size == 4;
@@ -253,6 +277,15 @@ static int hmac(void *context, int algorithm, unsigned char *key, int size_of_ke
     // What is not authentic is never noted.
     if (has_tag && CRYPTO_memcmp(stored, out, size) == 0) page_memo_note(kept->memo, number, tag);
     return engine_ok;
+}
+
+// Before and after this, the engine takes the key out of its disguise and puts it back.
+static int hmac(void *context, int algorithm, unsigned char *key, int size_of_key, unsigned char *in, int in_size, unsigned char *in2,
+    int in2_size, unsigned char *out) {
+    process_exit_stop();
+    int code = code_of_page(context, algorithm, key, size_of_key, in, in_size, in2, in2_size, out);
+    process_exit_stop();
+    return code;
 }
 
 // MARK: - Encryption
@@ -280,7 +313,7 @@ static cipher_slot *cipher_slot_for(kept *kept, const uint8_t *key) {
     return NULL;
 }
 
-static int cipher(void *context, int mode, unsigned char *key, int size_of_key, unsigned char *iv, unsigned char *in, int in_size,
+static int apply_cipher(void *context, int mode, unsigned char *key, int size_of_key, unsigned char *iv, unsigned char *in, int in_size,
     unsigned char *out) {
     kept *kept = context;
     int is_page = kept && (mode == decrypting || mode == encrypting) && key && size_of_key == key_size && iv && in_size > 0;
@@ -292,12 +325,26 @@ static int cipher(void *context, int mode, unsigned char *key, int size_of_key, 
     return is_done ? engine_ok : engine_error;
 }
 
+static int cipher(void *context, int mode, unsigned char *key, int size_of_key, unsigned char *iv, unsigned char *in, int in_size,
+    unsigned char *out) {
+    process_exit_stop();
+    int code = apply_cipher(context, mode, key, size_of_key, iv, in, in_size, out);
+    process_exit_stop();
+    return code;
+}
+
 // MARK: - Installation
 
-int page_provider_knows(const char *cipher_version, const char *sqlite_version) {
-    // Read: src/sqlcipher.h, and each use of a provider in src/sqlcipher.c and src/crypto_openssl.c.
-    return strcmp(cipher_version, "4.6.1 community") == 0 && strcmp(sqlite_version, "3.46.1") == 0;
+static const engine_layout *layout_of(const char *cipher_version) {
+    int major, minor, patch, length = 0;
+    if (sscanf(cipher_version, "%d.%d.%d community%n", &major, &minor, &patch, &length) != 3 || major != 4) return NULL;
+    if (length == 0 || cipher_version[length] != 0) return NULL;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].first <= minor && minor <= layouts[i].last) return &layouts[i];
+    return NULL;
 }
+
+int page_provider_knows(const char *cipher_version) { return layout_of(cipher_version) != NULL; }
 
 enum { test_page = 1024 };
 
@@ -350,19 +397,23 @@ static int is_right(void) {
     return is_right;
 }
 
-page_provider_outcome page_provider_install(const char *cipher_version, const char *sqlite_version) {
+page_provider_outcome page_provider_install(const char *cipher_version) {
     if (!sqlcipher_register_provider || !sqlcipher_get_provider || !sqlcipher_malloc || !sqlcipher_free) return page_provider_hidden;
-    if (!page_provider_knows(cipher_version, sqlite_version)) return page_provider_unknown;
+    const engine_layout *layout = layout_of(cipher_version);
+    if (!layout) return page_provider_unknown;
     engine_provider *current = sqlcipher_get_provider();
-    if (!current || strcmp(current->get_provider_name(NULL), "openssl") != 0) return page_provider_foreign;
-    stock = *current;
+    if (!current) return page_provider_foreign;
+    // A version that was changed before its release may have another layout than its number says.
+    if ((current->start != NULL) != layout->has_start || (current->end != NULL) != layout->has_start) return page_provider_unknown;
+    if (strcmp(current->get_provider_name(NULL), "openssl") != 0) return page_provider_foreign;
+    memcpy(&stock, current, layout->size);
     int is_expected = stock.get_key_size(NULL) == key_size && stock.get_iv_size(NULL) == iv_size && stock.get_block_size(NULL) == 16;
     for (int i = 0; i < 3; i++) is_expected = is_expected && stock.get_hmac_size(NULL, i) == code_sizes[i];
     if (!is_expected || !is_right()) return page_provider_wrong;
     // The engine frees it by its own function.
-    engine_provider *provider = sqlcipher_malloc(sizeof *provider);
+    engine_provider *provider = sqlcipher_malloc(layout->size);
     if (!provider) return page_provider_no_memory;
-    *provider = stock;
+    memcpy(provider, &stock, layout->size);
     provider->random = random_bytes;
     provider->hmac = hmac;
     provider->cipher = cipher;

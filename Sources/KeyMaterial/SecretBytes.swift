@@ -147,25 +147,10 @@ package struct SecretAllocator: Sendable {
 
     @TaskLocal package static var current = SecretAllocator.pages
 
-    /// Own pages for each secret: locked into memory as far as `RLIMIT_MEMLOCK` allows, and left out of core
-    /// dumps.
-    ///
-    /// Nothing else ever lives on these pages, so that unlocking one secret never unlocks another.
+    /// The pages of ``SecretArena``.
     package static let pages = unsafe SecretAllocator(
-        allocate: { count in
-            let failed = unsafe UnsafeMutableRawPointer(bitPattern: -1)
-            let memory = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-            guard let memory = unsafe memory, unsafe memory != failed else {
-                fatalError("Out of memory: cannot map \(count) bytes for a secret")
-            }
-            // Both are best effort: a low limit or an old kernel must not prevent work.
-            _ = unsafe mlock(memory, count)
-            _ = unsafe madvise(memory, count, MADV_DONTDUMP)
-            return unsafe memory
-        },
-        release: { memory, count in
-            _ = unsafe munmap(memory, count)
-        })
+        allocate: { count in unsafe SecretArena.shared.allocate(count) },
+        release: { memory, count in unsafe SecretArena.shared.release(memory, count) })
 }
 
 /// Hexadecimal digits of secret bytes, from memory to memory: a `String` would leave copies that nobody

@@ -26,10 +26,10 @@ package enum PageProvider: Sendable {
     /// All connections use the engine's own provider.
     case engine(Reason)
 
-    /// Whether the layout of the engine's provider is known, for versions as `PRAGMA cipher_version` and
-    /// `sqlite3_libversion` give them.
-    package static func knowsLayout(ofCipher cipher: String, sqlite: String) -> Bool {
-        unsafe page_provider_knows(cipher, sqlite) != 0
+    /// Whether the layout of the engine's provider is known for a version, as `PRAGMA cipher_version` gives
+    /// it.
+    package static func knowsLayout(ofCipher version: String) -> Bool {
+        unsafe page_provider_knows(version) != 0
     }
 
     /// Registers the provider. Call it once, when a connection of this process has a key, which must stay
@@ -39,8 +39,7 @@ package enum PageProvider: Sendable {
     ///   the engine's own provider.
     static func install(cipherVersion: String, allowed name: String?) -> PageProvider {
         guard name == nil else { return .engine(.notWanted) }
-        let version = unsafe sqlite3_libversion().map { unsafe String(cString: $0) } ?? ""
-        switch unsafe page_provider_install(cipherVersion, version) {
+        switch unsafe page_provider_install(cipherVersion) {
         case page_provider_installed: return .kept
         case page_provider_hidden: return .engine(.hidden)
         case page_provider_unknown: return .engine(.unknownVersion)
@@ -48,6 +47,16 @@ package enum PageProvider: Sendable {
         case page_provider_wrong: return .engine(.wrongAnswers)
         default: return .engine(.noMemory)
         }
+    }
+}
+
+extension PageProvider {
+    /// The memory that the provider and its memos have for keys, in bytes: what is locked, and what the
+    /// system has refused to lock.
+    package static var memoryUse: (locked: Int, unlocked: Int) {
+        var (locked, unlocked) = (0, 0)
+        unsafe page_memory_use(&locked, &unlocked)
+        return (locked, unlocked)
     }
 }
 

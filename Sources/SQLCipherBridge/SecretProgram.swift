@@ -31,7 +31,7 @@ package enum SecretProgram {
     /// - Parameters:
     ///   - words: the program, looked for in `PATH` where its name has no slash, and its arguments.
     ///   - request: what it can read, up to ``requestLimit`` bytes; where it is empty, the standard input is.
-    ///   - timeout: after so many seconds it is ended.
+    ///   - timeout: after so many seconds it is ended, with the programs that it has started.
     package static func run(_ words: [String], request: [UInt8] = [], timeout: Double) throws(Problem)
         -> SecretBytes
     {
@@ -214,12 +214,22 @@ private final class Process {
         }
     }
 
-    /// Asks the program to end, which lets it clean up, and ends it if it does not.
+    /// Asks the program and the programs that it has started to end, which lets them clean up, and ends those
+    /// that do not.
+    ///
+    /// They are in the process group of this process: so they can ask at its terminal, and a signal to the
+    /// group reaches them too. One that has left its parent, as a daemon does, stays.
     func end() {
         guard !hasEnded else { return }
+        let descendants = ProcessFamily.stopped(below: id)
+        for process in descendants { process.send([SIGTERM, SIGCONT]) }
         kill(id, SIGTERM)
-        for _ in 0..<100 where !hasEnded { usleep(10_000) }
+        kill(id, SIGCONT)
+        for _ in 0..<100 where !hasEnded || descendants.contains(where: \.isAlive) { usleep(10_000) }
+        for process in descendants { process.send([SIGKILL]) }
         guard !hasEnded else { return }
+        // A program that ignores the request may have started others since.
+        for process in ProcessFamily.stopped(below: id) { process.send([SIGKILL]) }
         kill(id, SIGKILL)
         look(0)
     }

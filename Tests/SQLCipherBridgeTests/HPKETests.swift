@@ -113,15 +113,27 @@ struct HPKETests {
 
     @Test("a cost that asks for more memory than 256 MiB, or for none, is not acceptable")
     func boundsCosts() {
-        #expect(PassphraseStretching.Cost.least.isAcceptable && PassphraseStretching.Cost.most.isAcceptable)
+        #expect(PassphraseStretching.Cost.standard.isAcceptable)
         for cost in [
             (63, 8, 1), (40, 8, 1), (20, 32, 1), (17, 8, 1_000_000), (17, 0, 1), (17, 8, 0), (0, 8, 1),
             (-1, 8, 1), (10, Int.max, 1),
+            // libcrypto refuses N of 2^(16 r) and more.
+            (16, 1, 1), (20, 1, 1),
         ] {
             #expect(
                 !PassphraseStretching.Cost(logarithm: cost.0, blockSize: cost.1, parallelism: cost.2)
                     .isAcceptable, "\(cost)")
         }
+        #expect(PassphraseStretching.Cost(logarithm: 15, blockSize: 1).isAcceptable)
+    }
+
+    @Test("what is acceptable is derived", arguments: [(15, 1, 1), (16, 2, 1), (10, 32, 4)])
+    func derivesAcceptable(_ logarithm: Int, _ blockSize: Int, _ parallelism: Int) throws {
+        let cost = PassphraseStretching.Cost(
+            logarithm: logarithm, blockSize: blockSize, parallelism: parallelism)
+        #expect(cost.isAcceptable)
+        let derived = try PassphraseStretching.derive(SecretBytes("p".utf8), salt: [1], cost)
+        #expect(derived.count == 32)
     }
 
     /// The digits of what was sealed; nil where nothing was opened.

@@ -7,7 +7,7 @@
 // use it, goes to the engine's own provider.
 //
 // It is written against a header that the engine does not install. `page_provider_install` therefore accepts
-// only versions whose source was read, and compares all answers with those of the engine's own provider
+// only versions whose layout is in its table, and compares all answers with those of the engine's own provider
 // before one is used.
 #ifndef COFFER_PAGE_PROVIDER_H
 #define COFFER_PAGE_PROVIDER_H
@@ -49,6 +49,10 @@ size_t page_memo_count(page_memo *memo);
 // Whether there is nothing but zeros in the table.
 int page_memo_is_blank(page_memo *memo);
 
+// How many bytes of the memory for keys are locked, here and in the provider, and how many the system has
+// refused to lock.
+void page_memory_use(size_t *locked, size_t *unlocked);
+
 // MARK: - The provider
 
 typedef enum {
@@ -60,13 +64,13 @@ typedef enum {
     page_provider_no_memory = 5,
 } page_provider_outcome;
 
-// Whether the layout of the engine's provider is known for a version, as `PRAGMA cipher_version` and
-// `sqlite3_libversion` give them.
-int page_provider_knows(const char *cipher_version, const char *sqlite_version);
+// Whether the layout of the engine's provider is known for a version, as `PRAGMA cipher_version` gives it.
+int page_provider_knows(const char *cipher_version);
 
 // Registers the provider for all connections that get a key from now on. Call it once, while a connection has
-// a key, and keep that one open for the life of the process: the engine frees its provider with the last one.
-page_provider_outcome page_provider_install(const char *cipher_version, const char *sqlite_version);
+// a key, and keep that one open for the life of the process: an engine before 4.7 frees its provider with the
+// last one.
+page_provider_outcome page_provider_install(const char *cipher_version);
 
 // Has the connection that the calling thread is about to give a key use the provider, until
 // `page_provider_end`. Others use the engine's own. `memo`: NULL for none.

@@ -9,6 +9,13 @@ extension EncryptionFailure {
         case unreadable(errno: Int32)
         /// What has the name of the keyring is no regular file, or a symbolic link.
         case notAFile
+        /// The database is new, empty or missing, so that no page of it confirms the keyring, and the keyring
+        /// belongs to another user, who can read what is written with its data key.
+        case ofAnotherUser(userID: UInt32)
+        /// The database is new, empty or missing, and other users may write to the keyring.
+        case writableByOthers(mode: UInt32)
+        /// The database is new, empty or missing, and the file of the keyring has more than one name.
+        case hardLinks(count: Int)
         /// The file is longer than a keyring can be: its size in bytes.
         case tooLong(size: Int64)
         /// The keyring has a version that this library does not know.
@@ -107,6 +114,17 @@ extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
         case .notAFile:
             "What has the name of the keyring is no regular file, and was left as it is. Look at it, and "
                 + "move it away; put the keyring in its place where it is missing."
+        case .ofAnotherUser(let userID):
+            "The keyring belongs to another user (number \(userID)), and no page of a database confirms it: "
+                + "that user could read what is written. Move it away; or, if you know who made it, make it "
+                + "your own with chown, and try again."
+        case .writableByOthers(let mode):
+            "Other users may write to the keyring (mode \(String(mode, radix: 8))), and no page of a "
+                + "database confirms it: they could read what is written. Move it away; or, if you know who "
+                + "made it, run 'chmod go-w' on it, and try again."
+        case .hardLinks(let count):
+            "The file of the keyring has \(count) names (hard links), and no page of a database confirms it. "
+                + "Move it away; or, if you know who made it, put a copy of it in its place, and try again."
         case .tooLong(let size):
             "The file has \(size) bytes, which no keyring has. Put the keyring back from a backup or an "
                 + "exported header."
@@ -144,8 +162,7 @@ extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
             "This is not a recovery key: a character is wrong, missing or too many. Compare it with the "
                 + "sheet."
         case .invalidRecipient:
-            "This is no recipient or identity, or a character of it is wrong. It is made by "
-                + "DatabaseKeyring.Identity or 'coffer keygen --recipient'."
+            "This is not a recipient or an identity, or a character of it is wrong."
         case .command(let program, let problem): "The program '\(program)' \(words(of: problem))"
         case .changed: "Another process has changed the keyring meanwhile. Nothing was changed; try again."
         case .olderKeyring(let generation, let present):

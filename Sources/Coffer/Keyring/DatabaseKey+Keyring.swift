@@ -13,7 +13,9 @@ extension DatabaseKey {
     /// The keyring is read, opened and proved when a database is opened for the first time: once for all
     /// queues and pools that are made from one configuration. A passphrase costs half a second then, a raw
     /// key or an identity one to two milliseconds. An empty file, or a new one, gets the data key and its
-    /// salt.
+    /// salt. No page of it confirms the keyring, which therefore has to be a file of this user or of the
+    /// superuser that no other user can write to: opening fails with
+    /// ``EncryptionFailure/KeyringProblem/ofAnotherUser(userID:)`` otherwise.
     ///
     /// A key of a keyring belongs to one file. It is not the key of copies: give them one of their own. A
     /// database that is to leave its keyring is rotated from ``DatabaseKeyring/exportedKey(unlockedBy:)``;
@@ -31,7 +33,9 @@ extension DatabaseKey {
                         throw file.problem(.noPlace)
                     }
                     try secret.check(file)
-                    let unlocked = try UnlockedKeyring.unlock(file.document().document, by: secret, file)
+                    let document =
+                        try fileSalt.isEmpty ? file.trustedDocument() : file.document().document
+                    let unlocked = try UnlockedKeyring.unlock(document, by: secret, file)
                     let epoch =
                         fileSalt.isEmpty
                         ? unlocked.document.epochs[0] : try unlocked.epoch(ofSalt: fileSalt, file)

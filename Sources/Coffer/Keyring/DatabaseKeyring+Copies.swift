@@ -3,25 +3,41 @@ internal import SQLCipherBridge
 
 // Backups and other copies that have a keyring of their own.
 
-/// A keyring whose file is made when the name of its database is known.
-package struct KeyringOfCopy: Sendable {
-    private let keyring: UnlockedKeyring
-    /// The key of the copy, with its salt.
-    package let key: DatabaseKey
-
-    /// - Parameter path: a file in the folder of the copy, for errors.
-    package init(_ slots: [DatabaseKeyring.NewSlot], near path: String) throws {
-        keyring = try DatabaseKeyring(databasePath: path).newKeyring(slots)
-        key = try keyring.databaseKey(keyring.document.epochs[0])
-    }
-
-    /// Makes the file beside a database that is about to get this path.
-    package func make(beside path: String) throws {
-        try KeyringFile(path: "\(path).keys").make(KeyringText.file(of: keyring.document))
-    }
-}
-
 extension DatabaseFile {
+    /// Copies the file as ``backup(to:key:newKey:options:progress:)`` does, with a new data key and a keyring
+    /// beside the copy.
+    ///
+    /// ```swift
+    /// // A host that makes backups, and cannot read them afterwards:
+    /// try DatabaseFile(path: path).backup(to: backupPath, key: key, slots: [.recipient(owner)])
+    /// ```
+    ///
+    /// The keyring is on the disk before the copy has its name. If the process is killed between the two, the
+    /// next backup to the same path removes the keyring and begins anew: the copy that it belongs to is still
+    /// there under its temporary name, so nothing else can need the keyring.
+    /// - Parameters:
+    ///   - path: the path of the backup, where nothing may be.
+    ///   - key: the key of the file; nil for a file without encryption.
+    ///   - slots: who opens the backup; at least one.
+    ///   - options: how it is done.
+    ///   - progress: called with the pages that were done; throws to end it.
+    /// - Returns: what was done and proved.
+    /// - Throws: a ``DatabaseFileError``: `exists` where there is a file at the path, or a keyring beside it
+    ///   that may be that of a database that was moved; `key` when the key does not open the file.
+    @discardableResult
+    public func backup(
+        to path: String, key: DatabaseKey?, slots: [DatabaseKeyring.NewSlot],
+        options: ConversionOptions = ConversionOptions(), progress: ProgressFunction? = nil
+    ) throws -> ConversionResult {
+        try DatabaseFileError.translated(path) {
+            let keyring = try KeyringOfCopy(slots, of: path)
+            var options = options
+            options.companion = keyring
+            return try perform(
+                .backup(to: path, key, newKey: keyring.key), options: options, progress: progress)
+        }
+    }
+
     /// Copies the file into a folder of backups, as ``backup(into:key:newKey:options:progress:)`` does, with
     /// a new data key and a keyring beside it.
     ///
@@ -31,7 +47,8 @@ extension DatabaseFile {
     /// ```
     ///
     /// The keyring has the name of the backup with `.keys`, and is on the disk before the backup has its
-    /// name.
+    /// name. What a run leaves that is killed in between goes with the next backup of a file of this name
+    /// into the folder.
     /// - Parameters:
     ///   - folder: where the backup goes.
     ///   - key: the key of the file; nil for a file without encryption.
@@ -48,9 +65,9 @@ extension DatabaseFile {
         progress: ProgressFunction? = nil
     ) throws -> ConversionResult {
         try DatabaseFileError.translated(folder) {
-            let keyring = try KeyringOfCopy(slots, near: "\(folder)/backup")
+            let keyring = try KeyringOfCopy(slots, ofBackupOf: path, in: folder)
             var options = options
-            options.beforeNaming = { path in try keyring.make(beside: path) }
+            options.companion = keyring
             return try perform(
                 .datedBackup(in: folder, key, newKey: keyring.key), options: options, progress: progress)
         }
@@ -70,9 +87,11 @@ extension DatabaseKeyring {
     /// - Parameter secret: what opens a slot of the keyring.
     /// - Returns: the data key with its salt: the new one where a rotation was interrupted, which the next
     ///   ``rotateDataKey(unlockedBy:options:progress:)`` completes.
+    /// - Throws: `ofAnotherUser`, `writableByOthers` or `hardLinks` where the database is missing or does not
+    ///   confirm the keyring, and another user can have made it.
     public func keyForRestoring(unlockedBy secret: Secret) throws -> DatabaseKey {
         try translated {
-            let unlocked = try unlock(file.document().document, secret)
+            let unlocked = try unlockTrusted(secret)
             return try unlocked.databaseKey(unlocked.document.epochs[unlocked.document.epochs.count - 1])
         }
     }

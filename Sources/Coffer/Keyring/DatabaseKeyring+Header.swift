@@ -23,7 +23,8 @@ extension DatabaseKeyring {
     ///   - allowsOlder: whether it may be older than the present keyring. Slots that were removed since are
     ///     back then.
     ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
-    /// - Throws: `olderKeyring`, `ofAnotherFile` and other problems. Nothing is changed then.
+    /// - Throws: `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` where there is no
+    ///   database to confirm an export of another user. Nothing is changed then.
     public func restoreHeader(
         from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false,
         lockTimeout: TimeInterval = 0
@@ -32,9 +33,11 @@ extension DatabaseKeyring {
             let export = KeyringFile(path: exportPath)
             let bytes = try export.bytes()
             try secret.check(export)
-            let unlocked = try UnlockedKeyring.unlock(export.document(of: bytes).document, by: secret, export)
+            let exported = try export.document(of: bytes).document
+            let unlocked = try UnlockedKeyring.unlock(exported, by: secret, export)
             func checkIsOfDatabase() throws {
-                if let salt = try databaseSalt() { _ = try unlocked.epoch(ofSalt: salt, export) }
+                guard let salt = try databaseSalt() else { return try export.checkIsTrusted(exported) }
+                _ = try unlocked.epoch(ofSalt: salt, export)
             }
             let content = try KeyringText.file(of: unlocked.document)
             guard try SystemFile.status(path) != nil else {

@@ -114,6 +114,10 @@ extension DatabaseKeyring {
     /// }
     /// ```
     ///
+    /// The keyring is there before the copy is begun. If the process is killed, the keyring may stay without
+    /// a copy, and this throws `exists` the next time. Backups of files need no such look of a person: see
+    /// ``DatabaseFile/backup(to:key:slots:options:progress:)``.
+    ///
     /// - Parameters:
     ///   - slots: at least one; ``slotsForCopies(unlockedBy:)`` are those of another keyring.
     ///   - lockTimeout: how long to wait for others who make it too, in seconds.
@@ -127,6 +131,8 @@ extension DatabaseKeyring {
         guard try translated({ try SystemFile.status(databasePath) }) == nil else {
             throw DatabaseFileError(.exists, path: databasePath)
         }
+        // Whoever makes the copy or its keyring now is met below.
+        try? removeLeft()
         return try making(slots, lockTimeout, copy)
     }
 
@@ -203,7 +209,7 @@ extension DatabaseKeyring {
     ///
     /// What a work has thrown does not tell: it may be an error of the caller, who was told of the database
     /// in its place. So the database is asked. Where it cannot be read, the answer is yes.
-    private func mayHaveKey(of made: UnlockedKeyring) -> Bool {
+    func mayHaveKey(of made: UnlockedKeyring) -> Bool {
         do {
             guard let salt = try databaseSalt() else { return false }
             _ = try made.epoch(ofSalt: salt, file)
@@ -220,11 +226,10 @@ extension DatabaseKeyring {
     /// and nobody's passphrase is needed.
     ///
     /// - Parameter secret: what opens a slot of this keyring: so nobody has added a slot unnoticed.
+    /// - Throws: `ofAnotherUser` and others where neither the database nor its owner confirms the keyring.
     public func slotsForCopies(unlockedBy secret: Secret) throws -> [NewSlot] {
         try translated {
-            try unlock(file.document().document, secret).document.slots.map {
-                NewSlot(kind: .carried($0), name: $0.name)
-            }
+            try unlockTrusted(secret).document.slots.map { NewSlot(kind: .carried($0), name: $0.name) }
         }
     }
 
@@ -245,7 +250,7 @@ extension DatabaseKeyring {
         let secrets = slots.compactMap { slot in
             if case .secret(let secret) = slot.kind { secret } else { nil }
         }
-        guard file.isOwn, let secret = secrets.first, let (document, _) = try? file.document(),
+        guard let secret = secrets.first, let document = try? file.trustedDocument(),
             document.generation == 1,
             document.epochs.count == 1, document.slots.map(\.name) == slots.map(\.name)
         else { return nil }
@@ -325,54 +330,6 @@ extension DatabaseKeyring {
         }
     }
 
-    /// What a keyring says without any key. Nothing of it is proved.
-    public struct Contents: Sendable, Hashable {
-        /// One slot.
-        public struct Slot: Sendable, Hashable {
-            /// How the slot is opened.
-            public enum Kind: String, Sendable, Hashable, CaseIterable {
-                /// A passphrase, which is stretched.
-                case passphrase, rawKey, recoveryKey, recipient, command
-            }
-
-            /// From 1 to 99; numbers stay when other slots are removed.
-            public var number: Int
-            /// What opens the slot.
-            public var kind: Kind
-            /// For people; may be empty.
-            public var name: String
-            /// What seals to the slot. That of a recipient slot is the recipient it was made with.
-            public var recipient: Recipient
-        }
-
-        /// 16 bytes that no other keyring has.
-        public var id: [UInt8]
-
-        /// How many times the keyring was written.
-        public var generation: UInt64
-
-        /// How many times the data key was rotated, and one more.
-        public var epoch: UInt64
-
-        /// Whether a rotation of the data key was interrupted:
-        /// ``rotateDataKey(unlockedBy:options:progress:)`` completes it.
-        public var isRotating: Bool
-        /// The slots, in the order of their numbers.
-        public var slots: [Slot]
-
-        /// Where one of the two copies in the file is damaged. The other one is whole; any change of the
-        /// keyring writes both anew.
-        public var damage: [KeyringDamage]
-    }
-
-    /// Reads the keyring without a key.
-    public func inspect() throws -> Contents {
-        try translated {
-            let (document, damage) = try file.document()
-            return Contents(document, damage)
-        }
-    }
-
     /// Opens the keyring and proves that it was written by who had the data key, that both copies in it are
     /// whole, and that it is that of the database, if there is one.
     ///
@@ -392,9 +349,10 @@ extension DatabaseKeyring {
     /// database without the keyring, until the data key is rotated.
     public func exportedKey(unlockedBy secret: Secret) throws -> DatabaseKey {
         try translated {
-            let unlocked = try unlock(file.document().document, secret)
-            let epoch =
-                try databaseSalt().map { try unlocked.epoch(ofSalt: $0, file) } ?? unlocked.document.epochs[0]
+            let salt = try databaseSalt()
+            let unlocked = try unlock(
+                salt == nil ? file.trustedDocument() : file.document().document, secret)
+            let epoch = try salt.map { try unlocked.epoch(ofSalt: $0, file) } ?? unlocked.document.epochs[0]
             guard let key = unlocked.dataKey(epoch) else { throw file.problem(.ofAnotherFile) }
             return DatabaseKey(.rawKey(key, salt: nil))
         }
@@ -405,6 +363,20 @@ extension DatabaseKeyring {
     func unlock(_ document: KeyringDocument, _ secret: Secret) throws(KeyError) -> UnlockedKeyring {
         try secret.check(file)
         return try UnlockedKeyring.unlock(document, by: secret, file)
+    }
+
+    /// Opens a keyring whose data key or slots are to be used for another file: one that the salt of the
+    /// database confirms, or else one that no other user than its owner can have made.
+    func unlockTrusted(_ secret: Secret) throws -> UnlockedKeyring {
+        let document = try file.document().document
+        let unlocked = try unlock(document, secret)
+        // The first bytes may be what is damaged.
+        if let salt = try? databaseSalt(), (try? unlocked.epoch(ofSalt: salt, file)) != nil {
+            return unlocked
+        }
+        let database = try SystemFile.status(databasePath, followsLinks: true)
+        try file.checkIsTrusted(document, orOf: database.flatMap { $0.size > 0 ? $0.userID : nil })
+        return unlocked
     }
 
     /// The salt of the database; nil where there is none, or an empty file.
@@ -430,33 +402,6 @@ extension DatabaseKeyring {
 
     func translated<Result>(_ body: () throws -> Result) throws -> Result {
         try DatabaseFileError.translated(path, body)
-    }
-}
-
-extension DatabaseKeyring.Contents {
-    init(_ document: KeyringDocument, _ damage: [KeyringDamage]) {
-        id = document.id
-        generation = document.generation
-        epoch = document.epochs[0]
-        isRotating = document.epochs.count > 1
-        slots = document.slots.map { slot in
-            Slot(
-                number: slot.number, kind: Slot.Kind(slot.way), name: slot.name,
-                recipient: DatabaseKeyring.Recipient(publicKey: slot.publicKey))
-        }
-        self.damage = damage
-    }
-}
-
-extension DatabaseKeyring.Contents.Slot.Kind {
-    init(_ way: KeyringDocument.Way) {
-        switch way {
-        case .passphrase: self = .passphrase
-        case .rawKey: self = .rawKey
-        case .recoveryKey: self = .recoveryKey
-        case .recipient: self = .recipient
-        case .command: self = .command
-        }
     }
 }
 

@@ -18,7 +18,9 @@ struct KeyringFile {
     /// - Parameter isCut: whether of a file that is too long for a keyring its beginning is returned, by one
     ///   byte longer than a keyring can be.
     /// - Throws: ``KeyError`` with a ``EncryptionFailure/KeyringProblem``.
-    func bytes(isCut: Bool = false) throws(KeyError) -> [UInt8] {
+    func bytes(isCut: Bool = false) throws(KeyError) -> [UInt8] { try content(isCut: isCut).bytes }
+
+    private func content(isCut: Bool) throws(KeyError) -> (bytes: [UInt8], status: FileStatus) {
         do throws(DatabaseFileError) {
             let file = try FileDescriptor.openNote(path, forWriting: false)
             let status = try file.status()
@@ -27,7 +29,7 @@ struct KeyringFile {
                 throw DatabaseFileError(.unsupported("\(status.size)"), path: path)
             }
             // One byte more shows that the file has grown meanwhile.
-            return try file.read(at: 0, count: KeyringText.limit + 1)
+            return (try file.read(at: 0, count: KeyringText.limit + 1), status)
         } catch {
             throw problem(Self.meaning(of: error.reason))
         }
@@ -63,21 +65,47 @@ struct KeyringFile {
         .failure(.keyring(path: path, problem))
     }
 
-    /// Whether no other user can have made the file. Whoever knows a public key seals a data key to it that
-    /// they know as well.
-    var isOwn: Bool {
-        guard let status = try? SystemFile.status(path), status.isRegular else { return false }
-        return status.userID == geteuid() && status.linkCount == 1
+    /// Reads a keyring that no page of a database confirms.
+    ///
+    /// Anyone who knows a public key can seal a data key of their own to it, and later read what is written
+    /// with that data key. So such a keyring is taken only from this user and from the superuser, who can
+    /// read the memory of this process anyway.
+    ///
+    /// - Parameter owner: another user who is trusted: the one whose database is to be replaced.
+    /// - Throws: `ofAnotherUser`, `writableByOthers` or `hardLinks`; what ``document()`` throws.
+    func trustedDocument(orOf owner: UInt32? = nil) throws(KeyError) -> KeyringDocument {
+        // The status is that of the descriptor that was read.
+        let (bytes, status) = try content(isCut: false)
+        guard status.isOwn || status.userID == 0 || status.userID == owner else {
+            throw problem(.ofAnotherUser(userID: status.userID))
+        }
+        guard status.permissions & 0o022 == 0 else {
+            throw problem(.writableByOthers(mode: status.permissions))
+        }
+        guard status.linkCount == 1 else { throw problem(.hardLinks(count: status.linkCount)) }
+        return try document(of: bytes).document
+    }
+
+    /// Checks that a keyring that was read is the one of ``trustedDocument(orOf:)``.
+    func checkIsTrusted(_ document: KeyringDocument, orOf owner: UInt32? = nil) throws(KeyError) {
+        guard try trustedDocument(orOf: owner) == document else { throw problem(.changed) }
     }
 
     // MARK: - Writing
 
     /// Makes the file.
     ///
-    /// - Parameter time: how long to wait for others who make or change it, in seconds.
+    /// - Parameters:
+    ///   - time: how long to wait for others who make or change it, in seconds.
+    ///   - place: the path that stands for the file in the names of notes, where the next run makes a file of
+    ///     another name.
     /// - Throws: `exists` where there is something of its name.
-    func make(_ content: [UInt8], waiting time: TimeInterval = 0) throws {
-        let file = try whileBusy(for: time) { try NewDatabaseFile.begin(path: path, isPlaintext: false) }
+    func make(_ content: [UInt8], waiting time: TimeInterval = 0, notedAs place: String? = nil) throws {
+        var target = NewFilePlace(path: place ?? path)
+        if place != nil { target.name = { [path] _ in path } }
+        let file = try whileBusy(for: time) { [target] in
+            try NewDatabaseFile.begin(target, isPlaintext: false)
+        }
         let code = file.file.write(content.span, at: 0)
         guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
         try file.published()

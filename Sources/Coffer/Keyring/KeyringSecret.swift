@@ -10,8 +10,8 @@ extension DatabaseKeyring {
     /// config.key = .keyring(unlockedBy: .passphrase("correct horse battery staple"))
     /// ```
     ///
-    /// A passphrase costs about half a second and up to 128 MiB of memory, once for each slot that it is
-    /// tried with: copies of a secret share what was derived. It is kept, locked and wiped as the bytes of a
+    /// A passphrase costs about half a second and 128 MiB of memory, once for each slot that it is tried
+    /// with: copies of a secret share what was derived. It is kept, locked and wiped as the bytes of a
     /// ``DatabaseKey`` are, and shows nothing when it is printed.
     public struct Secret: Sendable {
         enum Kind: Sendable {
@@ -37,20 +37,27 @@ extension DatabaseKeyring {
         }
 
         /// A passphrase, used as its UTF-8 bytes.
-        public static func passphrase(_ passphrase: String) -> Secret {
-            Secret(passphrase: SecretBytes(utf8: passphrase))
+        ///
+        /// - Parameters:
+        ///   - passphrase: any text that is not empty.
+        ///   - cost: the cost of guesses at slots that are made with this secret. A slot that exists is opened
+        ///     at the cost that it was made with.
+        public static func passphrase(_ passphrase: String, cost: PassphraseCost = .standard) -> Secret {
+            Secret(passphrase: SecretBytes(utf8: passphrase), cost)
         }
 
-        /// A passphrase given as bytes, such as `Data` or `[UInt8]`.
-        public static func passphrase(_ bytes: some Sequence<UInt8>) -> Secret {
-            Secret(passphrase: SecretBytes(bytes))
+        /// A passphrase given as bytes, such as `Data` or `[UInt8]`: see ``passphrase(_:cost:)-(String,_)``.
+        public static func passphrase(
+            _ bytes: some Sequence<UInt8>, cost: PassphraseCost = .standard
+        ) -> Secret {
+            Secret(passphrase: SecretBytes(bytes), cost)
         }
 
-        private init(passphrase bytes: consuming SecretBytes) {
+        private init(passphrase bytes: consuming SecretBytes, _ cost: PassphraseCost) {
             if bytes.isEmpty {
                 self.init(refused: .invalidKey(.emptyPassphrase))
             } else {
-                self.init(.passphrase(StretchedPassphrase(bytes)))
+                self.init(.passphrase(StretchedPassphrase(bytes, cost.stretching)))
             }
         }
 
@@ -120,12 +127,10 @@ extension DatabaseKeyring {
             case .recoveryKey: return .recoveryKey
             case .identity: return .recipient
             case .command(let program): return try program.newWay()
-            case .passphrase:
-                let cost = try cryptographically { () throws(CryptographyFailure) in
-                    try PassphraseStretching.calibrated()
-                }
+            case .passphrase(let passphrase):
                 do throws(RandomnessFailure) {
-                    return .passphrase(cost, salt: try SystemRandomness.bytes(count: KeyringCode.saltSize))
+                    return .passphrase(
+                        passphrase.cost, salt: try SystemRandomness.bytes(count: KeyringCode.saltSize))
                 } catch {
                     throw .failure(.invalidKey(.noRandomness))
                 }
@@ -145,10 +150,13 @@ extension DatabaseKeyring.Secret: CustomStringConvertible, CustomDebugStringConv
 /// pools of a configuration.
 final class StretchedPassphrase: Sendable {
     private let bytes: SecretBytes
+    /// The cost of new slots.
+    let cost: PassphraseStretching.Cost
     private let keys = Mutex<[(salt: [UInt8], cost: PassphraseStretching.Cost, key: SharedSecret)]>([])
 
-    init(_ bytes: consuming SecretBytes) {
+    init(_ bytes: consuming SecretBytes, _ cost: PassphraseStretching.Cost) {
         self.bytes = bytes
+        self.cost = cost
     }
 
     /// Others who need the same key wait for it.

@@ -27,14 +27,19 @@ struct UnlockedKeyring: Sendable {
         throws(KeyError)
         -> UnlockedKeyring
     {
-        // A program may know one slot of its kind, and fail for another one.
+        // A program may know one slot of its kind and fail for another one, and the memory may be too small
+        // for the cost of one slot and large enough for that of another one.
         var failure: KeyError?
         for slot in document.slots {
             let key: SharedSecret?
             do throws(KeyError) {
                 key = try secret.privateKey(of: slot)
             } catch {
-                guard let problem = error.ofProgram else { throw error }
+                guard let problem = error.ofProgram else {
+                    guard case .engine = error else { throw error }
+                    failure = error
+                    continue
+                }
                 failure = file.problem(problem)
                 // Whoever can write to the keyring could have the next slot cost as much time.
                 if case .command(_, .outOfTime) = problem { break }

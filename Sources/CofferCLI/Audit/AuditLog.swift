@@ -80,7 +80,8 @@ final class AuditLog: Sendable {
         }
         guard lseek(file.number, position.size, SEEK_SET) >= 0 else { throw SystemError.last }
         position.endsWithLine = try position.chain.add(linesOf: file)
-        if let problem = position.chain.problem {
+        // A log with a part of its first record only is one that was cut off.
+        if let problem = status.st_size == 0 ? nil : position.chain.finding {
             let failure = Failure(problem, log: path)
             throw Failure(
                 failure.status, failure.reason, failure.message + " Nothing is added to it: begin a new log.")

@@ -148,6 +148,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                 return try folder?.prune(keys: [opening.database], isDryRun: dryRun, in: session, trail)
                     ?? .done
             }
+            if !dryRun { try removeLeftKeyrings() }
             let work = work(opening.database, newKey: copyKey?.database, session.reporter)
             var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
             conversion.options.keepsStoredPages = samePages
@@ -161,21 +162,29 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     private func copy(
         _ key: DatabaseKey, _ slots: [DatabaseKeyring.NewSlot], in session: Session, _ trail: AuditTrail
     ) throws {
-        func perform(_ work: DatabaseFile.Work, _ keyring: KeyringOfCopy? = nil) throws {
+        func perform(_ work: DatabaseFile.Work, _ keyring: KeyringOfCopy?, tells: Bool) throws {
             var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
-            if let keyring {
-                conversion.options.beforeNaming = { path in try keyring.make(beside: path) }
-                conversion.whenDone = { recipients.tell("\($0.path).keys", session) }
-            }
+            conversion.options.companion = keyring
+            if tells { conversion.whenDone = { recipients.tell("\($0.path).keys", session) } }
             try conversion.perform(isDryRun: dryRun, in: session, trail)
         }
         if let into {
-            let keyring = try KeyringOfCopy(slots, near: into)
-            return try perform(.datedBackup(in: into, key, newKey: keyring.key), keyring)
+            let keyring = try KeyringOfCopy(slots, ofBackupOf: source, in: into)
+            return try perform(.datedBackup(in: into, key, newKey: keyring.key), keyring, tells: true)
         }
         guard let destination else { return }
-        try recipients.copying(to: destination, slots, isDryRun: dryRun, session) { copyKey in
-            try perform(.backup(to: destination, key, newKey: copyKey))
+        try recipients.copying(to: destination, slots, isDryRun: dryRun, session) { copyKey, keyring in
+            try perform(.backup(to: destination, key, newKey: copyKey), keyring, tells: false)
+        }
+    }
+
+    /// What a killed backup with a keyring has left goes with the next one, also if that has none.
+    private func removeLeftKeyrings() throws {
+        if let into {
+            try DatabaseFile(path: source).removeLeftKeyrings(in: into)
+        } else if let destination, destination != "-" {
+            // The backup itself reports what is in its way.
+            try? DatabaseKeyring(databasePath: destination).removeLeft()
         }
     }
 
@@ -235,6 +244,11 @@ struct BackupFolder {
         for (backup, reason) in pruning.unproved {
             session.reporter.warning("\(backup.path): stays, and counts for nothing: \(reason).")
         }
+        for path in pruning.strayKeyrings {
+            session.reporter.warning(
+                "\(path): stays, the keyring of a backup that is not there. If no such backup is kept "
+                    + "elsewhere, remove it.")
+        }
         var removed: [String] = []
         // The oldest first: what an interruption leaves is what is younger.
         var status = ExitStatus.done
@@ -267,6 +281,7 @@ struct BackupFolder {
                 .init("kept", .count(kept)), .init("removed", .strings(removed)),
                 .init("unproved", .strings(pruning.unproved.map(\.backup.path))),
                 .init("future", .strings(pruning.future.map(\.path))),
+                .init("stray_keyrings", .strings(pruning.strayKeyrings)),
                 .init("code", .count(status.rawValue)),
             ],
             text: [

@@ -92,12 +92,17 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
                     let slots =
                         copyKey != nil || !given.isEmpty
                         ? given : try recipients.slotsOfCopy(of: item.location, key.key)
-                    let keyring = slots.isEmpty ? nil : try KeyringOfCopy(slots, near: folder)
+                    let keyring =
+                        slots.isEmpty
+                        ? nil
+                        : try KeyringOfCopy(
+                            slots, ofBackupOf: item.location, in: folder)
                     let work = DatabaseFile.Work.datedBackup(
                         in: folder, key.database, newKey: keyring?.key ?? copyKey?.database)
                     var conversion = Conversion(item.location, work, cipher: cipher, in: session)
-                    if let keyring {
-                        conversion.options.beforeNaming = { path in try keyring.make(beside: path) }
+                    conversion.options.companion = keyring
+                    if keyring == nil {
+                        try DatabaseFile(path: item.location).removeLeftKeyrings(in: folder)
                     }
                     conversion.label = item.path
                     conversion.keys = .changed(from: nil, to: copyKey ?? key.key)

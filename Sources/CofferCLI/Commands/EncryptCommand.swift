@@ -56,15 +56,16 @@ struct EncryptCommand: ChangingOperation {
             throw Failure(
                 .badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
         }
-        func perform(_ key: DatabaseKey, _ keys: KeyPassage) throws {
+        func perform(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
             var conversion = Conversion(source, .encrypt(to: destination, key), in: session)
             conversion.keys = keys
             conversion.options.newCipher = cipher.settings
+            conversion.options.companion = keyring
             try conversion.perform(isDryRun: dryRun, in: session, trail)
         }
         if recipients.isGiven {
             try recipients.copying(to: destination, recipients.slots(), isDryRun: dryRun, session) {
-                try perform($0, .unknown)
+                try perform($0, .unknown, $1)
             }
         } else {
             let new = try session.keys.key(key.request(.new), subject: destination)

@@ -73,11 +73,11 @@ struct LoadCommand: RecordedOperation {
         }
         let reader = ScriptReader(input.number, name: name)
         let total = status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
-        func load(_ key: DatabaseKey, _ keys: KeyPassage) throws {
+        func load(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
             try trail.record(file, keys) { entry in
                 let summary: ScriptSummary
                 do {
-                    summary = try make(key, reader, total: total, in: session)
+                    summary = try make(key, keyring, reader, total: total, in: session)
                 } catch let error as ScriptError {
                     throw reader.located(error)
                 }
@@ -91,7 +91,7 @@ struct LoadCommand: RecordedOperation {
         }
         if recipients.isGiven {
             try recipients.copying(to: file, recipients.slots(), isDryRun: false, session) {
-                try load($0, .unknown)
+                try load($0, .unknown, $1)
             }
         } else {
             let new = try session.keys.key(key.request(.new), subject: file)
@@ -100,11 +100,14 @@ struct LoadCommand: RecordedOperation {
         return .done
     }
 
-    private func make(_ key: DatabaseKey, _ reader: ScriptReader, total: Int64, in session: Session) throws
-        -> ScriptSummary
-    {
+    private func make(
+        _ key: DatabaseKey, _ keyring: KeyringOfCopy?, _ reader: ScriptReader, total: Int64,
+        in session: Session
+    ) throws -> ScriptSummary {
         try session.work(file) { progress in
-            try DatabaseFile(path: file).make(key: key, cipher: cipher.settings, progress: progress) {
+            try DatabaseFile(path: file).make(
+                key: key, cipher: cipher.settings, companion: keyring, progress: progress
+            ) {
                 try session.interruption.check()
                 session.reporter.progress(
                     ProgressState(

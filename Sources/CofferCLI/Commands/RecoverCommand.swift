@@ -15,7 +15,8 @@ struct RecoverCommand: RecordedOperation {
             compare: what is lost here may be there.
 
             Exit code 0 means that nothing was lost; 65 that something was, and that the new file has the \
-            rest.
+            rest; 75 that others have written to the file meanwhile, and nothing was made: stop them, or use \
+            'coffer backup'.
 
             EXAMPLES
               coffer recover app.db salvaged.db --key-file app.key
@@ -60,6 +61,13 @@ struct RecoverCommand: RecordedOperation {
             They go to lost_and_found_N.
             """)
     var damagedLog = false
+
+    @Flag(
+        help: """
+            Read the file although others write to it. A whole file may look damaged then, and what is made \
+            may never have been together.
+            """)
+    var allowWriters = false
 
     @Option(help: ArgumentHelp("How many threads look at pages at once, from 1 to 64.", valueName: "number"))
     var threads = ThreadCount.usual
@@ -117,6 +125,7 @@ struct RecoverCommand: RecordedOperation {
         options.includesFreePages = freePages
         options.includesDamagedPages = damagedPages
         options.includesDamagedLog = damagedLog
+        options.allowsWriters = allowWriters
         options.threadCount = threads.number
         options.lockTimeout = session.lockTimeout
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
@@ -126,7 +135,11 @@ struct RecoverCommand: RecordedOperation {
         }
         return try keys.open(source, cipher: options.cipher) { opening in
             var isComplete = false
-            func salvage(_ newKey: DatabaseKey?, _ passage: KeyPassage) throws {
+            func salvage(
+                _ newKey: DatabaseKey?, _ passage: KeyPassage, _ keyring: KeyringOfCopy? = nil
+            ) throws {
+                var options = options
+                options.companion = keyring
                 try trail.record(destination, passage) { entry in
                     let result = try session.work(source) { [options] progress in
                         try DatabaseFile(path: source).salvage(
@@ -143,8 +156,8 @@ struct RecoverCommand: RecordedOperation {
             if slots.isEmpty {
                 try salvage(newKey?.database, .changed(from: nil, to: newKey ?? opening.key))
             } else {
-                try recipients.copying(to: destination, slots, isDryRun: false, session) { key in
-                    try salvage(key, .unknown)
+                try recipients.copying(to: destination, slots, isDryRun: false, session) {
+                    try salvage($0, .unknown, $1)
                 }
             }
             return isComplete ? .done : .badData

@@ -55,10 +55,12 @@ struct VacuumCommand: ChangingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
             if let into, case let slots = try recipients.slotsOfCopy(of: file, opening.key), !slots.isEmpty {
-                return try recipients.copying(to: into, slots, isDryRun: dryRun, session) { copyKey in
+                return try recipients.copying(to: into, slots, isDryRun: dryRun, session) {
+                    copyKey, keyring in
                     var conversion = Conversion(
                         file, .copy(to: into, opening.database, newKey: copyKey), cipher: cipher.settings,
                         in: session)
+                    conversion.options.companion = keyring
                     try conversion.lookBefore(opening.database)
                     try conversion.perform(isDryRun: dryRun, in: session, trail)
                 }

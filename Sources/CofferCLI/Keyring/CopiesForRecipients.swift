@@ -11,15 +11,22 @@ extension RecipientOptions {
 
     /// Has a copy made whose data key is sealed to slots, and known only through them afterwards.
     ///
-    /// - Parameter body: makes the copy with its key.
+    /// - Parameter body: makes the copy with its key and its keyring, which is nil for a dry run.
     func copying(
         to path: String, _ slots: [DatabaseKeyring.NewSlot], isDryRun: Bool, _ session: Session,
-        _ body: (DatabaseKey) throws -> Void
+        _ body: (DatabaseKey, KeyringOfCopy?) throws -> Void
     ) throws {
         let keyring = DatabaseKeyring(databasePath: path)
+        if isDryRun {
+            guard try !NewFile.exists(keyring.path) || keyring.isLeft() else {
+                throw RecipientOptions.exists(keyring)
+            }
+            return try body(.random(), nil)
+        }
+        try keyring.removeLeft()
         guard !NewFile.exists(keyring.path) else { throw RecipientOptions.exists(keyring) }
-        guard !isDryRun else { return try body(.random()) }
-        try keyring.make(slots, lockTimeout: session.lockTimeout, copying: body)
+        let made = try KeyringOfCopy(slots, of: path)
+        try body(made.key, made)
         tell(keyring.path, session)
     }
 
@@ -31,8 +38,8 @@ extension RecipientOptions {
         // Never removed by itself: it may be all that opens a database that was moved for a moment.
         return Failure(
             .outputExists, "keyring_without_database",
-            "'\(keyring.path)' exists without its database: an interrupted copy has left it, or it is the "
-                + "keyring of a file that was moved. If no such file is kept, remove it, and run this again.")
+            "'\(keyring.path)' exists without its database, as if the database was moved. If no such file "
+                + "is kept, remove it, and run this again.")
     }
 
     func tell(_ path: String, _ session: Session) {

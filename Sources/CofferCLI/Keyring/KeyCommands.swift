@@ -67,7 +67,9 @@ struct KeyListCommand: Operation {
         usage: "coffer key list <file> [options]",
         discussion: """
             What is shown is not proved: that needs a secret. With one of --unlock-..., the keyring is \
-            opened and checked, and so is that it is that of the database.
+            opened and checked, and so is that it is that of the database. Slots of passphrases show what \
+            each guess costs; one below 2^17 steps was made by an older version, or by a program that asked \
+            for less, and gets the present cost by 'coffer key change'.
 
             EXAMPLES
               coffer key list app.db
@@ -97,6 +99,10 @@ struct KeyListCommand: Operation {
         for slot in contents.slots {
             lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
             if slot.kind == .recipient { lines.append("     \(slot.recipient)") }
+            if let cost = slot.passphraseCost {
+                lines.append("     each guess costs \(cost.words)")
+                if cost.isBelowStandard { warn(slot.number, cost, session.reporter) }
+            }
         }
         if contents.isRotating {
             lines.append("  a rotation of the key was interrupted: run 'coffer key rotate' again")
@@ -109,9 +115,34 @@ struct KeyListCommand: Operation {
                 .init("epoch", .count(Int(contents.epoch))), .init("rotating", .bool(contents.isRotating)),
                 .init("proved", .bool(opened != nil)),
                 .init("slots", .strings(contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" })),
+                .init("passphrase_costs", .array(contents.slots.compactMap(\.costFacts))),
                 .init("damage", .strings(contents.damage.map(\.description))), .init("code", 0),
             ], text: lines, isAnswer: true)
         return .done
+    }
+
+    private func warn(_ slot: Int, _ cost: DatabaseKeyring.PassphraseCost, _ reporter: Reporter) {
+        reporter.warning(
+            "\(keyring): guessing the passphrase of slot \(slot) costs \(cost.words) a guess, less than "
+                + "\(DatabaseKeyring.PassphraseCost.standard.words). Give it a passphrase anew, which may be "
+                + "the same: coffer key change \(file) --slot \(slot)")
+    }
+
+    private var keyring: String { DatabaseKeyring(databasePath: file).path }
+}
+
+extension DatabaseKeyring.PassphraseCost {
+    fileprivate var words: String { "2^\(logarithm) steps and \(TextLayout.size(Int64(memory)))" }
+}
+
+extension DatabaseKeyring.Contents.Slot {
+    /// The cost of a passphrase, for programs.
+    fileprivate var costFacts: JSONValue? {
+        guard let cost = passphraseCost else { return nil }
+        return .object([
+            .init("slot", .count(number)), .init("logarithm", .count(cost.logarithm)),
+            .init("memory", .count(cost.memory)), .init("below_standard", .bool(cost.isBelowStandard)),
+        ])
     }
 }
 

@@ -33,7 +33,7 @@ enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
         case .inputOutput: "reading or writing failed, or the disk is full"
         case .busy: "somebody else uses the file; try later"
         case .keyRejected: "the key does not open the file, or cannot be a key"
-        case .unsafeConfiguration: "a key file that others can read, or a bad manifest"
+        case .unsafeConfiguration: "a key file or a keyring that others can reach, or a bad manifest"
         case .interrupted: "ended by SIGINT (Ctrl-C), with every file whole"
         case .terminated: "ended by SIGTERM, with every file whole"
         }

@@ -10,6 +10,7 @@ extension Failure {
             .olderThanFile,
             .newerThanFile:
             .badData
+        case .ofAnotherUser, .writableByOthers, .hardLinks: .unsafeConfiguration
         case .noMatchingSlot, .invalidRecoveryKey, .invalidRecipient: .keyRejected
         case .noPlace, .noSlot, .full, .lastSlot, .invalidName, .olderKeyring: .usage
         case .command: .unavailable
@@ -24,6 +25,7 @@ extension Failure {
         case .missing: "keyring_missing"
         case .unreadable: "keyring_unreadable"
         case .notAFile, .tooLong, .damaged, .copiesDiffer: "keyring_damaged"
+        case .ofAnotherUser, .writableByOthers, .hardLinks: "keyring_not_own"
         case .unsupportedVersion: "keyring_version"
         case .notAuthentic: "keyring_not_authentic"
         case .noMatchingSlot: "wrong_key"

@@ -1,4 +1,5 @@
 internal import CSQLCipher
+internal import Glibc
 package import KeyMaterial
 internal import Synchronization
 
@@ -17,16 +18,16 @@ package enum PassphraseStretching {
             self.parallelism = parallelism
         }
 
-        /// The least that anything of ours is stored with: 16 MiB.
-        package static let least = Cost(logarithm: 14)
+        /// What is made unless a program asks for another cost: 128 MiB.
+        package static let standard = Cost(logarithm: 17)
 
-        /// No more than this is made: 128 MiB.
-        package static let most = Cost(logarithm: 17)
-
-        /// No more than this is tried, whatever a file asks for: 256 MiB, and twice the time of the most that
-        /// is made.
+        /// The costs that are ever tried, whatever a file asks for: up to 256 MiB, and twice the time of the
+        /// standard cost.
+        ///
+        /// libcrypto refuses N of 2^(16 r) and more: with smaller blocks, N counts as damaged.
         package var isAcceptable: Bool {
-            guard (10...20).contains(logarithm), (1...32).contains(blockSize), (1...4).contains(parallelism)
+            guard (10...20).contains(logarithm), (1...32).contains(blockSize), (1...4).contains(parallelism),
+                logarithm < 16 * blockSize
             else { return false }
             return memory * parallelism <= 256 << 20
         }
@@ -64,20 +65,29 @@ package enum PassphraseStretching {
         return result
     }
 
-    /// The highest cost, between the least and the most, whose derivation takes no longer than a duration on
-    /// this machine now.
-    package static func calibrated(to duration: Duration = .milliseconds(600)) throws(CryptographyFailure)
-        -> Cost
-    {
+    /// The highest cost, up to the standard one, whose derivation takes no more than a duration of the
+    /// processor on this machine.
+    ///
+    /// The time is that of the thread: other threads and processes that keep the processors busy do not make
+    /// the cost lower.
+    ///
+    /// - Parameter least: the lowest cost that is returned, also where it takes longer or cannot be measured.
+    package static func calibrated(from least: Cost, to duration: Duration = .milliseconds(600)) -> Cost {
         let probe = SecretBytes(count: 8)
-        let start = ContinuousClock.now
-        _ = try derive(probe, salt: [UInt8](repeating: 0, count: 16), .least)
-        var needed = ContinuousClock.now - start
-        var cost = Cost.least
-        while cost.logarithm < Cost.most.logarithm, needed * 2 <= duration {
+        let start = threadTime
+        guard (try? derive(probe, salt: [UInt8](repeating: 0, count: 16), least)) != nil else { return least }
+        var needed = threadTime - start
+        var cost = least
+        while cost.logarithm < Cost.standard.logarithm, needed * 2 <= duration {
             cost.logarithm += 1
             needed *= 2
         }
         return cost
+    }
+
+    private static var threadTime: Duration {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 }

@@ -139,7 +139,7 @@ enum Schema {
         let pruning = Shape(
             required: [
                 "path": .text, "dry_run": .bool, "changed": .bool, "kept": .count, "removed": .texts,
-                "unproved": .texts, "future": .texts,
+                "unproved": .texts, "future": .texts, "stray_keyrings": .texts,
                 "code": .code,
             ])
         let vacuum = conversion.map {
@@ -149,7 +149,8 @@ enum Schema {
             Shape(
                 required: [
                     "path": .text, "intact": .bool, "changed": .bool, "pages": .count,
-                    "pages_from_log": .count, "authenticated": .bool,
+                    "pages_from_log": .count, "trailing_bytes": .count,
+                    "authenticated": .bool,
                     "damaged_pages": .counts, "findings": .texts, "content_findings": .texts, "code": .code,
                     "opened_by": .text,
                     "key_id": .optionalText,

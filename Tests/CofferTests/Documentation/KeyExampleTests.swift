@@ -147,6 +147,28 @@ struct KeyExampleTests {
             try queue.vacuum(into: backupPath, key: key)
         }
         #expect(directory.fileNames().contains("copy.db.keys"))
+        do {
+            let backupPath = directory.path("file.db")
+            // A host that makes backups, and cannot read them afterwards:
+            try DatabaseFile(path: path).backup(to: backupPath, key: key, slots: [.recipient(owner)])
+            #expect(directory.fileNames().contains("file.db.keys"))
+        }
+    }
+
+    @Test("the cost of a passphrase, and the memory of keys")
+    func costs() throws {
+        let keyring = DatabaseKeyring(databasePath: path)
+        // A device with little memory: up to 128 MiB, as much as 0.6 seconds of its processor are enough for.
+        let cost = DatabaseKeyring.PassphraseCost.measured(atLeast: .init(logarithm: 15))
+        try keyring.make([.secret(.passphrase(passphrase, cost: cost))])
+        #expect(try keyring.inspect().slots[0].passphraseCost == cost)
+
+        var printed: [String] = []
+        func print(_ text: String) { printed.append(text) }
+        if DatabaseKey.memoryUse.unlockedByteCount > 0 {
+            print("Keys may be swapped out. Raise RLIMIT_MEMLOCK, or encrypt the swap space.")
+        }
+        #expect(printed.isEmpty == (DatabaseKey.memoryUse.unlockedByteCount == 0))
     }
 
     @Test("a backup in the place of a database that has its keyring")

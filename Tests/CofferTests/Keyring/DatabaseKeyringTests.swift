@@ -160,7 +160,7 @@ struct DatabaseKeyringTests {
         let recovery = try DatabaseKeyring.RecoveryKey.random()
         let office = try DatabaseKeyring.Identity.random()
         try fixture.make([
-            .secret(.passphrase("correct horse"), name: "Änne"), .secret(recovery.secret),
+            .secret(KeyringFixture.passphrase("correct horse"), name: "Änne"), .secret(recovery.secret),
             .recipient(office.recipient, name: "office"),
         ])
         let typed = unsafe recovery.withUnsafeText { unsafe String(decoding: $0, as: UTF8.self) }
@@ -198,7 +198,7 @@ struct DatabaseKeyringTests {
 
     @Test("a pool by a passphrase derives once, also when it is opened again from the same configuration")
     func derivesOnce() throws {
-        try keyring.make([.secret(.passphrase("correct horse"))])
+        try keyring.make([.secret(KeyringFixture.passphrase("correct horse"))])
         let configuration = fixture.configuration(.passphrase("correct horse"))
         let before = PassphraseStretching.derivationCount
         for _ in 0..<2 {
@@ -287,7 +287,7 @@ struct DatabaseKeyringTests {
         "a copy for a recipient is opened by its identity only, and a copy with the same slots by all of them"
     )
     func copiesHaveKeyrings() throws {
-        try fixture.make([.secret(.passphrase("correct horse"))])
+        try fixture.make([.secret(KeyringFixture.passphrase("correct horse"))])
         let owner = try DatabaseKeyring.Identity.random()
         let queue = try DatabaseQueue(path: fixture.path, configuration: fixture.configuration(anna))
         let copies = [

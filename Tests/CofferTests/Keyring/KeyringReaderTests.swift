@@ -33,7 +33,8 @@ struct KeyringReaderTests {
         let digits = String(repeating: "5a", count: 32)
         let program = DatabaseKeyring.Secret.command(.init("printf", ["secret \(digits)\\ntoken 0a"]))
         try fixture.make([
-            .secret(.passphrase("correct horse")), .secret(recovery.secret), .recipient(office.recipient),
+            .secret(KeyringFixture.passphrase("correct horse")), .secret(recovery.secret),
+            .recipient(office.recipient),
             .secret(program),
         ])
         try fixture.keyring.rotateDataKey(unlockedBy: KeyringFixture.anna)

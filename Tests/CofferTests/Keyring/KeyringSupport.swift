@@ -16,6 +16,11 @@ struct KeyringFixture {
         .rawKey([UInt8](repeating: byte, count: 32))
     }
 
+    /// A passphrase whose slots cost a hundredth of the time.
+    static func passphrase(_ text: String) -> DatabaseKeyring.Secret {
+        .passphrase(text, cost: DatabaseKeyring.PassphraseCost(logarithm: 10))
+    }
+
     init() throws {
         directory = try TestDirectory()
         path = directory.path("items.db")

@@ -17,7 +17,7 @@ struct KeyringTextTests {
         let office = try DatabaseKeyring.Identity.random()
         try fixture.keyring.make([
             .secret(KeyringFixture.anna, name: "Anna's laptop"),
-            .secret(.passphrase("correct horse"), name: "Änne"),
+            .secret(KeyringFixture.passphrase("correct horse"), name: "Änne"),
             .secret(recovery.secret),
             .recipient(office.recipient, name: "office"), .secret(KeyringFixture.ben),
         ])
@@ -209,7 +209,8 @@ struct KeyringTextTests {
             ("scrypt 18446744073709551614 8 1", "asks for more"), ("scrypt 17 8 0", "asks for more"),
             ("scrypt -1 8 1", "no number"),
             ("scrypt 017 8 1", "no number"), ("scrypt 16 32 4", "asks for more"),
-            ("scrypt 20 2 2", "asks for more"),
+            ("scrypt 20 2 2", "asks for more"), ("scrypt 16 1 1", "asks for more"),
+            ("scrypt 20 1 1", "asks for more"),
         ])
     func refusesHostileParameters(_ line: String, _ words: String) throws {
         let text = String(decoding: try file(), as: UTF8.self)

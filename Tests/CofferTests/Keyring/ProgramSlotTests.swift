@@ -95,6 +95,37 @@ struct ProgramSlotTests {
         }
     }
 
+    @Test("a program that does not answer in time is ended with all that it has started")
+    func endsChildren() throws {
+        let list = fixture.directory.path("children")
+        let hangs = try program(
+            "hangs",
+            """
+            trap '' TERM
+            sh -c 'echo $$ >> "\(list)"; sleep 1000 & echo $! >> "\(list)"; wait' &
+            echo $! >> "\(list)"
+            wait
+            sleep 1000
+            """, timeout: 3)
+        #expect(problem(hangs) == .outOfTime(seconds: 3))
+        let children = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").compactMap {
+            pid_t($0)
+        }
+        try #require(!children.isEmpty)
+        // A signal that was sent takes effect when the machine comes to it.
+        let deadline = Date() + Patience.seconds
+        while children.contains(where: Self.runs), Date() < deadline { usleep(10_000) }
+        #expect(!children.contains(where: Self.runs))
+    }
+
+    /// Whether a process is there that has not ended.
+    private static func runs(_ id: pid_t) -> Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return false }
+        return !text[end...].hasPrefix(") Z")
+    }
+
     @Test("what a program does wrong is told, and changes nothing")
     func failures() throws {
         let before = try fixture.directory.bytes(of: "items.db.keys")

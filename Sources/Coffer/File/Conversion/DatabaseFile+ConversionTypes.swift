@@ -4,7 +4,8 @@ extension DatabaseFile {
     /// How the content of a file is written in another form: encrypted, decrypted, in another format, or into
     /// another file.
     public struct ConversionOptions: Sendable {
-        /// The cipher settings of the file as it is. Not needed for upgrades, which find out themselves.
+        /// The cipher settings of the file as it is. Upgrades find out themselves, except for settings that
+        /// are not common, such as another number of iterations.
         public var cipher = CipherSettings()
 
         /// The cipher settings of the result: by default those of SQLCipher 4 where content gets encrypted or
@@ -19,6 +20,8 @@ extension DatabaseFile {
         public var lockTimeout: TimeInterval = 0
 
         /// The functions that indexes, checks and generated columns call, where the file has such.
+        ///
+        /// Most files can be copied without: see ``DatabaseFileError/Reason/missingDefinition(_:)``.
         public var functions: [DatabaseFunction] = []
 
         /// The collations that tables and indexes name, besides those that every connection knows.
@@ -37,8 +40,8 @@ extension DatabaseFile {
         /// run, which finds it done, does not call this again.
         public var audit: (@Sendable (ConversionResult) throws -> Void)?
 
-        /// Makes what a backup with a date has beside it, when it is proved and about to get this path.
-        package var beforeNaming: (@Sendable (_ path: String) throws -> Void)?
+        /// The companion of a new file, which gets its name just before the file.
+        package var companion: (any FileCompanion)?
 
         public init() {}
     }

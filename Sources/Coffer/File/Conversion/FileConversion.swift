@@ -66,8 +66,7 @@ struct FileConversion {
             case .upgrade(let key, let newKey):
                 target = .place(.upgrade)
                 let key = try key.stayingInPlace(path)
-                let format = try FileConversion.format(
-                    of: path, key: key, newKey: newKey, newCipher: options.newCipher ?? CipherSettings())
+                let format = try FileConversion.format(of: path, key: key, newKey: newKey, options)
                 self.format = format.number
                 (before, after) = try (
                     protection(key, format.settings), protection(newKey ?? key, options.newCipher)
@@ -86,10 +85,10 @@ struct FileConversion {
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             case .datedBackup(let folder, let key, let newKey):
                 var place = try BackupName.place(of: path, in: folder, at: .now)
-                if let prepare = options.beforeNaming, let name = place.name {
+                if let companion = options.companion, let name = place.name {
                     place.name = { start in
                         let path = try name(start)
-                        try prepare(path)
+                        try companion.make(beside: path)
                         return path
                     }
                 }
@@ -202,7 +201,7 @@ extension FileConversion {
                 protection: change.after, pages: copiesPages ? change : nil,
                 keepsStoredPages: options.keepsStoredPages,
                 file: RowCopy.Source(path: path, protection: change.before), prepare: prepare,
-                progress: progress)
+                progress: progress, companion: options.companion)
             let made = try tellingDamage { try make(file, source) }
             return try result(made, keyBefore: change.before.key(of: FileHeader(source)), since: start)
         }
@@ -237,7 +236,7 @@ extension FileConversion {
             return try body()
         } catch let error as EngineError
             where [EngineCode.error, EngineCode.corrupt, EngineCode.notADatabase, EngineCode.ioError]
-            .contains(error.primaryCode)
+            .contains(error.primaryCode) && !error.isOfMissingDefinition
         {
             var verification = DatabaseFile.VerificationOptions()
             verification.lockTimeout = options.lockTimeout
@@ -325,28 +324,34 @@ extension FileConversion {
 extension FileConversion {
     /// The format of a file.
     private struct Format {
-        /// From 1 to 4, where 4 stands for the settings that the file is to have.
+        /// From 1 to 4: of settings that are none of a format, the nearest one.
         let number: Int
-        /// The settings of a file of an older format.
         let settings: CipherSettings
+        /// Whether the file has the settings that it is to have.
+        let isDone: Bool
 
-        init(_ number: Int, _ settings: CipherSettings? = nil) {
-            self.number = number
-            // Where the file has its new format, no older one opens it, which is how the run finds out that
-            // it is done.
-            self.settings = settings ?? .sqlcipher(format: min(number, 3))
+        init(of settings: CipherSettings) {
+            (self.settings, isDone) = (settings, false)
+            number = settings.nearestFormat.number
         }
+
+        private init() {
+            // No older format opens the file, which is how the run finds out that it is done.
+            (number, settings, isDone) = (4, .sqlcipher(format: 3), true)
+        }
+
+        static let done = Format()
     }
 
     /// Finds out the format of a file.
     private static func format(
-        of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings
+        of path: String, key: DatabaseKey, newKey: DatabaseKey?, _ options: DatabaseFile.ConversionOptions
     ) throws -> Format {
         try checkIsFile(path)
         let hadLog = try hasLog(path)
-        let format = try findFormat(of: path, key: key, newKey: newKey, newCipher: newCipher)
+        let format = try findFormat(of: path, key: key, newKey: newKey, options)
         // The connections that tried may have made a log, which one that knows the key takes away again.
-        if !hadLog, format.number < 4 {
+        if !hadLog, !format.isDone {
             try reading(path, .encrypted(key, cipher: format.settings), timeout: 0, keepingLog: false) { _ in
             }
         }
@@ -354,24 +359,24 @@ extension FileConversion {
     }
 
     private static func findFormat(
-        of path: String, key: DatabaseKey, newKey: DatabaseKey?, newCipher: CipherSettings
+        of path: String, key: DatabaseKey, newKey: DatabaseKey?, _ options: DatabaseFile.ConversionOptions
     ) throws -> Format {
+        let newCipher = options.newCipher ?? CipherSettings()
         do {
             try reading(path, .encrypted(newKey ?? key, cipher: newCipher), timeout: 0) { _ in }
-            return Format(4)
-        } catch KeyError.encryption(.olderFormat(let number), _) where newKey == nil {
-            return Format(number)
-        } catch KeyError.encryption(.otherSettings(let settings), _) where newKey == nil {
-            return Format(2, settings)
+            return .done
         } catch KeyError.encryption(let failure, let code) {
-            guard newKey != nil else { throw KeyError.encryption(failure, code: code) }
+            if options.cipher.ofFile != CipherSettings() { return Format(of: options.cipher) }
+            if newKey == nil {
+                if let settings = failure.settingsToUpgrade { return Format(of: settings) }
+                throw KeyError.encryption(failure, code: code)
+            }
         }
         do {
             try reading(path, .encrypted(key, cipher: .sqlcipher(format: 4)), timeout: 0) { _ in }
-        } catch KeyError.encryption(.olderFormat(let number), _) {
-            return Format(number)
-        } catch KeyError.encryption(.otherSettings(let settings), _) {
-            return Format(2, settings)
+        } catch KeyError.encryption(let failure, let code) {
+            if let settings = failure.settingsToUpgrade { return Format(of: settings) }
+            throw KeyError.encryption(failure, code: code)
         }
         throw DatabaseFileError(
             .unsupported("The file has format 4 already. Rotate its key to give it another one."), path: path)
@@ -449,4 +454,11 @@ extension FileConversion {
 extension ConnectionHandle {
     /// Whether its last statement ended with an error.
     fileprivate func isCause(of error: EngineError) -> Bool { lastExtendedErrorCode == error.code }
+}
+
+extension EncryptionFailure {
+    /// The settings that a file has in place of those of format 4.
+    fileprivate var settingsToUpgrade: CipherSettings? {
+        if case .newerFormat = self { nil } else { foundSettings }
+    }
 }

@@ -7,12 +7,17 @@ package struct ScriptSummary: Sendable, Hashable {
     package let tableCount: Int
     package let rowCount: Int
 
-    fileprivate init(_ content: ProvedContent) throws {
+    /// The collations and functions, with the first table or index that names each, without which the script
+    /// that was written cannot run.
+    package let needs: [String]
+
+    fileprivate init(_ content: ProvedContent, needs: [String] = []) throws {
+        self.needs = needs
         (digest, tableCount, rowCount) = try (content.digest, content.tableCount, content.rowCount)
     }
 
-    fileprivate init(_ fingerprint: ContentFingerprint) throws {
-        try self.init(RowProof(fingerprint: fingerprint, prepare: { _ in }).content)
+    fileprivate init(_ fingerprint: ContentFingerprint, needs: [String] = []) throws {
+        try self.init(RowProof(fingerprint: fingerprint, prepare: { _ in }).content, needs: needs)
     }
 }
 
@@ -28,7 +33,11 @@ extension Database {
     ) throws -> ScriptSummary {
         checkIsUsedInItsAccess()
         return try DatabaseError.converting {
-            try ScriptSummary(ContentScript(source: handle, write: write, checkpoint: checkpoint).run())
+            try handle.withReadTransaction {
+                try ScriptSummary(
+                    ContentScript(source: handle, write: write, checkpoint: checkpoint).run(),
+                    needs: ScriptNeeds(source: handle).find())
+            }
         }
     }
 }
@@ -37,13 +46,15 @@ extension DatabaseFile {
     /// Makes a new encrypted database from the statements of a script, and proves it before it gets its name.
     ///
     /// - Parameters:
+    ///   - companion: the companion of the new file, which gets its name just before the file.
     ///   - statements: gives one statement after the other, and nil at the end.
     ///   - watch: called in the middle of long statements; throws to end it.
     ///   - confirm: called with what was made, before the file gets its name; throws to have none.
     /// - Throws: a ``ScriptError`` for a script that cannot become a database, a ``DatabaseFileError``
     ///   otherwise.
     package func make(
-        key: DatabaseKey, cipher: CipherSettings, progress: ProgressFunction?,
+        key: DatabaseKey, cipher: CipherSettings, companion: (any FileCompanion)? = nil,
+        progress: ProgressFunction?,
         statements: @escaping () throws -> [UInt8]?,
         watch: @escaping () throws -> Void, confirm: (ScriptSummary) throws -> Void
     ) throws -> ScriptSummary {
@@ -51,9 +62,12 @@ extension DatabaseFile {
         do {
             return try DatabaseFileError.translated(path) {
                 let protection = try FileProtection.encrypted(key, cipher: cipher)
+                func prepare(_ connection: ConnectionHandle) throws { try connection.install([], []) }
                 let file = ContentFile(
-                    protection: protection, prepare: { _ in }, progress: ProgressReport(progress))
+                    protection: protection, prepare: prepare, progress: ProgressReport(progress),
+                    companion: companion)
                 let made = try file.make(at: path) { connection in
+                    try prepare(connection)
                     let next = {
                         let statement = try statements()
                         if let statement, ScriptedContent.writesSchema(statement) { writesSchema = true }

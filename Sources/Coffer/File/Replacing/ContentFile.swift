@@ -22,6 +22,9 @@ struct ContentFile {
     /// Ends the work when it throws, which leaves nothing behind.
     let progress: ProgressReport
 
+    /// The companion of the file, which gets its name just before the file.
+    var companion: (any FileCompanion)?
+
     /// What is known of a file that was made.
     struct Made {
         let content: ProvedContent
@@ -41,11 +44,30 @@ struct ContentFile {
     /// - Parameter source: a connection that can read. Its functions and collations are those that `prepare`
     ///   adds.
     func make(from source: ConnectionHandle, at place: NewFilePlace) throws -> Made {
-        let file = try NewDatabaseFile.begin(place, isPlaintext: protection.ring == nil)
+        let file = try begin(place)
         var made = try make(from: source, in: file.file, place.path)
-        try progress(.publishing, 0, of: 1)
-        made.path = try file.published()
+        made.path = try publish(file, at: place)
         return made
+    }
+
+    private func begin(_ place: NewFilePlace) throws -> NewDatabaseFile {
+        try companion?.prepare()
+        return try NewDatabaseFile.begin(place, isPlaintext: protection.ring == nil)
+    }
+
+    private func publish(_ file: consuming NewDatabaseFile, at place: NewFilePlace) throws -> String {
+        try progress(.publishing, 0, of: 1)
+        guard let companion else { return try file.published() }
+        // The salt of the file shows the next run whose companion it finds, also after a loss of power.
+        try file.file.synchronize()
+        do {
+            // Where the name has the date, it is known, and the companion made, as late as that.
+            if place.name == nil { try companion.make(beside: place.path) }
+            return try file.published()
+        } catch {
+            companion.takeBack()
+            throw error
+        }
     }
 
     /// Makes the content in a file without a name, and gives it out once it is proved.
@@ -99,7 +121,8 @@ struct ContentFile {
     /// - Parameter fill: called with a connection to an empty database; returns the fingerprint of what it
     ///   has made.
     func make(at path: String, _ fill: (ConnectionHandle) throws -> ContentFingerprint) throws -> Made {
-        let file = try NewDatabaseFile.begin(path: path, isPlaintext: protection.ring == nil)
+        let place = NewFilePlace(path: path)
+        let file = try begin(place)
         let (fingerprint, pageCount) = try protection.fill(file.file, path) {
             try (fill($0), Int($0.integer(pragma: "page_count")))
         }
@@ -107,8 +130,7 @@ struct ContentFile {
         let made = try prove(
             file.file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
         try FailPoint.verified.pass(path)
-        try progress(.publishing, 0, of: 1)
-        try file.published()
+        _ = try publish(file, at: place)
         return made
     }
 
@@ -123,7 +145,8 @@ struct ContentFile {
         at path: String, threadCount: Int,
         _ fill: (ConnectionHandle) throws -> (ConnectionHandle) throws -> Void
     ) throws {
-        let file = try NewDatabaseFile.begin(path: path, isPlaintext: protection.ring == nil)
+        let place = NewFilePlace(path: path)
+        let file = try begin(place)
         let isComplete = try protection.fillSealed(file.file, path, fill)
         try FailPoint.copied.pass(path)
         let fresh = try protection.withoutDerivedKeys()
@@ -133,8 +156,7 @@ struct ContentFile {
             connection.handle, in: file.file, fresh, path, threadCount: threadCount - 1, progress
         ) { try checkContent(of: $0, path, isComplete) }
         try FailPoint.verified.pass(path)
-        try progress(.publishing, 0, of: 1)
-        try file.published()
+        _ = try publish(file, at: place)
     }
 
     private func checkContent(
@@ -291,7 +313,7 @@ extension ContentFile {
                             SystemFile.resolved(change.path),
                             pageSize: Int(source.integer(pragma: "page_size")), timeout: 5)
                         goOn()
-                        try copy(view, to: file, path)
+                        try copy(view, upTo: pageCount, to: file, path)
                         try FailPoint.copied.pass(path)
                         let fingerprint = try ContentFingerprint(of: source) {
                             try progress(.verifying, 0, of: pageCount)
@@ -328,8 +350,9 @@ extension ContentFile {
         }
     }
 
-    private func copy(_ view: StoredView, to file: HeldFile, _ path: String) throws {
-        let size = view.size
+    /// - Parameter pageCount: the number of pages of the database: its file may be longer.
+    private func copy(_ view: StoredView, upTo pageCount: Int, to file: HeldFile, _ path: String) throws {
+        let size = min(view.size, Int64(pageCount) * Int64(view.pageSize))
         var offset: Int64 = 0
         while offset < size {
             let part = try view.read(at: offset, count: Int(min(1 << 18, size - offset)))

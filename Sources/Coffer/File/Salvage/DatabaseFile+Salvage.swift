@@ -38,9 +38,19 @@ extension DatabaseFile {
         /// How long to wait for another process that writes to a file in rollback mode, in seconds.
         public var lockTimeout = 0.0
 
+        /// Whether others may write to the file while it is read.
+        ///
+        /// Pages are of different states of the database then: a whole one may look damaged, and what is
+        /// salvaged may never have been together. Otherwise, a salvage ends with `busy` once somebody has
+        /// written.
+        public var allowsWriters = false
+
         /// How many threads work at once, at most, from 1 to 64. With more than one, another one reads and
         /// checks pages while this one inserts the rows of those before.
         public var threadCount = 2
+
+        /// The companion of the new file, which gets its name just before the file.
+        package var companion: (any FileCompanion)?
 
         public init() {}
     }
@@ -145,8 +155,9 @@ extension DatabaseFile {
     ///   - progress: called with the phase `copying` and the pages that were read, then with
     ///     `checkingStructure` and `publishing`.
     /// - Returns: what was found, table by table.
-    /// - Throws: a ``DatabaseFileError``: `key` when no page proves the key, `exists` when there is something
-    ///   at the destination, `unsupported` for a plaintext file without a new key; `key` for a keyring
+    /// - Throws: a ``DatabaseFileError``: `key` when no page proves the key, `busy` when others have written
+    ///   to the file meanwhile, `emptyFile` for a file without bytes, `exists` when there is something at the
+    ///   destination, `unsupported` for a plaintext file without a new key; `key` for a keyring
     ///   without a new key, too. Nothing is at the destination then.
     public func salvage(
         key: DatabaseKey?, to destination: String, newKey: DatabaseKey? = nil,
@@ -161,34 +172,55 @@ extension DatabaseFile {
             if newKey == nil, case .located = resultKey.kind {
                 throw KeyError.failure(.keyring(path: "", .noPlace))
             }
-            let source = try DamagedFile(path: path, key: key, options)
-            let report = ProgressReport(progress)
-            let pages = try SalvagedPages(source.file, unreadable: source.unreadable)
-            let protection = try FileProtection.encrypted(
-                resultKey, cipher: options.newCipher ?? CipherSettings())
-            let prepare = { (connection: ConnectionHandle) in
-                try connection.install(options.functions, options.collations)
+            guard !options.allowsWriters else {
+                return try salvage(key, resultKey, to: destination, options, ProgressReport(progress)) {}
             }
-            let new = ContentFile(protection: protection, prepare: prepare, progress: report)
-            var found: SalvagedContent.Result?
-            try new.make(at: destination, threadCount: options.threadCount) { connection in
-                try prepare(connection)
-                let made = try SalvagedContent(
-                    pages, behindDamage: source.behindDamage, into: connection, options, report
-                ).make()
-                found = made
-                return { try made.proof.check($0, destination) }
+            return try SteadyLook.once(into: path) { check in
+                let report: ProgressFunction = { step in
+                    try check()
+                    try progress?(step)
+                }
+                return try salvage(
+                    key, resultKey, to: destination, options, ProgressReport(report), beforeNaming: check)
             }
-            guard let found else {
-                throw DatabaseFileError(.copyRejected("nothing was made"), path: destination)
-            }
-            return Salvage(
-                cipher: source.settings, pageCount: pages.pageCount, damagedPages: found.damagedPages,
-                missingPageCount: max(
-                    0, (try pages.header()?.pageCount ?? pages.pageCount) - pages.present.count),
-                tables: found.tables,
-                lostRowCount: found.lostRowCount, unassignedPages: found.unassignedPages,
-                problems: found.problems + source.problems)
         }
+    }
+
+    /// - Parameter check: called when the new file is complete, before it has its name.
+    private func salvage(
+        _ key: DatabaseKey?, _ resultKey: DatabaseKey, to destination: String, _ options: SalvageOptions,
+        _ report: ProgressReport, beforeNaming check: @escaping () throws -> Void
+    ) throws -> Salvage {
+        let source = try DamagedFile(path: path, key: key, options)
+        let pages = try SalvagedPages(source.file, unreadable: source.unreadable)
+        let protection = try FileProtection.encrypted(
+            resultKey, cipher: options.newCipher ?? CipherSettings())
+        let prepare = { (connection: ConnectionHandle) in
+            try connection.install(options.functions, options.collations)
+        }
+        let new = ContentFile(
+            protection: protection, prepare: prepare, progress: report, companion: options.companion)
+        var found: SalvagedContent.Result?
+        try new.make(at: destination, threadCount: options.threadCount) { connection in
+            try prepare(connection)
+            let made = try SalvagedContent(
+                pages, behindDamage: source.behindDamage, into: connection, options, report
+            ).make()
+            found = made
+            return {
+                try check()
+                return try made.proof.check($0, destination)
+            }
+        }
+        guard let found else {
+            throw DatabaseFileError(.copyRejected("nothing was made"), path: destination)
+        }
+        return Salvage(
+            cipher: source.settings, pageCount: pages.pageCount, damagedPages: found.damagedPages,
+            missingPageCount: max(
+                0, (try pages.header()?.pageCount ?? pages.pageCount) - pages.present.count),
+            tables: found.tables,
+            lostRowCount: found.lostRowCount, unassignedPages: found.unassignedPages,
+            problems: found.problems + source.problems)
     }
 }
