@@ -5,6 +5,12 @@ package enum Engine {
     package static var sqliteVersionNumber: CInt { sqlite3_libversion_number() }
     package static var compiledSQLiteVersionNumber: CInt { coffer_compiled_sqlite_version() }
 
+    /// The size of the largest file of which `PRAGMA cipher_integrity_check` is right, in bytes; nil for any.
+    ///
+    /// Before SQLCipher 4.17 the engine computes where a page is with 32 bits, and finds each page behind
+    /// four gigabytes damaged: <https://github.com/sqlcipher/sqlcipher/issues/604>.
+    package static var largestCheckedFile: Int64? { sqliteVersionNumber < 3_053_003 ? Int64(1) << 32 : nil }
+
     /// Whether the engine was built with a compile-time option, named without its `SQLITE_` prefix.
     package static func hasCompileOption(_ name: String) -> Bool {
         unsafe sqlite3_compileoption_used(name) != 0

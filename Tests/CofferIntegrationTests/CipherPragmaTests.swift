@@ -1,5 +1,6 @@
 import Coffer
 import CofferTestSupport
+import Foundation
 import Testing
 
 @Suite("Pragmas of SQLCipher on connections that have their key")
@@ -27,6 +28,37 @@ struct CipherPragmaTests {
         "cipher_profile = '/nonexistent/profile'", "cipher_profile = off", "cipher_log = '/nonexistent/log'",
         "cipher_default_page_size = 4096",
     ]
+
+    @Test("a check of codes is refused of a file that is too large for the engine to count")
+    func checkOfLargeFile() throws {
+        try withTestDirectory { directory in
+            let queue = try directory.makeQueue()
+            try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+            #expect(try queue.read { try String.fetchAll($0, sql: "PRAGMA cipher_integrity_check") } == [])
+            try queue.close()
+            // A file may be longer than its database, and this one has holes there.
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.path("a.db")))
+            try file.truncate(atOffset: 1 << 32 + 4096)
+            try file.close()
+            let (large, other) = try (directory.makeQueue(), directory.makeQueue("b.db"))
+            let error = #expect(throws: DatabaseError.self) {
+                try large.read { try String.fetchAll($0, sql: "PRAGMA cipher_integrity_check") }
+            }
+            #expect(error?.message?.contains("coffer verify") == true, "\(error as Any)")
+            #expect(try large.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
+            try other.writeWithoutTransaction { db in
+                try db.execute(sql: "ATTACH DATABASE ? AS large", arguments: [directory.path("a.db")])
+                #expect(throws: DatabaseError.self) {
+                    try String.fetchAll(db, sql: "PRAGMA large.cipher_integrity_check")
+                }
+                #expect(try String.fetchAll(db, sql: "PRAGMA cipher_integrity_check") == [])
+            }
+            try large.close()
+            let found = try DatabaseFile(path: directory.path("a.db")).verify(
+                key: .rawKey([UInt8](repeating: 0x42, count: 32)))
+            #expect(found.isIntact && found.trailingByteCount > 1 << 32 - 1 << 20)
+        }
+    }
 
     @Test("settings that hold already change nothing, and others are refused", arguments: Access.allCases)
     func settings(access: Access) throws {

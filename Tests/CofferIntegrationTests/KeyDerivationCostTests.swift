@@ -120,6 +120,20 @@ struct KeyDerivationCostTests {
         }
     }
 
+    @Test("a wrong passphrase costs eight derivations at most, whatever is looked for")
+    func wrongPassphrase() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                _ = try directory.makeQueue("a.db", .passphrase("right"))
+                let before = KeyDerivation.derivationCount
+                #expect(throws: DatabaseError.self) {
+                    _ = try directory.makeQueue("a.db", .passphrase("wrong"))
+                }
+                #expect(KeyDerivation.derivationCount <= before + 8)
+            }
+        }
+    }
+
     @Test("each passphrase that is tried before the right one costs one derivation, once")
     func previousKeys() async {
         await #expect(processExitsWith: .success) {

@@ -43,6 +43,8 @@ enum Obey {
         case "part": try writer.writeWithoutTransaction(insert)
         case "commit": try writer.writeWithoutTransaction { try $0.commit() }
         case "rollback": try writer.writeWithoutTransaction { try $0.rollback() }
+        case "checkpoint": try writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        case "vacuum": try writer.vacuum()
         case "count":
             return "\(try writer.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } ?? -1)"
         // Two rows in each transaction, as fast as it can, until it is told to end.

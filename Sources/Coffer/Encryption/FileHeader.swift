@@ -15,6 +15,7 @@ struct FileHeader {
 
     /// The size of the largest page, in bytes.
     static let longestPage = 65536
+    static let shortestEncryptedPage = 1024
 
     /// - Parameter count: how much to read; the salt takes 16 bytes.
     init(_ handle: ConnectionHandle, count: Int = 16) throws(EngineError) {
@@ -51,17 +52,22 @@ struct FileHeader {
     /// intent.
     func isPlaintext(plaintextHeaderSize: Int) -> Bool {
         guard hasSQLiteMagic else { return false }
+        if start.count > DatabaseHeader.size, start[21...23] == [64, 32, 32], start[20] != 0 {
+            // Some bytes of each page are reserved, as encrypted pages have them, and a few others.
+            return start[72..<92].allSatisfy { $0 == 0 } && [2, 5, 10, 13].contains(start[100])
+        }
         guard plaintextHeaderSize >= 32, start.count > 20 else { return plaintextHeaderSize == 0 }
         // Byte 20 is the space that each page reserves: an encrypted page always reserves some.
         return start[20] == 0
     }
 
-    /// Whether the file has no valid size, or its content is too regular to be ciphertext.
+    /// Whether the file is too short, or its content is too regular to be ciphertext. Its size says nothing
+    /// more: a file may have bytes behind its database.
     ///
     /// Half a kilobyte of random bytes has about 221 different values of 256, and fewer than 160 never in the
     /// life of the universe.
     func cannotBeEncrypted(plaintextHeaderSize: Int) -> Bool {
-        guard let size, size >= 512, size.isMultiple(of: 512) else { return true }
+        guard let size, size >= FileHeader.shortestEncryptedPage else { return true }
         let sample = start.dropFirst(max(16, plaintextHeaderSize)).prefix(1024)
         return sample.count >= 400 && Set(sample).count < 128
     }

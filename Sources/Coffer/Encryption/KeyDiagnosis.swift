@@ -5,8 +5,9 @@ extension KeyedOpening {
     /// Finds out why no key opens the file (`SQLITE_NOTADB` does not say), on fresh connections that change
     /// nothing.
     ///
-    /// From the certain to the likely: the stored bytes, the other formats, single pages that prove the key,
-    /// and only then the key.
+    /// From the certain to the likely: the stored bytes, the other formats, settings that are common, single
+    /// pages that prove the key, and only then the key. A passphrase costs no more than eight derivations,
+    /// four of which have 64,000 rounds or more.
     mutating func reasonOfRefusal() throws(KeyError) -> KeyError {
         let header = try probe(headerCount: FileHeader.longestPage).header
         let own = ring.settings
@@ -25,6 +26,13 @@ extension KeyedOpening {
                 if try opens(other, keyIndex, header) { return .failure(.otherSettings(other)) }
             }
         }
+        for keyIndex in ring.keys.indices {
+            if let other = try commonSettings(keyIndex, header), other != own.ofFile,
+                try opens(other, keyIndex, header)
+            {
+                return .failure(.otherSettings(other))
+            }
+        }
         for keyIndex in ring.keys.indices where own.usesHMAC {
             let material = try material(keyIndex, fileSalt: header.salt, settings: own)
             let probe = try self.probe()
@@ -32,10 +40,32 @@ extension KeyedOpening {
                 return .failure(.damaged(pages: pages))
             }
         }
-        if header.cannotBeEncrypted(plaintextHeaderSize: own.plaintextHeaderSize) {
+        // It is encrypted behind its header, and no key without a salt can be tried.
+        if header.hasSQLiteMagic, own.plaintextHeaderSize == 0,
+            answers.values.allSatisfy({ $0.salt == nil && !$0.isLocated })
+        {
+            return .failure(.invalidCipherSettings(.plaintextHeaderWithoutSalt))
+        }
+        // A whole file may have smaller pages than the configuration says.
+        let isCutOff = size < own.pageSize && !size.isMultiple(of: Int64(FileHeader.shortestEncryptedPage))
+        if isCutOff || header.cannotBeEncrypted(plaintextHeaderSize: own.plaintextHeaderSize) {
             return .failure(.notADatabase)
         }
         return .failure(ring.usedKeyIndex == nil ? .wrongKey : .keyRotated)
+    }
+
+    /// Settings that are common without being those of a format: see ``CipherSearch``.
+    private mutating func commonSettings(_ keyIndex: Int, _ header: FileHeader) throws(KeyError)
+        -> CipherSettings?
+    {
+        // Asks a provider, if it was not asked yet.
+        _ = try material(keyIndex, fileSalt: header.salt, settings: ring.settings)
+        guard let key = answers[keyIndex], !key.isLocated else { return nil }
+        let ring = ring
+        return try CipherSearch(header).settings(for: key, own: ring.settings) {
+            settings throws(KeyError) in
+            try ring.derive(from: key, fileSalt: header.salt, settings: settings)
+        }
     }
 
     private mutating func opens(_ settings: CipherSettings, _ keyIndex: Int, _ header: FileHeader)
@@ -87,13 +117,20 @@ extension ConnectionHandle {
         guard settings.usesHMAC else { return nil }
         let header = try FileHeader.read(self)
         guard let size = header.size else { return nil }
-        let pageCount = (Int(size) + settings.pageSize - 1) / settings.pageSize
+        var pageCount = (Int(size) + settings.pageSize - 1) / settings.pageSize
         var damaged: [Int] = []
         var isProved = false
         do throws(CryptographyFailure) {
             let cipher = try PageCipher(
                 key: material.secret.bytes, salt: material.salt ?? header.salt,
                 layout: PageCipher.Layout(settings))
+            // A file may be longer than its database.
+            if let page = try? readFile(at: 0, count: settings.pageSize),
+                try cipher.authenticates(page, number: 1),
+                let stated = try DatabaseHeader(cipher.decrypt(page, number: 1))?.pageCount
+            {
+                pageCount = min(pageCount, stated)
+            }
             for number in PageCipher.Layout.sample(of: pageCount) {
                 let offset = Int64(number - 1) * Int64(settings.pageSize)
                 guard let page = try? readFile(at: offset, count: settings.pageSize) else { continue }

@@ -29,7 +29,7 @@ struct KeyedOpening: ~Copyable {
     private let work: PageWork
 
     /// What the providers of the ring have answered. One answer serves all formats.
-    private var answers: [Int: DatabaseKey] = [:]
+    private(set) var answers: [Int: DatabaseKey] = [:]
 
     init(_ ring: KeyRing, work: PageWork = .engine, open: @escaping KeyRing.Open) {
         self.ring = ring

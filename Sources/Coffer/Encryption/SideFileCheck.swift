@@ -192,7 +192,11 @@ struct SideFileCheck {
     private func firstPageOfFile() throws -> [UInt8] { try database.read(at: 0, count: pageSize) }
 
     private func stateOfFile(isKeyProved: Bool) throws -> (hasAuthenticPage: Bool, isWhole: Bool) {
-        let pageCount = Int(database.size / Int64(pageSize))
+        let storedCount = Int(database.size / Int64(pageSize))
+        let firstPage = try firstPageOfFile()
+        // A file may be longer than its database.
+        let stated = try isAuthentic(firstPage[...], 1) ? statedPageCount(firstPage) : nil
+        let pageCount = min(storedCount, stated ?? storedCount)
         let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         func isSound(_ number: Int) throws -> Bool {
             let page = try database.read(at: Int64(number - 1) * Int64(pageSize), count: pageSize)
@@ -207,7 +211,7 @@ struct SideFileCheck {
         guard isKeyProved || hasAuthenticPage else { return (false, false) }
         var isWhole = pageCount > 0
         for number in 1..<pageCount + 1 where isWhole && number != lockPage { isWhole = try isSound(number) }
-        if isWhole, let stated = try statedPageCount(firstPageOfFile()) { isWhole = stated <= pageCount }
+        if isWhole, let stated { isWhole = stated <= pageCount }
         return (hasAuthenticPage, isWhole)
     }
 

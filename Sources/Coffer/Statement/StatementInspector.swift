@@ -16,7 +16,7 @@ final class StatementInspector {
     private(set) var denialMessage: String?
 
     /// Why a part of the execution that runs was refused, in words for the user.
-    private var executionRefusal: String?
+    private var executionRefusal: ExecutionRefusal?
 
     /// Decides about files that a statement attaches while it runs: the reason why not, or nil.
     var refusalOfNestedAttach: ((_ path: String) -> String?)?
@@ -80,12 +80,14 @@ final class StatementInspector {
     }
 
     /// Notes why the execution that runs is about to fail, as SQLite will say no more than a code.
-    func refuse(_ words: String) {
-        executionRefusal = words
+    ///
+    /// - Parameter failure: the typed reason, if it has to do with a key.
+    func refuse(_ words: String, because failure: EncryptionFailure? = nil) {
+        executionRefusal = ExecutionRefusal(words: words, encryptionFailure: failure)
     }
 
     /// Why the execution that has failed was refused, if it was; to be asked once.
-    func takeExecutionRefusal() -> String? {
+    func takeExecutionRefusal() -> ExecutionRefusal? {
         defer { executionRefusal = nil }
         return executionRefusal
     }
@@ -103,6 +105,12 @@ final class StatementInspector {
     func allowTruncation() {
         tablesWithoutTruncation = []
     }
+}
+
+/// Why the functions of a connection have refused a part of an execution.
+struct ExecutionRefusal {
+    let words: String
+    let encryptionFailure: EncryptionFailure?
 }
 
 // MARK: - Decisions
@@ -224,8 +232,14 @@ extension StatementInspector {
             )
         case "cipher_log" where value.map(StatementInspector.isFileOfLog) == true && collector != nil:
             return .deny(
-                "Use Database.enableCipherLogging(logLevel:target:), which makes a file that only its owner "
-                    + "can read."
+                "PRAGMA cipher_log makes a file that others may read. Use "
+                    + "Database.enableCipherLogging(logLevel:target:) instead."
+            )
+        case "cipher_integrity_check" where StatementInspector.isTooLargeToCheck(connection, schema):
+            return .deny(
+                "PRAGMA cipher_integrity_check of this engine finds each page behind four gigabytes damaged, "
+                    + "also in a file that is whole. Use DatabaseFile.verify(key:options:progress:) or "
+                    + "'coffer verify' instead."
             )
         default: break
         }
@@ -268,6 +282,14 @@ extension StatementInspector {
         /// The pragma does nothing, and there is no error.
         case ignore
         case deny(String)
+    }
+
+    /// Whether a file is larger than the engine's check of codes can count.
+    private static func isTooLargeToCheck(_ connection: ConnectionHandle, _ schema: String?) -> Bool {
+        guard let limit = Engine.largestCheckedFile,
+            let size = try? connection.fileSize(schema: schema ?? "main")
+        else { return false }
+        return size > limit
     }
 
     private static func isFileOfLog(_ target: String) -> Bool {

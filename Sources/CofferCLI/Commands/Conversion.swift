@@ -130,7 +130,7 @@ struct Conversion {
                 + "\(TextLayout.counted(proof.rowCount, "row", "rows")), \(size), \(time))"
         ]
         lines += remarkLines
-        lines.append("  proved: it opens again, it is whole, and its content is the same")
+        lines.append("  proved: it opens again, its pages and b-trees are whole, and its content is the same")
         if let kept = result.keptOldPath { lines.append("  the file as it was: \(kept)") }
         reporter.result(facts, text: lines)
     }

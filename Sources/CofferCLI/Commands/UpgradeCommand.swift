@@ -4,15 +4,18 @@ internal import Coffer
 struct UpgradeCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "upgrade",
-        abstract: "Bring files of SQLCipher 1 to 3 into format 4.",
+        abstract: "Bring files of SQLCipher 1 to 3, or of other cipher settings, into format 4.",
         usage: "coffer upgrade <file>... [options]",
         discussion: """
             Finds out the format, makes a copy in format 4, proves it, and puts it in place in one step. The \
-            key stays. Interrupted? Run the same command again. A file that has format 4 is left as it is.
+            key stays. Interrupted? Run the same command again. A file that has format 4 is left as it is. \
+            Settings that are common are found out, too: other sizes of pages and hash functions, one round \
+            of PBKDF2, no codes, a plaintext header. Options of the format name others.
 
             EXAMPLES
               coffer upgrade old.db --dry-run
               coffer upgrade old.db --key-file app.key --keep-old old-3.db
+              coffer upgrade old.db --key-file app.key --cipher-format 3 --kdf-iterations 10000
             """)
 
     @Argument(help: "The files.", completion: .file())
@@ -26,6 +29,9 @@ struct UpgradeCommand: ChangingOperation {
 
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files, where it is not found out")
+    var cipher: CipherOptions
 
     @OptionGroup(title: "The audit log")
     var audit: AuditOptions
@@ -44,8 +50,9 @@ struct UpgradeCommand: ChangingOperation {
         let keys = try session.keys(key, ofAll: files)
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
-            try keys.open(path, cipher: nil) { opening in
-                var conversion = Conversion(path, .upgrade(opening.database, newKey: nil), in: session)
+            try keys.open(path, cipher: cipher.given) { opening in
+                var conversion = Conversion(
+                    path, .upgrade(opening.database, newKey: nil), cipher: cipher.given, in: session)
                 conversion.options.keepOldPath = keepOld
                 conversion.keys = .changed(from: opening.key, to: opening.key)
                 try conversion.perform(isDryRun: dryRun, in: session, trail)

@@ -14,7 +14,43 @@ struct CipherOptions: ParsableArguments {
         help: ArgumentHelp("The rounds of PBKDF2, where the file has a special number.", valueName: "rounds"))
     var kdfIterations: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "The hash function of PBKDF2, where the file has a special one.", valueName: "hash"))
+    var kdfAlgorithm: Hash?
+
+    @Option(
+        help: ArgumentHelp(
+            "The hash function of the codes of pages, where the file has a special one; none where pages "
+                + "have no codes.", valueName: "hash"))
+    var hmacAlgorithm: CodeHash?
+
+    @Option(
+        help: ArgumentHelp(
+            "The size of the header in the clear, where the file has one. The key comes with its salt then.",
+            valueName: "bytes"))
+    var plaintextHeader: Int?
+
+    enum Hash: String, ExpressibleByArgument, CaseIterable {
+        case sha1, sha256, sha512
+
+        fileprivate var algorithm: CipherSettings.HashAlgorithm {
+            switch self {
+            case .sha1: .sha1
+            case .sha256: .sha256
+            case .sha512: .sha512
+            }
+        }
+    }
+
+    enum CodeHash: String, ExpressibleByArgument, CaseIterable {
+        case sha1, sha256, sha512, none
+    }
+
     func validate() throws {
+        guard plaintextHeader.map({ (0...96).contains($0) && $0 % 16 == 0 }) ?? true else {
+            throw ValidationError("The size of a header in the clear is 0, or a multiple of 16 up to 96.")
+        }
         let problem = CipherOptions.problem(
             format: cipherFormat, pageSize: pageSize, kdfIterations: kdfIterations)
         if let problem { throw ValidationError(problem) }
@@ -34,11 +70,40 @@ struct CipherOptions: ParsableArguments {
 
     /// The settings that were asked for; nil when none were.
     var given: CipherSettings? {
-        guard cipherFormat != nil || pageSize != nil || kdfIterations != nil else { return nil }
+        guard
+            cipherFormat != nil || pageSize != nil || kdfIterations != nil || kdfAlgorithm != nil
+                || hmacAlgorithm != nil || plaintextHeader != nil
+        else { return nil }
         var settings = CipherSettings.sqlcipher(format: cipherFormat ?? 4)
         if let pageSize { settings.pageSize = pageSize }
         if let kdfIterations { settings.kdfIterations = kdfIterations }
+        if let kdfAlgorithm { settings.kdfAlgorithm = kdfAlgorithm.algorithm }
+        if let hmacAlgorithm {
+            let hash = Hash(rawValue: hmacAlgorithm.rawValue)
+            settings.usesHMAC = hash != nil
+            if let hash { settings.hmacAlgorithm = hash.algorithm }
+        }
+        if let plaintextHeader { settings.plaintextHeaderSize = plaintextHeader }
         return settings
+    }
+
+    /// The options that stand for settings; nil where there are none for them.
+    static func spelling(of settings: CipherSettings) -> String? {
+        let (format, differences) = settings.nearestFormat
+        var words = ["--cipher-format \(format)"]
+        for (name, value) in differences {
+            switch name {
+            case "pageSize": words.append("--page-size \(value)")
+            case "kdfIterations": words.append("--kdf-iterations \(value)")
+            case "kdfAlgorithm": words.append("--kdf-algorithm \(value.dropFirst())")
+            case "hmacAlgorithm": words.append("--hmac-algorithm \(value.dropFirst())")
+            case "usesHMAC" where value == "false": words.append("--hmac-algorithm none")
+            case "usesHMAC": words.append("--hmac-algorithm \(settings.hmacAlgorithm)")
+            case "plaintextHeaderSize": words.append("--plaintext-header \(value)")
+            default: return nil
+            }
+        }
+        return words.joined(separator: " ")
     }
 
     var settings: CipherSettings { given ?? CipherSettings() }

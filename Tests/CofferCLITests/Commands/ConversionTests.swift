@@ -39,6 +39,41 @@ struct ConversionTests {
         #expect(try tool.shell("again.db").run("SELECT * FROM t;") == tool.shell().run("SELECT * FROM t;"))
     }
 
+    @Test(
+        "settings that are common are named with their options, and upgraded; others are upgraded when given")
+    func upgradeOfOtherSettings() throws {
+        try tool.write("words\n", to: "words")
+        func make(_ name: String, _ change: (inout CipherSettings) -> Void) throws {
+            var configuration = Configuration.passphrase("words")
+            configuration.cipher = .sqlcipher(format: 3)
+            change(&configuration.cipher)
+            let queue = try tool.directory.makeQueue(name, configuration)
+            try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+            try queue.close()
+        }
+        try make("common.db") {
+            $0.pageSize = 4096; $0.kdfIterations = 1
+        }
+        let refused = try tool.run("query", "common.db", "SELECT a FROM t", "--key-file", "words")
+        let options = ["--cipher-format", "3", "--page-size", "4096", "--kdf-iterations", "1"]
+        #expect(refused.status == 65 && refused.errors.contains(options.joined(separator: " ")), "\(refused)")
+        let given = try tool.run(["query", "common.db", "SELECT a FROM t", "--key-file", "words"] + options)
+        #expect(given.status == 0, "\(given)")
+        #expect(try tool.run("upgrade", "common.db", "--key-file", "words").status == 0)
+        try make("other.db") {
+            $0.kdfIterations = 777; $0.hmacAlgorithm = .sha256
+        }
+        #expect(try tool.run("upgrade", "other.db", "--key-file", "words").status == 77)
+        let upgraded = try tool.run(
+            "upgrade", "other.db", "--key-file", "words", "--cipher-format", "3", "--kdf-iterations", "777",
+            "--hmac-algorithm", "sha256")
+        #expect(upgraded.status == 0, "\(upgraded)")
+        for name in ["common.db", "other.db"] {
+            let result = try tool.run("query", name, "SELECT a FROM t", "--key-file", "words")
+            #expect(result.status == 0, "\(result)")
+        }
+    }
+
     @Test("files of the older formats become format 4, and stay what they are after that", arguments: 1...3)
     func upgrade(format: Int) throws {
         try tool.write("open sesame\n", to: "words")

@@ -107,6 +107,36 @@ struct RecoverTests {
         #expect(!tool.directory.fileNames().contains { $0.hasPrefix(".coffer-") })
     }
 
+    @Test("gives the reason that a verification gives")
+    func reasons() throws {
+        _ = try tool.directory.makeQueue("plain.db", Configuration().with { $0.allowsPlaintext = true }).write
+        {
+            try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)")
+        }
+        try tool.write(String(repeating: "Lorem ipsum dolor sit amet. ", count: 400), to: "text.db")
+        let other = ["--key-file", "b.key", "--key-type", "raw"]
+        for (name, key) in [("plain.db", key), ("text.db", key), ("a.db", other)] {
+            let verified = try tool.run(["verify", name] + key)
+            let recovered = try tool.run(["recover", name, "c.db"] + key)
+            #expect(verified.status == recovered.status && verified.status != 0, "\(name): \(recovered)")
+            #expect(verified.errors == recovered.errors, "\(name)")
+        }
+        try tool.write("", to: "empty.db")
+        let result = try tool.run(["recover", "empty.db", "c.db"] + key)
+        #expect(result.status == 65 && result.errors.contains("no bytes"), "\(result)")
+        for (name, failure) in [
+            ("a.db", EncryptionFailure.noKey), ("text.db", .notADatabase),
+        ] {
+            let error = #expect(throws: DatabaseFileError.self) {
+                try DatabaseFile(path: tool.directory.path(name)).salvage(
+                    key: nil, to: tool.directory.path("c.db"),
+                    newKey: .rawKey([UInt8](repeating: 0x42, count: 32)))
+            }
+            #expect(error?.reason == .key(failure))
+        }
+        #expect(!tool.exists("c.db"))
+    }
+
     @Test("a keyring knows the salt itself")
     func keyring() throws {
         let unlock = ["--unlock-file", "a.key", "--unlock-type", "raw"]

@@ -94,7 +94,7 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file) == .notADatabase)
     }
 
-    @Test("files too short or of an odd size for a database", arguments: [2, 15, 16, 100, 511, 1000, 5000])
+    @Test("files that are too short for a database", arguments: [2, 15, 16, 100, 511, 1000])
     func short(size: Int) throws {
         let file = try EncryptedFile()
         try file.write((0..<size).map { _ in UInt8.random(in: 0...255) })

@@ -43,8 +43,8 @@ struct RowCopy: CopyMethod {
                 try progress(.copying, done, of: total)
             }
             let content = ContentCopy(
-                source: source, destination: copy, pages: try file.flatMap { try pages(of: $0, source) },
-                checkpoint: report)
+                source: source, destination: copy, ownsSource: file != nil,
+                pages: try file.flatMap { try pages(of: $0, source) }, checkpoint: report)
             return try content.run(watch: report)
         }
     }
@@ -55,13 +55,15 @@ struct RowCopy: CopyMethod {
     /// was empty, so that the file stays as it is then as well.
     private func pages(of file: Source, _ source: ConnectionHandle) throws -> (any StoredBytes)? {
         let pageSize = try Int(source.integer(pragma: "page_size"))
-        let size = try source.integer(pragma: "page_count") * Int64(pageSize)
+        let pageCount = try Int(source.integer(pragma: "page_count"))
         // What cannot be read in this way is read by the connection, which says why it cannot.
         guard
             let view = try? StoredView(SystemFile.resolved(file.path), pageSize: pageSize, timeout: 0),
-            view.sideFilePath == nil, view.size == size
+            view.sideFilePath == nil
         else { return nil }
-        return try DecryptedView(view, file.protection, readable: .authentic)
+        let decrypted = try DecryptedView(view, file.protection, readable: .authentic)
+        // A file may be longer than its database.
+        return decrypted.size == Int64(pageCount) * Int64(pageSize) ? decrypted : nil
     }
 }
 

@@ -203,9 +203,12 @@ extension DatabaseFile {
 // MARK: - In place
 
 extension DatabaseFile {
-    /// Brings a file of the formats 1 to 3 of SQLCipher into format 4, in its place.
+    /// Brings a file of the formats 1 to 3 of SQLCipher, or of other cipher settings, into format 4, in its
+    /// place.
     ///
-    /// The format is found out, also that of files from big-endian machines. The content is copied row by row
+    /// The format is found out, also that of files from big-endian machines, and settings that are common
+    /// without being those of a format: other sizes of pages and hash functions, one round of PBKDF2, a
+    /// plaintext header, no codes. ``ConversionOptions/cipher`` has others. The content is copied row by row
     /// into pages of the new size, with all row IDs, and the copy takes the place of the file when it is
     /// proved, with its mode, owner, access control lists and journal mode, as in
     /// ``rotate(from:to:options:progress:)``. A crash leaves the file whole in one of the two formats;

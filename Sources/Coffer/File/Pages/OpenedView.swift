@@ -123,7 +123,7 @@ final class OpenedView {
 
 extension EncryptionFailure {
     /// The settings with which the key does open the file.
-    fileprivate var foundSettings: CipherSettings? {
+    var foundSettings: CipherSettings? {
         switch self {
         case .olderFormat(let format), .newerFormat(let format): .sqlcipher(format: format)
         case .otherSettings(let settings): settings

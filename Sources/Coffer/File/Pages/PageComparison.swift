@@ -83,10 +83,13 @@ struct PageComparison {
 
     private func checkSize() throws(DatabaseFileError) {
         let total = source.pageCount
-        guard copy.pageSize == source.pageSize, copy.pageCount == total, source.excess == 0, copy.excess == 0
-        else {
+        guard copy.pageSize == source.pageSize, copy.pageCount == total else {
             throw DatabaseFileError(
                 .copyRejected("it has \(copy.pageCount) pages instead of \(total)"), path: path)
+        }
+        guard copy.excess == 0 else {
+            throw DatabaseFileError(
+                .copyRejected("it has \(copy.excess) bytes behind its last page"), path: path)
         }
     }
 }

@@ -4,12 +4,18 @@ internal import Synchronization
 
 /// The stored pages of a database file, read through a connection's own descriptor, and what is in them.
 struct PageFile {
-    /// How many whole pages the database has, by the size of the file or what its log says.
+    /// The number of whole pages of the database that are stored.
+    ///
+    /// As in SQLite, the header says how many pages the database has, and a file may be longer: programs and
+    /// file systems allocate space ahead, and a transfer may add bytes. Where the header does not say it, the
+    /// size of the file or the log does.
     let pageCount: Int
+    /// The number of pages that the header states; nil where it does not, or where page 1 is damaged.
+    let declaredPageCount: Int?
     /// Those of them that are stored.
     let present: PresentPages
-    /// How many bytes follow the last whole page.
-    let excess: Int
+    /// The number of bytes behind the last whole page of the database.
+    let excess: Int64
 
     var pageSize: Int { coder.pageSize }
 
@@ -37,9 +43,11 @@ struct PageFile {
         self.bytes = bytes
         self.protection = protection
         coder = try PageCoder(protection, start)
-        pageCount = Int(bytes.size) / coder.pageSize
+        let storedCount = Int(bytes.size) / coder.pageSize
+        declaredPageCount = storedCount > 0 ? try coder.declaredPageCount(bytes) : nil
+        pageCount = min(storedCount, declaredPageCount ?? storedCount)
         self.present = present ?? PresentPages(upTo: pageCount)
-        excess = Int(bytes.size) % coder.pageSize
+        excess = bytes.size - Int64(pageCount) * Int64(coder.pageSize)
     }
 
     /// For threads that look at pages which this one reads.
@@ -63,12 +71,11 @@ struct PageFile {
     /// free.
     ///
     /// - Parameters:
-    ///   - last: the last page that is looked at.
     ///   - usesLanes: false where lanes have made the pages, and nobody else looks at their codes.
     ///   - threadCount: see ``survey(threadCount:progress:_:)``.
     ///   - progress: called now and then with the number of pages that are done.
     func damagedPages(
-        upTo last: Int = .max, usesLanes: Bool = true, threadCount: Int = 1,
+        usesLanes: Bool = true, threadCount: Int = 1,
         progress: (Int) throws -> Void = { _ in }
     ) throws -> (notAuthentic: [Int], zeroed: [Int]) {
         // A plaintext page may well be nothing but zeros.
@@ -77,10 +84,7 @@ struct PageFile {
             let zeros = isEncrypted ? run.numbers.filter { $0 != lockPage && run.isZero($0) } : []
             return (damaged: try usesLanes ? run.unauthentic() : run.unauthenticOneByOne(), zeros: zeros)
         }
-        return (
-            parts.flatMap(\.damaged).filter { $0 <= last },
-            try used(parts.flatMap(\.zeros).filter { $0 <= last })
-        )
+        return (parts.flatMap(\.damaged), try used(parts.flatMap(\.zeros)))
     }
 
     /// Those of some pages that are in use: the others are free and have no content, so that they may never
@@ -190,6 +194,19 @@ private struct PageCoder {
             pageSize = header.plaintextPageSize
         }
         lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+    }
+
+    /// Returns the number of pages that page 1 states; nil where it does not, or where it is not as it was
+    /// written.
+    func declaredPageCount(_ bytes: any StoredBytes) throws -> Int? {
+        var page = try bytes.read(at: 0, count: pageSize)
+        guard page.count == pageSize else { return nil }
+        if let cipher = cipher?.single {
+            guard !page.span.isZero, try cipher.authenticates(page.span, number: 1) else { return nil }
+            page = try cipher.decrypt(page, number: 1)
+        }
+        guard let header = DatabaseHeader(page), header.isPlausible else { return nil }
+        return header.pageCount
     }
 }
 

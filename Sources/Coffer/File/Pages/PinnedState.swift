@@ -26,13 +26,13 @@ struct PinnedState: ~Copyable {
         let opened = try protection.open(path, flags: .readOnly, timeout: timeout)
         let reading = try PinnedState.beginReading(opened.handle, path)
         let pageSize = protection.ring?.settings.pageSize ?? reading.state.pageSize
-        // Without a frame, the log does not know, and everything is in the file, which stays as it is.
-        // It may be longer than the database.
-        let stored = try min(
-            Int(opened.handle.fileSize() ?? 0) / max(1, pageSize),
-            Int(opened.handle.integer(pragma: "page_count")))
+        // Without a frame, the log does not know, and everything is in the file, which stays as it is. Both
+        // may be longer than the database.
+        let fileCount = try Int(opened.handle.fileSize() ?? 0) / max(1, pageSize)
+        let storedCount = reading.state.frameCount == 0 ? fileCount : reading.state.pageCount
         size = Size(
-            pageCount: reading.state.frameCount == 0 ? stored : reading.state.pageCount, pageSize: pageSize)
+            pageCount: min(storedCount, try Int(opened.handle.integer(pragma: "page_count"))),
+            pageSize: pageSize)
         state = reading.state
         isInFile = reading.isInFile
         connection = consume opened

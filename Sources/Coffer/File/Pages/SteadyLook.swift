@@ -54,8 +54,40 @@ struct SteadyLook {
             guard attempt < attempts, look.beganBesideWrite else { return try outcome.get() }
             Thread.sleep(forTimeInterval: Double(tick) / 1e9)
         }
+        throw try busy(path)
+    }
+
+    /// Calls `body` once, and makes sure that nobody has written to the file from its begin to its end.
+    ///
+    /// - Parameter body: called with a function that throws `busy` once somebody has.
+    /// - Throws: `busy` in place of any other error when somebody has written.
+    static func once<Result>(
+        into path: String, _ body: (_ check: @escaping () throws -> Void) throws -> Result
+    )
+        throws -> Result
+    {
+        var look = try SteadyLook(path)
+        // A write in this tick could not be distinguished from one before it.
+        for _ in 0..<attempts where look.beganBesideWrite {
+            Thread.sleep(forTimeInterval: Double(tick) / 1e9)
+            look = try SteadyLook(path)
+        }
+        let steady = look
+        guard !steady.beganBesideWrite else { throw try busy(path) }
+        func check() throws { if try steady.wasDisturbed() { throw try busy(path) } }
+        do {
+            let result = try body(check)
+            try check()
+            return result
+        } catch {
+            if mayComeFromDisturbance(error) { try check() }
+            throw error
+        }
+    }
+
+    private static func busy(_ path: String) throws -> DatabaseFileError {
         let users = try SystemFile.status(path, followsLinks: true).map { FileUsers.others(of: $0) }
-        throw DatabaseFileError(.busy(users ?? []), path: path)
+        return DatabaseFileError(.busy(users ?? []), path: path)
     }
 
     private func wasDisturbed() throws -> Bool { try SteadyLook.statuses(path) != seen }

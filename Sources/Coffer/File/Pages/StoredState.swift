@@ -26,7 +26,7 @@ final class StoredState {
     init?(in source: ConnectionHandle, _ protection: FileProtection) throws {
         let bytes = try ConnectionBytes(source)
         let pages = try PageFile(bytes, protection)
-        guard try pages.header()?.journalMode == .delete, pages.excess == 0,
+        guard try pages.header()?.journalMode == .delete,
             try Int64(pages.pageCount) == source.integer(pragma: "page_count")
         else { return nil }
         guard let path = source.filename(schema: "main"), !path.isEmpty else { return nil }

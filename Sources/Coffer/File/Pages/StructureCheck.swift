@@ -32,7 +32,7 @@ enum StructureCheck: String {
             // The schema was read when the key was proved: what cannot be compiled needs a collation or a
             // tokenizer of an application.
             case EngineCode.error where !canBeCompiled(handle):
-                return try StructureCheck.findingsTableByTable(handle)
+                return try findingsTableByTable(handle)
             // A page that cannot be read is damage, in whatever words.
             case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
                 return StructureFindings(damage: [error.message ?? "not readable"])
@@ -58,7 +58,7 @@ enum StructureCheck: String {
             findings =
                 readsCodes && error.isOfPage
                 ? StructureFindings(damage: [error.message ?? "not readable"])
-                : try findingsTableByTable(copy, readsCodes: readsCodes)
+                : try quick.findingsTableByTable(copy, readsCodes: readsCodes)
         }
         if let finding = findings.damage.first {
             throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding)")
@@ -94,15 +94,16 @@ enum StructureCheck: String {
     }
 
     /// Of the first table that is damaged, and of the content of those before it, among the tables that need
-    /// nothing of an application.
-    private static func findingsTableByTable(_ handle: ConnectionHandle, readsCodes: Bool = false)
+    /// nothing of an application; and the virtual tables that no program can open.
+    private func findingsTableByTable(_ handle: ConnectionHandle, readsCodes: Bool = false)
         throws(EngineError) -> StructureFindings
     {
         var found = StructureFindings()
+        found.content = try handle.virtualTablesThatDoNotOpen()
         for name in try handle.storedTableNames() where name != "sqlite_sequence" {
             do throws(EngineError) {
                 // No limit can be given beside a table: it is the same hundred.
-                let check = "\(quick.pragma)(\(name.quotedDatabaseIdentifier))"
+                let check = "\(pragma)(\(name.quotedDatabaseIdentifier))"
                 let findings = StructureFindings(answer: try handle.column(trusted: check))
                 found.content += findings.content
                 found.damage = findings.damage

@@ -31,7 +31,7 @@ struct DamagedFile {
             throw DatabaseFileError(.unsupported("a salt has 16 bytes, not \(salt.count)"), path: path)
         }
         let (knownSalt, foreign) = try DamagedFile.salt(of: key, options, path)
-        for settings in DamagedFile.candidates(options) {
+        for settings in try DamagedFile.candidates(path, key, options) {
             let protection = try FileProtection.encrypted(key, cipher: settings)
             let view = try StoredView(
                 path, pageSize: settings.pageSize, timeout: options.lockTimeout, mayBeUnreadable: true)
@@ -54,7 +54,23 @@ struct DamagedFile {
                 path, knownSalt, FileProtection.encrypted(key, cipher: self.settings), options)
             return
         }
-        throw foreign ?? DatabaseFileError(.key(.wrongKey), path: path)
+        throw try foreign ?? DamagedFile.refusal(path, key, options)
+    }
+
+    /// Returns the reason that any other look into the file gives, where no page proves the key.
+    private static func refusal(_ path: String, _ key: DatabaseKey, _ options: DatabaseFile.SalvageOptions)
+        throws -> any Error
+    {
+        let settings = options.cipher ?? CipherSettings()
+        let view = try StoredView(
+            path, pageSize: settings.pageSize, timeout: options.lockTimeout, mayBeUnreadable: true)
+        guard view.size > 0 else { return DatabaseFileError(.emptyFile, path: path) }
+        do {
+            _ = try FileProtection.encrypted(key, cipher: settings).open(viewing: view)
+        } catch let error as KeyError where error.failure != nil {
+            return error
+        } catch {}
+        return DatabaseFileError(.key(.wrongKey), path: path)
     }
 
     private static func problems(_ path: String, pageSize: Int, _ options: DatabaseFile.SalvageOptions) throws
@@ -106,10 +122,13 @@ struct DamagedFile {
         }
     }
 
-    /// What a file may be encrypted with: formats whose pages carry codes first, as a code proves more than a
-    /// plausible content.
-    private static func candidates(_ options: DatabaseFile.SalvageOptions) -> [CipherSettings] {
+    /// What a file may be encrypted with: what page 1 proves, and then formats whose pages carry codes first,
+    /// as a code proves more than a plausible content.
+    private static func candidates(
+        _ path: String, _ key: DatabaseKey, _ options: DatabaseFile.SalvageOptions
+    ) throws -> [CipherSettings] {
         if let cipher = options.cipher { return [cipher] }
+        let proved = try settingsOfFirstPage(path, key, options).map { [$0] } ?? []
         let formats = [4, 3, 2, 1].map { CipherSettings.sqlcipher(format: $0) }
         let others = formats.flatMap { format in
             // The engine takes no smaller ones.
@@ -119,7 +138,29 @@ struct DamagedFile {
                 return settings
             }
         }
-        return (formats + others).filter(\.usesHMAC) + (formats + others).filter { !$0.usesHMAC }
+        return proved + (formats + others).filter(\.usesHMAC) + (formats + others).filter { !$0.usesHMAC }
+    }
+
+    /// The settings that page 1 proves, where they are common without being those of a format.
+    private static func settingsOfFirstPage(
+        _ path: String, _ key: DatabaseKey, _ options: DatabaseFile.SalvageOptions
+    ) throws -> CipherSettings? {
+        guard !key.isLocated else { return nil }
+        let view = try StoredView(
+            path, pageSize: CipherSettings().pageSize, timeout: options.lockTimeout, mayBeUnreadable: true)
+        let bytes = UnreadablePages(view, pageSize: CipherSettings().pageSize)
+        let header = try FileHeader(bytes, count: FileHeader.longestPage)
+        let ring = try KeyRing(key: key)
+        let asked = try ring.resolve(keyIndex: 0)
+        let found = try CipherSearch(header).settings(for: asked, own: CipherSettings()) {
+            settings throws(KeyError) in
+            try ring.derive(from: asked, fileSalt: header.salt, settings: settings)
+        }
+        guard let found, !found.usesHMAC else { return found }
+        if case .passphrase = asked.kind { return found }
+        // Without codes and with a raw key, nothing depends on the derivation.
+        let format = CipherSettings.sqlcipher(format: 1)
+        return found.pageSize == format.pageSize ? format : found
     }
 
     /// The same file, read as one whose first bytes are stored in the clear, where that makes its first page
@@ -157,7 +198,8 @@ struct DamagedFile {
                 ReplacedBytes(unreadable, at: 16, stored), .plaintext, present: view.present)
             if try file.hasTreePage() { return (file, unreadable) }
         }
-        return (file, unreadable)
+        guard view.size > 0 else { throw DatabaseFileError(.emptyFile, path: path) }
+        throw try FileHeader(unreadable, count: FileHeader.longestPage).reasonWithoutKey
     }
 }
 

@@ -2,7 +2,7 @@ internal import SQLCipherBridge
 
 /// The pages of a damaged database, and which of them can be trusted.
 final class SalvagedPages {
-    /// The size that the database is said to have.
+    /// The size that the database is said to have. The file may have more pages.
     let pageCount: Int
     /// The pages that are stored.
     let present: PresentPages
@@ -64,7 +64,7 @@ final class SalvagedPages {
             // Trees are mostly written and read in order.
             let isInOrder = number == ahead.numbers.upperBound
             let count = isInOrder ? min(2 * ahead.numbers.count, greatestCountAhead) : 1
-            try ahead.read(number..<min(number + count, pageCount + 1), from: file)
+            try ahead.read(number..<max(number + 1, min(number + count, pageCount + 1)), from: file)
             try checkAhead()
         }
         return index
@@ -106,7 +106,9 @@ final class SalvagedPages {
             try ahead.read(number..<number + index - first, from: file)
             try checkAhead()
         }
-        func pages(_ mark: Mark) -> [Int] { marks.indices.filter { marks[$0] == mark }.map(present.number) }
+        func pages(_ mark: Mark) -> [Int] {
+            marks.indices.filter { marks[$0] == mark }.map(present.number).filter { $0 <= pageCount }
+        }
         return (pages(.damaged) + (try file.used(pages(.zero)))).sorted()
     }
 
@@ -126,10 +128,12 @@ final class SalvagedPages {
         return header
     }
 
-    /// Calls `body` with the free pages, as far as the list of them can be followed.
+    /// Calls `body` with the free pages, as far as the list of them can be followed, and with those behind
+    /// the end of the database: a file may be longer.
     ///
     /// - Returns: whether that is all of it.
     func forEachFreePage(_ body: (Int) -> Void) throws -> Bool {
+        for number in present.numbers where number > pageCount { body(number) }
         guard try header() != nil, let first = try content(1) else { return false }
         var (count, trunkCount) = (0, 0)
         var trunk = Int(first[...].word(at: 32))

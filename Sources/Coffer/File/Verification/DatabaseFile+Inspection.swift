@@ -11,7 +11,7 @@ extension DatabaseFile {
             case plaintext
             /// A file of no bytes, which becomes a database at its first use.
             case empty
-            /// Too short, of an odd size, or too regular to be encrypted.
+            /// Too short, or too regular to be encrypted.
             case notADatabase
         }
 
@@ -89,7 +89,7 @@ extension DatabaseFile {
         /// In bytes.
         public var pageSize: Int
 
-        /// As the database says; the size of the file should be this many pages.
+        /// As the database says; the file may be longer, see ``Verification/trailingByteCount``.
         public var pageCount: Int
 
         /// How many pages are free.

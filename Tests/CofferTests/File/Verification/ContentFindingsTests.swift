@@ -18,6 +18,8 @@ struct ContentFindingsTests {
         let script: String
         /// How what is found begins; nothing for what is no finding.
         let beginning: String?
+        /// Whether the engine's own check finds it.
+        var isSeenByEngine = true
         /// Whether rows cannot be inserted as they are.
         var isRefused = false
     }
@@ -51,6 +53,28 @@ struct ContentFindingsTests {
                 CREATE TABLE c (a); CREATE VIRTUAL TABLE f USING fts5(a, content='c');
                 INSERT INTO c VALUES ('one'); INSERT INTO f (f) VALUES ('rebuild');
                 INSERT INTO c VALUES ('three'); DELETE FROM c WHERE a = 'one';
+                """,
+            beginning: "malformed inverted index for FTS5", isSeenByEngine: false),
+        Case(
+            testDescription: "an FTS5 table that is up to date with a view",
+            script: """
+                CREATE TABLE c (id INTEGER PRIMARY KEY, a); CREATE VIEW v AS SELECT id, a || ' more' AS a FROM c;
+                CREATE VIRTUAL TABLE f USING fts5(a, content='v', content_rowid='id');
+                INSERT INTO c VALUES (5, 'one'); INSERT INTO f (f) VALUES ('rebuild');
+                """,
+            beginning: nil),
+        Case(
+            testDescription: "an FTS5 table whose content is gone",
+            script: """
+                CREATE TABLE c (a); CREATE VIRTUAL TABLE f USING fts5(a, content='c');
+                INSERT INTO c VALUES ('one'); INSERT INTO f (f) VALUES ('rebuild'); DROP TABLE c;
+                """,
+            beginning: nil),
+        Case(
+            testDescription: "an FTS5 table without content",
+            script: """
+                CREATE VIRTUAL TABLE f USING fts5(a, content='');
+                INSERT INTO f (rowid, a) VALUES (1, 'one'), (2, 'two');
                 """,
             beginning: nil),
         Case(
@@ -88,7 +112,7 @@ struct ContentFindingsTests {
         let file = DatabaseFile(path: source.path)
         func check(_ name: String, key: DatabaseKey?) throws {
             let found = try DatabaseFile(path: directory.path(name)).verify(key: key)
-            guard key != nil || sample.beginning == nil else {
+            guard key != nil || sample.beginning == nil || !sample.isSeenByEngine else {
                 // Without codes it may be damage.
                 #expect(!found.isIntact && found.contentFindings.isEmpty, "\(name)")
                 return
@@ -135,6 +159,68 @@ struct ContentFindingsTests {
         try from.close()
         try to.close()
         try check("a.db", key: Keys.other)
+    }
+
+    @Test(
+        "a full-text table that its module refuses to open is said, and one that an application opens is not",
+        arguments: [DatabaseFile.VerificationOptions.StructureCheck.quick, .full])
+    func tableThatDoesNotOpen(structure: DatabaseFile.VerificationOptions.StructureCheck) throws {
+        func verify(_ name: String, _ script: String) throws -> DatabaseFile.Verification {
+            let source = try ShellFile(
+                directory.path(name), format: .sqlcipher4,
+                script: """
+                    CREATE TABLE t (a); INSERT INTO t VALUES (1);
+                    CREATE VIRTUAL TABLE f USING fts5(a); INSERT INTO f VALUES ('one'), ('two');
+                    .dbconfig defensive off
+                    PRAGMA writable_schema = ON;
+                    \(script)
+                    """)
+            var options = DatabaseFile.VerificationOptions()
+            options.structure = structure
+            return try DatabaseFile(path: source.path).verify(key: key, options: options)
+        }
+        let found = try verify("a.db", "DELETE FROM f_config;")
+        #expect(found.isIntact && found.contentFindings.count == 1)
+        #expect(found.contentFindings.first?.hasPrefix("f: invalid fts5 file format") == true, "\(found)")
+        // What is written is copied: the pages and trees are whole.
+        try DatabaseFile(path: directory.path("a.db")).backup(to: directory.path("b.db"), key: key)
+        #expect(try DatabaseFile(path: directory.path("b.db")).verify(key: key).contentFindings.count == 1)
+        let definitions = [
+            "fts5(a, tokenize=''mine'')", "fts4(a, tokenize=mine)", "mine(a)", "fts5(a, mine=1)",
+            "fts4(a, mine=1)",
+        ]
+        for (index, definition) in definitions.enumerated() {
+            let found = try verify(
+                "\(index).db",
+                """
+                INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql)
+                    VALUES ('table', 'g', 'g', 0, 'CREATE VIRTUAL TABLE g USING \(definition)');
+                """)
+            #expect(found.isIntact && found.contentFindings == [], "\(definition): \(found)")
+        }
+    }
+
+    @Test(
+        "in a table that stands beside one that only an application opens, a damaged index is found by a full check"
+    )
+    func fullCheckBesideUnknownTokenizer() throws {
+        let source = try ShellFile(
+            directory.path("a.db"), format: .plaintext,
+            script: """
+                CREATE TABLE u (a); CREATE INDEX u_a ON u (a); INSERT INTO u VALUES ('in the index');
+                .dbconfig defensive off
+                PRAGMA writable_schema = ON;
+                INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql)
+                    VALUES ('table', 'g', 'g', 0, 'CREATE VIRTUAL TABLE g USING fts5(a, tokenize=''mine'')');
+                """)
+        var bytes = try directory.bytes(of: "a.db")
+        let entry = Array("in the index".utf8)
+        let place = try #require(bytes.indices.last { bytes[$0...].starts(with: entry) })
+        bytes[place] = UInt8(ascii: "I")
+        try directory.write(bytes, to: "a.db")
+        var options = DatabaseFile.VerificationOptions()
+        options.structure = .full
+        #expect(try !DatabaseFile(path: source.path).verify(key: nil, options: options).isIntact)
     }
 
     @Test("damage beside it is damage, however much of it there is", arguments: ["chain", "record", "index"])
