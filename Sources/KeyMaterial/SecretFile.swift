@@ -105,16 +105,63 @@ extension SecretBytes {
         return end == count ? self : prefix(end)
     }
 
-    /// The bytes as they are where there are `size` of them, or those that twice as many hexadecimal digits,
-    /// and perhaps a newline, stand for; nil for everything else.
+    /// The bytes as they are where there are `size` of them, or those that twice as many hexadecimal digits
+    /// stand for: alone, or as SQL has them (`x'...'`), with a newline or a byte order mark of UTF-8; nil for
+    /// everything else.
     package consuming func decoded(size: Int) -> SharedSecret? {
         if count == size { return SharedSecret(self) }
-        let digits = withoutNewline()
-        guard digits.count == 2 * size else { return nil }
+        guard let digits = digitRange(), digits.count == 2 * size else { return nil }
         var result = SecretBytes(count: size)
-        let isRead = digits.withUnsafeBytes { digits in
-            result.withUnsafeMutableBytes { unsafe SecretHex.read(digits, to: $0) }
+        let isRead = withUnsafeBytes { bytes in
+            result.withUnsafeMutableBytes {
+                unsafe SecretHex.read(UnsafeRawBufferPointer(rebasing: bytes[digits]), to: $0)
+            }
         }
         return isRead ? SharedSecret(result) : nil
+    }
+
+    /// The number of bytes that hexadecimal digits stand for, written as ``decoded(size:)`` takes them; nil
+    /// for everything else.
+    package borrowing func decodedSize() -> Int? {
+        guard let range = digitRange(), range.count.isMultiple(of: 2) else { return nil }
+        let areDigits = withUnsafeBytes { bytes in
+            unsafe bytes[range].allSatisfy { SecretHex.isDigit($0) }
+        }
+        return areDigits ? range.count / 2 : nil
+    }
+
+    /// Where digits are, if there is nothing else but what may be around them.
+    private borrowing func digitRange() -> Range<Int>? {
+        withUnsafeBytes { bytes in
+            var range = 0..<bytes.count
+            func has(_ part: [UInt8], at index: Int) -> Bool {
+                part.indices.allSatisfy { unsafe bytes[index + $0] == part[$0] }
+            }
+            func drop(_ start: [UInt8], _ end: [UInt8] = []) -> Bool {
+                guard range.count > start.count + end.count, has(start, at: range.lowerBound),
+                    has(end, at: range.upperBound - end.count)
+                else { return false }
+                range = (range.lowerBound + start.count)..<(range.upperBound - end.count)
+                return true
+            }
+            _ = drop([], Array("\n".utf8)) && drop([], Array("\r".utf8))
+            _ = drop(SecretBytes.byteOrderMark)
+            _ = drop(Array("\"".utf8), Array("\"".utf8))
+            _ = drop(Array("x'".utf8), Array("'".utf8)) || drop(Array("X'".utf8), Array("'".utf8))
+            return range.isEmpty ? nil : range
+        }
+    }
+
+    /// The bytes with which some editors begin a text in UTF-8.
+    private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+
+    /// A mark of the byte order that the bytes begin with, which a text editor has added.
+    package enum TextMark: Sendable { case utf8, utf16 }
+
+    package borrowing func textMark() -> TextMark? {
+        withUnsafeBytes { bytes in
+            if unsafe bytes.starts(with: SecretBytes.byteOrderMark) { return .utf8 }
+            return unsafe bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) ? .utf16 : nil
+        }
     }
 }

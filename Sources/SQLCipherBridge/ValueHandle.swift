@@ -33,6 +33,12 @@ package struct ValueHandle {
         return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
+    /// The bytes of the value as a text in UTF-8, which may be invalid; nil for NULL.
+    package var utf8: [UInt8]? {
+        guard let text = unsafe sqlite3_value_text(pointer) else { return nil }
+        return unsafe [UInt8](UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(pointer))))
+    }
+
     /// Calls `body` with the bytes of a blob or text, which are valid during the call only.
     package func withBlob<Result: ~Copyable>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         guard let bytes = unsafe sqlite3_value_blob(pointer) else {

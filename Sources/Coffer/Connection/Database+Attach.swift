@@ -10,10 +10,12 @@ extension Database {
     func addAttachFunctions() throws {
         inspector.refusalOfNestedAttach = { [unowned self] path in refusal(ofNestedAttach: path) }
         try DatabaseError.converting {
-            try handle.createAttachFunction(AttachStatement.pathFunction) { [reference] context, arguments in
+            try handle.createDirectFunction(AttachStatement.pathFunction, argumentCount: -1) {
+                [reference] context, arguments in
                 reference.database?.attach(context) { try $0.setPath(arguments, context) }
             }
-            try handle.createAttachFunction(AttachStatement.keyFunction) { [reference] context, arguments in
+            try handle.createDirectFunction(AttachStatement.keyFunction, argumentCount: -1) {
+                [reference] context, arguments in
                 reference.database?.attach(context) { try $0.setKey(arguments, context) }
             }
         }
@@ -35,8 +37,8 @@ extension Database {
                     (EngineCode.error, "The key of the file could not be had: \(type(of: failure))")
                 }
             // The path may be what a user takes for a URI.
-            if words.lowercased().contains("key=") { words = ConnectionHandle.describe(code) }
-            inspector.refuse(words)
+            if KeyRedaction.isURIWithKey(words) { words = ConnectionHandle.describe(code) }
+            inspector.refuse(words, because: (failure as? DatabaseError)?.encryptionFailure)
             context.set(EngineError(code: code, message: words))
         }
     }
@@ -72,18 +74,16 @@ extension Database {
                 if isPlaintext { try checkMayCreatePlaintext(path) }
                 try createAttachedFile(path)
             }
-            if isFile, SideFiles.lie(beside: path) {
-                if isPlaintext {
-                    try refuseEncryptedFile(path)
-                } else if let judged = try judgedKey(value, path) {
-                    return context.set(wiping: judged)
-                }
+            if isFile, isPlaintext {
+                try refuseEncryptedFile(path)
+            } else if isFile, let judged = try judgedKey(value, path) {
+                return context.set(wiping: judged)
             }
             // A copy that is wiped: SQLite's own would not be.
             value.byteCount == 0 ? context.set(value) : context.set(wiping: value.secret)
         default:
-            // SQLCipher refuses numbers.
-            if let value { context.set(value) }
+            // SQLCipher refuses numbers, after it has looked for the file.
+            throw DatabaseError(encryptionFailure: .invalidKey(.number))
         }
     }
 
@@ -92,7 +92,7 @@ extension Database {
         guard let ring = keying.ring else {
             try checkMayCreatePlaintext(path)
             try createAttachedFile(path)
-            if SideFiles.lie(beside: path) { try refuseEncryptedFile(path) }
+            try refuseEncryptedFile(path)
             return context.setNull()
         }
         guard ring.settings.ofFile == CipherSettings() else {
@@ -172,21 +172,42 @@ extension Database {
         return material
     }
 
-    /// The key that a statement gives, derived, after what lies beside the file was judged with it; nil for
-    /// an empty file, to which nothing belongs.
+    /// The key that a statement gives, derived, after the key was proved, and the side files were judged with
+    /// it; nil for an empty file, which has neither.
+    ///
+    /// - Throws: the typed reason if the key does not open the file, which the engine would not give.
     private func judgedKey(_ value: ValueHandle, _ path: String) throws -> SecretBytes? {
-        let open = openProbe(ofAttachedFile: path)
-        let salt = try attachedFileHeader(open).salt
-        guard !salt.isEmpty else { return nil }
-        let material = try judgedMaterial(
-            forSalt: salt, KeyRing(key: DatabaseKey(sqlCipherText: value.secret)), open)
-        return ConnectionHandle.keyText(rawKey: material.secret.bytes, salt: material.salt ?? salt)
+        try unlessEngineWaits(path) { () throws -> SecretBytes? in
+            let open = openProbe(ofAttachedFile: path)
+            let salt = try attachedFileHeader(open).salt
+            guard !salt.isEmpty else { return nil }
+            let material = try judgedMaterial(
+                forSalt: salt, KeyRing(key: DatabaseKey(sqlCipherText: value.secret)), open)
+            return ConnectionHandle.keyText(rawKey: material.secret.bytes, salt: material.salt ?? salt)
+        }
     }
 
     private func refuseEncryptedFile(_ path: String) throws {
-        let open = openProbe(ofAttachedFile: path)
-        let probe = try open()
-        try probe.handle.refuseEncryptedFile()
+        _ = try unlessEngineWaits(path) { () throws -> Void? in
+            let open = openProbe(ofAttachedFile: path)
+            let probe = try open()
+            return try probe.handle.refuseEncryptedFile()
+        }
+    }
+
+    /// Looks at a file before the engine attaches it. If a look fails for another reason than a key, such as
+    /// a lock, the engine attaches the file in its own way, and waits as the connection does; not if there
+    /// are side files, which have to be judged.
+    private func unlessEngineWaits<T: ~Copyable>(_ path: String, _ look: () throws -> T?) throws -> T? {
+        do {
+            return try look()
+        } catch {
+            let isReasonOfKey = (error as? KeyError)?.failure != nil || error is DatabaseError
+            // The engine could not open it either, and would not say why.
+            let isUnopened = (error as? EngineError)?.primaryCode == EngineCode.cantOpen
+            guard !isReasonOfKey, !isUnopened, !SideFiles.lie(beside: path) else { throw error }
+            return nil
+        }
     }
 
     private func checkMayCreatePlaintext(_ path: String) throws {
@@ -194,7 +215,7 @@ extension Database {
         throw DatabaseError(
             resultCode: .SQLITE_AUTH,
             message:
-                "The new file would not be encrypted: \(path). Give it a key with KEY, use "
+                "The new file would not be encrypted: \(path). Give it a key with KEY. Or use "
                 + "vacuum(into:key:), or allow it with Configuration.allowsPlaintext.")
     }
 
@@ -236,7 +257,7 @@ extension Database {
             try Database.prepareFile(at: path, configuration: configuration, isWritten: true)
             return nil
         } catch {
-            guard let words = (error as? DatabaseError)?.message, !words.lowercased().contains("key=") else {
+            guard let words = (error as? DatabaseError)?.message, !KeyRedaction.isURIWithKey(words) else {
                 return "The file cannot be made."
             }
             return words

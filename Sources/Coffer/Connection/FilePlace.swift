@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// Looks whether the file of a connection still has its name.
+/// Looks whether the file of a connection, and its write-ahead log, still have their names.
 ///
 /// SQLite does so by itself, but only where it makes a rollback journal. In WAL mode it would go on, and say
 /// OK, in a file that nobody finds any more.
@@ -15,11 +15,11 @@ final class FilePlace {
         self.path = path
     }
 
-    /// Throws `SQLITE_READONLY_DBMOVED` before a statement that commits, if the file was removed, renamed or
-    /// replaced.
+    /// Throws `SQLITE_READONLY_DBMOVED` before a statement that commits, if the file or its log was removed,
+    /// renamed or replaced.
     ///
-    /// It is a call of the system, which would make small transactions some percent slower if there were one
-    /// in each: those that follow one another closely share one.
+    /// These are calls of the system, which would make small transactions some percent slower if they were
+    /// in each: those that follow one another closely share them.
     func check(before statement: Statement, on handle: ConnectionHandle) throws {
         switch statement.facts.transactionStep {
         case .commit, .releaseSavepoint: guard handle.transactionState == .write else { return }
@@ -29,6 +29,7 @@ final class FilePlace {
         let now = MonotonicTime.now
         guard now.since(lastLook) > FilePlace.longestTrust else { return }
         guard !handle.isFileMoved() else { throw DatabaseError.fileMoved(path) }
+        guard !handle.isLogMoved() else { throw DatabaseError.logMoved(path) }
         lastLook = now
     }
 }
@@ -41,5 +42,15 @@ extension DatabaseError {
                 "The database file was removed, renamed or replaced while it was open: \(path). What is "
                 + "written would be lost. Close the database, see what became of the file, and open it "
                 + "again.")
+    }
+
+    fileprivate static func logMoved(_ path: String) -> DatabaseError {
+        DatabaseError(
+            resultCode: ResultCode(rawValue: EngineCode.databaseMoved),
+            message:
+                "The write-ahead log was removed, renamed or replaced while it was open: \(path)-wal. What "
+                + "is written would be lost, and so may be what was written since the last checkpoint. Put "
+                + "the log back if it was moved, or make a backup through this connection, and open the "
+                + "database again.")
     }
 }

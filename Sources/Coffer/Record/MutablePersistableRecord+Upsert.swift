@@ -194,7 +194,7 @@ extension MutablePersistableRecord {
         // The row may be another one than the record asked for: the one that was updated.
         if let rowID, let column = plan.rowIDColumn { container[column] = rowID }
         let success = InsertionSuccess(
-            rowID: rowID ?? db.lastInsertedRowID, rowIDColumn: plan.rowIDColumn,
+            rowID: rowID ?? plan.rowID(of: container, insertedIn: db), rowIDColumn: plan.rowIDColumn,
             persistenceContainer: container)
         if plan.isForRecordClass { wasInserted(success) }
         return success

@@ -1,7 +1,9 @@
 /// What a record knows of its own insertion: see ``MutablePersistableRecord/didInsert(_:)``.
 public struct InsertionSuccess {
-    /// The row ID of the inserted row. Of a table `WITHOUT ROWID`, and of an insertion that was ignored, it
-    /// is that of an earlier row.
+    /// The row ID of the inserted row. Of an insertion that was ignored, it is that of an earlier row.
+    ///
+    /// Rows of views and of tables `WITHOUT ROWID` have none. It is then the integer that is the key of the
+    /// record, or its column `id` in a view without a key, or zero if there is no such integer.
     public var rowID: Int64
 
     /// The column that is an alias of the row ID: the primary key of the table, if it is an `INTEGER PRIMARY

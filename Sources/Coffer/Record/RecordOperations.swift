@@ -33,7 +33,7 @@ extension MutablePersistableRecord {
             db, sql: plan.insertSQL(policy), values: container.indices.map(container.databaseValue(at:)),
             selection: selection)
         try fetch(statement)
-        let rowID = db.lastInsertedRowID
+        let rowID = plan.rowID(of: container, insertedIn: db)
         plan.setNewRowID(rowID, in: &container)
         let success = InsertionSuccess(
             rowID: rowID, rowIDColumn: plan.rowIDColumn, persistenceContainer: container)

@@ -11,6 +11,9 @@ final class RecordPlan {
     let keyColumns: [String]
     let rowIDColumn: String?
 
+    /// False for views and for tables `WITHOUT ROWID`: the last inserted row ID is then that of another row.
+    private let hasRowIDs: Bool
+
     /// Whether the records are objects of a subclass of ``Record``.
     @usableFromInline let isForRecordClass: Bool
 
@@ -36,6 +39,7 @@ final class RecordPlan {
         self.tableName = tableName
         self.keyColumns = primaryKey?.columns ?? []
         self.rowIDColumn = primaryKey?.rowIDColumn
+        self.hasRowIDs = primaryKey?.tableHasRowID ?? false
         self.isForRecordClass = record is Record.Type
         self.encoder =
             if record is any Encodable.Type, let record = record as? any EncodableRecord.Type {
@@ -115,9 +119,20 @@ extension RecordPlan {
     ) throws -> InsertionSuccess {
         complete(&container)
         try insertionStatement(db, policy).execute(db, container, positions: nil)
-        let rowID = db.lastInsertedRowID
+        let rowID = rowID(of: container, insertedIn: db)
         setNewRowID(rowID, in: &container)
         return InsertionSuccess(rowID: rowID, rowIDColumn: rowIDColumn, persistenceContainer: container)
+    }
+
+    /// The row ID of a record that was inserted. Where rows have none, the integer that is the record's key,
+    /// or its column `id` in a view whose key is not known; zero without such an integer.
+    func rowID(of container: PersistenceContainer, insertedIn db: Database) -> Int64 {
+        if hasRowIDs { return db.lastInsertedRowID }
+        let key = keyColumns.isEmpty ? ["id"] : keyColumns
+        guard key.count == 1, let index = container.index(ofColumn: key[0]),
+            case .int64(let id) = container.databaseValue(at: index).storage
+        else { return 0 }
+        return id
     }
 
     /// Sets the key that the database has chosen for a record that came without one.

@@ -45,7 +45,7 @@ extension String {
     }
 
     /// The string with ASCII capitals made small; other characters stay as they are, as in SQLite.
-    fileprivate func foldingASCIICase() -> String {
+    func foldingASCIICase() -> String {
         guard utf8.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") }) else {
             return self
         }

@@ -11,7 +11,8 @@ public protocol _StandardInteger: FixedWidthInteger, Codable, DatabaseValueConve
 extension _StandardInteger {
     /// The integer.
     ///
-    /// A `UInt` or `UInt64` above `Int64.max` is a fatal error: SQLite has no such integers.
+    /// A `UInt` or `UInt64` above `Int64.max` is a fatal error: SQLite has no such integers. As a property of
+    /// an `Encodable` record, it is an `EncodingError` instead.
     @inlinable
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .int64(_storedInteger)) }
 

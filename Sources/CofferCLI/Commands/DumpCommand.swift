@@ -80,6 +80,7 @@ struct DumpCommand: RecordedOperation {
             }
             try queue.close()
             guard let summary else { return false }
+            warn(of: summary.needs, session.reporter)
             try entry.end(
                 isChanged: false,
                 [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
@@ -131,8 +132,17 @@ struct DumpCommand: RecordedOperation {
         } catch {
             // Whoever reads the script so far keeps nothing of it.
             if hasBegun { try? write(Array("\nROLLBACK; -- the script is not complete\n".utf8)) }
-            throw error
+            guard error is DatabaseError else { throw error }
+            throw Failure(ofContent: error)
         }
+    }
+
+    /// A script cannot bring what only the application has.
+    private func warn(of needs: [String], _ reporter: Reporter) {
+        guard !needs.isEmpty else { return }
+        reporter.warning(
+            "The script needs what only the application has: \(needs.joined(separator: ", ")). "
+                + "'coffer load' and other shells cannot run it; a program that adds these can.")
     }
 
     /// A file that the shell has made may be open to others.

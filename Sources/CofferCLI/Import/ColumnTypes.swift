@@ -8,18 +8,26 @@ enum ColumnType: String, CaseIterable {
     case text = "TEXT"
     case blob = "BLOB"
     case any = "ANY"
+    /// Numbers as they are given, in a column that converts none: REAL would store -0.0 as 0.0.
+    case number = "NUMBER"
+
+    /// The type as SQL has it.
+    var declaration: String { self == .number ? ColumnType.any.rawValue : rawValue }
 
     /// The narrowest type for values; a text is a number only if the number is written so and not otherwise:
     /// `007` and `1.10` stay texts.
     init(fitting values: some Sequence<ImportValue>) {
         var kinds: Set<ColumnType> = []
         var isAlwaysExact = true
+        var hasNegativeZero = false
         for value in values {
             switch value {
             case .number(let number):
                 switch number.value?.storage {
                 case .int64: kinds.insert(.integer)
-                case .double: kinds.insert(.real)
+                case .double(let real):
+                    kinds.insert(.real)
+                    hasNegativeZero = hasNegativeZero || real.isNegativeZero
                 default: kinds.insert(.text)
                 }
                 isAlwaysExact = isAlwaysExact && ColumnType.real(inInteger: number.text) != nil
@@ -27,12 +35,15 @@ enum ColumnType: String, CaseIterable {
                 switch value.storage {
                 case .null: break
                 case .int64: kinds.insert(.integer)
-                case .double: kinds.insert(.real)
+                case .double(let real):
+                    kinds.insert(.real)
+                    hasNegativeZero = hasNegativeZero || real.isNegativeZero
                 case .blob: kinds.insert(.blob)
                 case .string(let text):
                     kinds.insert(
                         ColumnType.integer(in: text) != nil
                             ? .integer : ColumnType.real(in: text) != nil ? .real : .text)
+                    hasNegativeZero = hasNegativeZero || ColumnType.real(in: text)?.isNegativeZero == true
                     isAlwaysExact =
                         isAlwaysExact
                         && (ColumnType.integer(in: text) == nil || ColumnType.real(in: text) != nil)
@@ -42,8 +53,8 @@ enum ColumnType: String, CaseIterable {
         switch kinds {
         case []: self = .any
         case [.integer]: self = .integer
-        case [.real]: self = .real
-        case [.integer, .real]: self = isAlwaysExact ? .real : .text
+        case [.real]: self = hasNegativeZero ? .number : .real
+        case [.integer, .real]: self = !isAlwaysExact ? .text : hasNegativeZero ? .number : .real
         case [.blob]: self = .blob
         case _ where !kinds.contains(.blob): self = .text
         default: self = .any
@@ -68,6 +79,8 @@ enum ColumnType: String, CaseIterable {
         return Double(exactly: integer)
     }
 
+    private static let negativeZero = ImportRefusal("-0.0 would be 0.0 as REAL; the type NUMBER keeps it")
+
     /// What a column of this type holds for a value, which is never another value.
     func stored(_ given: ImportValue) throws(ImportRefusal) -> DatabaseValue {
         switch (self, given) {
@@ -75,6 +88,7 @@ enum ColumnType: String, CaseIterable {
         case (_, .number(let number)):
             let value = try number.checked()
             switch (self, value.storage) {
+            case (.real, .double(let real)) where real.isNegativeZero: throw ColumnType.negativeZero
             case (.integer, .double): throw ImportRefusal("\(number.text) is no INTEGER")
             case (.real, .int64(let integer)):
                 guard let real = Double(exactly: integer) else {
@@ -94,14 +108,28 @@ enum ColumnType: String, CaseIterable {
             default: return value
             }
         case (.real, .value(let value)):
+            if case .double(let real) = value.storage, real.isNegativeZero { throw ColumnType.negativeZero }
             guard case .string(let text) = value.storage else { return value }
             guard let real = ColumnType.real(in: text) else {
                 throw ImportRefusal("'\(text)' would be another value as REAL")
+            }
+            guard !real.isNegativeZero else { throw ColumnType.negativeZero }
+            return real.databaseValue
+        case (.number, .value(let value)):
+            guard case .string(let text) = value.storage else { return value }
+            if let integer = ColumnType.integer(in: text) { return integer.databaseValue }
+            guard let real = ColumnType.real(in: text) else {
+                throw ImportRefusal("'\(text)' would be another value as a number")
             }
             return real.databaseValue
         case (_, .value(let value)): return value
         }
     }
+}
+
+extension Double {
+    /// SQLite converts it to the integer 0, and back to 0.0, in a column of REAL.
+    fileprivate var isNegativeZero: Bool { self == 0 && sign == .minus }
 }
 
 /// Why a value cannot be in a column.

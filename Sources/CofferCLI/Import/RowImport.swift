@@ -126,7 +126,7 @@ final class RowImport {
                         }
                     })
             types[key] = type
-            return "\(name.quotedDatabaseIdentifier) \(type.rawValue)"
+            return "\(name.quotedDatabaseIdentifier) \(type.declaration)"
         }
         // Strict: what comes later and does not fit is refused, and not taken as something else.
         try db.execute(

@@ -31,6 +31,12 @@ struct KeyReader {
                         + "passphrase. A raw key needs the type raw; see --help.")
             }
         }
+        if request.type == .passphrase, secret.textMark() != nil {
+            reporter.warning(
+                "The passphrase from \(request.source.name) begins with a byte order mark, which counts as a "
+                    + "part of it. If a text editor has added the mark, and the key does not open the file, "
+                    + "store the passphrase without it, in UTF-8.")
+        }
         if request.role == .new, request.type == .passphrase, KeyReader.isWeak(secret) {
             reporter.warning(
                 "The passphrase from \(request.source.name) is short or repeats itself: whoever gets the "
@@ -150,12 +156,12 @@ struct Key: Sendable {
         case .raw, .rawWithSalt:
             let keySize = 32
             let size = type == .raw ? keySize : keySize + 16
-            let count = bytes.count
+            let hint = Key.hint(on: bytes)
             guard let raw = bytes.decoded(size: size) else {
                 throw Failure(
                     .keyRejected, "invalid_key",
-                    "The key from \(sourceName) is no \(type.rawValue) key: it must have \(size) bytes, or "
-                        + "\(2 * size) hexadecimal digits, and has \(count) bytes. Is it a passphrase?")
+                    "The key from \(sourceName) is not a key of the type \(type.rawValue): that has "
+                        + "\(size) bytes, or \(2 * size) hexadecimal digits. \(hint)")
             }
             database = raw.bytes.withUnsafeBytes { bytes in
                 let key = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<keySize])
@@ -167,6 +173,19 @@ struct Key: Sendable {
         self.type = type
         unlocks = nil
         slotSecret = nil
+    }
+
+    /// What bytes look like that are not a key of some type, for messages.
+    private static func hint(on bytes: borrowing SecretBytes) -> String {
+        if case .utf16? = bytes.textMark() {
+            return "It is a text in UTF-16, with a byte order mark: store it in UTF-8."
+        }
+        switch bytes.decodedSize() {
+        case 32?: return "It has the \(2 * 32) digits of a key without a salt: use the type raw."
+        case 48?: return "It has the \(2 * 48) digits of a key with its salt: use the type raw+salt."
+        case let size?: return "It has \(2 * size) digits."
+        case nil: return "It has \(bytes.count) bytes. Is it a passphrase?"
+        }
     }
 
     /// A key that a keyring gives for a secret.

@@ -38,6 +38,17 @@ package struct FunctionContext {
         }
     }
 
+    /// A text in UTF-8, byte for byte.
+    package func set(text bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else {
+                return unsafe coffer_result_text_transient(pointer, "", 0)
+            }
+            unsafe coffer_result_text_transient(
+                pointer, base.assumingMemoryBound(to: CChar.self), UInt64(bytes.count))
+        }
+    }
+
     /// One of the arguments, as it is.
     package func set(_ value: ValueHandle) { unsafe sqlite3_result_value(pointer, value.pointer) }
 
@@ -115,13 +126,15 @@ extension ConnectionHandle {
         try check(code)
     }
 
-    /// Registers a function with any number of arguments that the statements of triggers and views cannot
-    /// call.
-    package func createAttachFunction(
-        _ name: String, _ body: @escaping (FunctionContext, FunctionArguments) -> Void
+    /// Registers a function that neither schemas nor the statements of triggers and views can call.
+    ///
+    /// - Parameter argumentCount: -1 for any number.
+    package func createDirectFunction(
+        _ name: String, argumentCount: CInt, _ body: @escaping (FunctionContext, FunctionArguments) -> Void
     ) throws(EngineError) {
         let code = unsafe sqlite3_create_function_v2(
-            pointer, name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, HookContext.retaining(FunctionHook(body)),
+            pointer, name, argumentCount, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+            HookContext.retaining(FunctionHook(body)),
             functionTrampoline, nil, nil,
             functionDestructor)
         try check(code)

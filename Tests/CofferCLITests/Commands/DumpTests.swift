@@ -312,6 +312,41 @@ struct DumpTests {
         #expect(try tool.shell("c.db").run("SELECT count(*) FROM t;") == ["2"])
     }
 
+    @Test("scripts of newer shells, which write control characters as escapes, make the same texts")
+    func scriptsOfNewerShells() throws {
+        try tool.write(
+            """
+            PRAGMA foreign_keys=OFF;
+            BEGIN TRANSACTION;
+            /* WARNING: Script requires that SQLITE_DBCONFIG_DEFENSIVE be disabled */
+            PRAGMA writable_schema=ON;
+            CREATE TABLE IF NOT EXISTS "t"(a TEXT);
+            INSERT INTO t VALUES(unistr('a\\u000ab\\\\c\\u001b'));
+            INSERT INTO t VALUES(unistr('\\000d\\+01F600\\U0001f601\\u4e2d'));
+            INSERT INTO t VALUES(unistr(NULL)),(unistr(12)),(unistr('')),(unistr('\\u0000'));
+            CREATE VIEW IF NOT EXISTS v AS SELECT 1;
+            PRAGMA writable_schema=OFF;
+            COMMIT;
+
+            """, to: "new.sql")
+        let result = try load("new.sql")
+        #expect(result.status == 0, "\(result)")
+        #expect(
+            try tool.shell("b.db").run("SELECT hex(a) FROM t;") == [
+                "610A625C631B", "0DF09F9880F09F9881E4B8AD", "", "3132", "", "00",
+            ])
+        for malformed in ["\\", "\\x0a", "\\u12", "\\+12345", "\\U0000000g", "\\12g4"] {
+            try tool.write("CREATE TABLE t(a); INSERT INTO t VALUES(unistr('\(malformed)'));", to: "bad.sql")
+            let bad = try load("bad.sql", to: "c.db")
+            #expect(bad.status == 65 && bad.errors.contains("invalid Unicode escape"), "\(malformed) \(bad)")
+            #expect(!tool.exists("c.db"))
+        }
+        // What stays in the schema has to run without the load.
+        try tool.write(
+            "CREATE TABLE t(a, b AS (unistr(a)) STORED); INSERT INTO t VALUES('x');", to: "bad.sql")
+        #expect(try load("bad.sql", to: "c.db").status == 65)
+    }
+
     @Test("a script is in a file that is private, or on an output that others do not read unnoticed")
     func plaintext() throws {
         try tool.makeDatabase()

@@ -51,6 +51,26 @@ struct ExitStatusTests {
         }
     }
 
+    @Test(
+        "where no statement of the user's runs, the content is at fault, and a user's statement is otherwise",
+        arguments: [
+            ResultCode.SQLITE_ERROR, .SQLITE_TOOBIG, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_RANGE,
+        ])
+    func faultsOfContent(code: ResultCode) {
+        let error = DatabaseError(resultCode: code, message: "words of the engine")
+        let failure = Failure(ofContent: error)
+        #expect(failure.status == .badData && failure.message.contains("words of the engine"))
+        #expect([.usage, .answerIsNo].contains(Failure(error).status))
+        let ofFile = Failure(DatabaseFileError(.missingDefinition("no such function: f"), path: "a.db"))
+        #expect(ofFile.status == .badData && ofFile.message.contains("no such function: f"))
+        #expect(!ofFile.message.contains("ConversionOptions."))
+        // A copy makes no statement of its own that the engine refuses, unless it is wrong itself.
+        let isOwn = code == .SQLITE_ERROR || code == .SQLITE_RANGE
+        #expect(
+            Failure(DatabaseFileError(.engine(code, "words"), path: "a.db")).status
+                == (isOwn ? .internalError : .badData))
+    }
+
     @Test("each code of the table comes from the tool, with a word about it", arguments: ToolStatus.allCases)
     func produced(status: ToolStatus) throws {
         let tool = try Tool()

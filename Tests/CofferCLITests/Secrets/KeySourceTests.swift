@@ -52,21 +52,48 @@ struct KeySourceTests {
         #expect(pipe.output == "row 1\n")
     }
 
-    @Test("a raw key is 32 bytes or 64 digits, and nothing else")
+    @Test("a raw key is 32 bytes or 64 digits, alone or as SQL has them, and nothing else")
     func rawForms() throws {
         try tool.directory.write([UInt8](repeating: 0x42, count: 32), to: "bytes.key")
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o400], ofItemAtPath: tool.directory.path("bytes.key"))
         #expect(try query(["--key-file", "bytes.key"]).output == "row 1\n")
         #expect(try query(["--key-stdin"], input: Self.digits + "\n").output == "row 1\n")
+        for form in [
+            "x'\(Self.digits)'", "X'\(Self.digits)'\n", "\"x'\(Self.digits)'\"", "\u{feff}\(Self.digits)\r\n",
+        ] {
+            #expect(try query(["--key-stdin"], input: form).output == "row 1\n", "\(form)")
+            try tool.write(form, to: "form.key")
+            #expect(try query(["--key-file", "form.key"]).output == "row 1\n", "\(form)")
+        }
         for wrong in [
             String(repeating: "B", count: 32) + "\n", Self.digits + "\n\n", Self.digits.dropLast() + "",
-            "x'\(Self.digits)'", "",
+            "x'\(Self.digits)", "'\(Self.digits)'", "x'\(Self.digits)' ", "",
         ] {
             let result = try query(["--key-stdin"], input: wrong)
             #expect(result.status == 77, "\(wrong)")
             #expect(result.errors.contains("64 hexadecimal digits"))
         }
+    }
+
+    @Test("a key that has the form of another type, or is not in UTF-8, is refused with what to do")
+    func hints() throws {
+        let salt = String(repeating: "17", count: 16)
+        for (input, type, hint) in [
+            ("x'\(Self.digits)\(salt)'", "raw", "use the type raw+salt"),
+            (Self.digits, "raw+salt", "use the type raw."), ("correct horse", "raw", "Is it a passphrase?"),
+        ] {
+            let result = try tool.run("info", "a.db", "--key-stdin", "--key-type", type, input: input)
+            #expect(result.status == 77 && result.errors.contains(hint), "\(result)")
+        }
+        let wide: [UInt8] = [0xff, 0xfe] + Self.digits.utf8.flatMap { [$0, 0] }
+        try tool.directory.write(wide, to: "wide.key")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: tool.directory.path("wide.key"))
+        let result = try query(["--key-file", "wide.key"])
+        #expect(result.status == 77 && result.errors.contains("UTF-16"), "\(result)")
+        let passphrase = try tool.run("create", "b.db", "--key-stdin", input: "\u{feff}a long passphrase")
+        #expect(passphrase.status == 0 && passphrase.errors.contains("byte order mark"), "\(passphrase)")
     }
 
     @Test("a raw key with its salt opens the file that was made with it")

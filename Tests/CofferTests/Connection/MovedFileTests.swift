@@ -149,6 +149,36 @@ struct MovedFileTests {
         #expect(try second.read { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [10])
     }
 
+    @Test(
+        "no write says OK into a log whose name is gone, and a log that is left and begun anew is none of it",
+        arguments: [Access.queue, .pool])
+    func removedLog(access: Access) throws {
+        let writer = try open(Mode(access: access, journal: "wal"))
+        if access == .queue {
+            for journal in ["delete", "wal"] {
+                try writer.writeWithoutTransaction {
+                    _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = \(journal)")
+                }
+                usleep(1000)
+                try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
+            }
+        }
+        let log = directory.path("folder/a.db-wal")
+        try FileManager.default.moveItem(atPath: log, toPath: directory.path("moved-wal"))
+        usleep(1000)
+        let error = #expect(throws: DatabaseError.self) {
+            try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (3)") }
+        }
+        #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED)
+        #expect(error?.message?.contains("a.db-wal") == true)
+        try FileManager.default.moveItem(atPath: directory.path("moved-wal"), toPath: log)
+        usleep(1000)
+        try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (4)") }
+        try writer.close()
+        let queue = try directory.makeQueue("folder/a.db")
+        #expect(try queue.read { try Int.fetchAll($0, sql: "SELECT a FROM t WHERE a > 2") } == [4])
+    }
+
     @Test("a pool opens no reader on the file that has come to its place, also where no log is left")
     func newReader() throws {
         let pool = try open(Mode(access: .pool, journal: "wal"))

@@ -5,6 +5,28 @@ import Testing
 
 @Suite("Codable records")
 struct CodableRecordTests {
+    @Test("an integer of a record that is above those of SQLite is an error that names the column")
+    func integersThatAreTooLarge() throws {
+        struct Counter: Codable, PersistableRecord {
+            var id: Int64
+            var count: UInt64
+            var other: UInt?
+        }
+        try DatabaseQueue().write { db in
+            try db.execute(sql: "CREATE TABLE counter (id INTEGER PRIMARY KEY, count INTEGER, other INTEGER)")
+            try Counter(id: 1, count: UInt64(Int64.max), other: nil).insert(db)
+            for record in [
+                Counter(id: 2, count: UInt64(Int64.max) + 1, other: nil),
+                Counter(id: 3, count: 0, other: UInt.max),
+            ] {
+                let error = #expect(throws: EncodingError.self) { try record.insert(db) }
+                guard case .invalidValue(_, let context)? = error else { continue }
+                #expect(context.codingPath.map(\.stringValue) == [record.id == 2 ? "count" : "other"])
+            }
+            #expect(try Int64.fetchAll(db, sql: "SELECT count FROM counter") == [.max])
+        }
+    }
+
     @Test("random records come back as they were", arguments: Access.allCases)
     func roundTrip(access: Access) throws {
         var random = SeededRandom("codable records")

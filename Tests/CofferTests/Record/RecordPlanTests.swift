@@ -219,6 +219,55 @@ struct RecordPlanTests {
         }
     }
 
+    @Test("a record in a view or in a table without row IDs never gets the row ID of another table")
+    func foreignRowIDs() throws {
+        struct Entry: Codable, FetchableRecord, MutablePersistableRecord, Equatable {
+            static let databaseTableName = "shown"
+            var id: Int64?
+            var name: String
+            mutating func didInsert(_ inserted: InsertionSuccess) { id = inserted.rowID }
+        }
+        struct Clustered: Codable, FetchableRecord, MutablePersistableRecord, Equatable {
+            var id: Int64
+            var name: String
+            mutating func didInsert(_ inserted: InsertionSuccess) { id = inserted.rowID }
+        }
+        struct Named: Codable, FetchableRecord, MutablePersistableRecord {
+            var name: String
+            mutating func didInsert(_ inserted: InsertionSuccess) { #expect(inserted.rowID == 0) }
+        }
+        try DatabaseQueue().write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE hidden (id INTEGER PRIMARY KEY, name TEXT);
+                    CREATE VIEW shown AS SELECT id, name FROM hidden;
+                    CREATE TRIGGER showing INSTEAD OF INSERT ON shown BEGIN \
+                    INSERT INTO hidden VALUES (new.id, new.name); END;
+                    CREATE TABLE clustered (id INTEGER PRIMARY KEY, name TEXT) WITHOUT ROWID;
+                    CREATE TABLE named (name TEXT PRIMARY KEY) WITHOUT ROWID;
+                    CREATE TABLE other (a); INSERT INTO other (rowid, a) VALUES (555, 1);
+                    """)
+            #expect(db.lastInsertedRowID == 555)
+            var entry = Entry(id: 7, name: "a")
+            try entry.insert(db)
+            #expect(entry.id == 7)
+            #expect(try Entry.fetchAll(db) == [entry])
+            #expect(try Entry(id: 8, name: "b").inserted(db).id == 8)
+            var row = Clustered(id: 9, name: "c")
+            try row.insert(db)
+            #expect(row.id == 9)
+            row.name = "d"
+            try row.upsert(db)
+            #expect(try row.id == 9 && Clustered.fetchAll(db) == [row])
+            row.id = 10
+            #expect(try row.insertAndFetch(db, as: Clustered.self).id == 10)
+            #expect(row.id == 10)
+            var named = Named(name: "e")
+            try named.insert(db)
+            try named.upsert(db)
+        }
+    }
+
     @Test("conflict policies of the type and of the call")
     func conflictPolicies() throws {
         struct Replacing: Codable, FetchableRecord, PersistableRecord, Equatable {

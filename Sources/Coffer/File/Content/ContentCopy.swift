@@ -12,14 +12,18 @@ internal import SQLCipherBridge
 /// another thread hashes what the source reads meanwhile. Otherwise values pass from one connection to the
 /// other, and are hashed on the way.
 ///
-/// The connections have to know the collations that tables and indexes name, and the functions that indexes,
-/// checks and generated columns call.
+/// What the connections do not know of the schema's collations and functions, stand-ins take the places of
+/// (``StandIns``). Tables whose keys, indexes or generated columns need them are copied as records, with the
+/// entries of their indexes. Where that cannot be, the copy ends with the name of what is missing.
 struct ContentCopy {
     let source: ConnectionHandle
 
     /// A connection to a database without content, which has its key and its page size, and on which nothing
     /// was executed yet but that.
     let destination: ConnectionHandle
+
+    /// True if the source has no other user, so that its unknown collations can be replaced.
+    var ownsSource = false
 
     /// The content that the source reads, for a destination that ``FileView`` has opened; nil where only the
     /// source can read it.
@@ -37,11 +41,21 @@ struct ContentCopy {
         try source.withReadTransaction {
             var digest = try ContentFingerprint(ofSchemaIn: source)
             try prepareDestination(digest)
+            let standIns = StandIns(on: destination)
+            defer { standIns.remove() }
             guard let pages else {
                 let origin = Origin(connection: source, schema: "main")
+                let sourceStandIns = StandIns(on: source)
+                defer { sourceStandIns.remove() }
                 digest.tables = try destination.watched(by: watch) {
-                    try copyEverything(from: origin, digest) {
-                        try copyRows(of: $0, encoding: digest.encoding)
+                    try copyEverything(from: origin, digest, standIns) { name, _ in
+                        let table = try StoredTable(name: name, in: source)
+                        if ownsSource {
+                            try sourceStandIns.add(collations: table.keyCollations)
+                        } else {
+                            try sourceStandIns.checkKnows(table.keyCollations)
+                        }
+                        return try copyRows(of: table, from: origin, digest.encoding, standIns)
                     }
                 }
                 return digest
@@ -55,7 +69,9 @@ struct ContentCopy {
                 },
                 main: { side in
                     try destination.watched(by: watch) {
-                        _ = try copyEverything(from: origin, digest, copyRecords)
+                        _ = try copyEverything(from: origin, digest, standIns) { name, needsStandIns in
+                            try copyRecords(of: name, from: origin, digest.encoding, standIns, needsStandIns)
+                        }
                     }
                     _ = try side.value(watch)
                 }
@@ -78,23 +94,29 @@ struct ContentCopy {
         let connection: ConnectionHandle
     }
 
-    /// - Parameter copyRows: copies the rows of a table of this name; returns what is known of them.
+    /// - Parameter copyRows: copies the rows of a table of this name; is told whether the table needs
+    ///   stand-ins, and returns what is known of the rows.
     /// - Returns: what that has returned, by the names of the tables.
     private func copyEverything<Rows>(
-        from origin: Origin, _ digest: ContentFingerprint, _ copyRows: (String) throws -> Rows
+        from origin: Origin, _ digest: ContentFingerprint, _ standIns: StandIns,
+        _ copyRows: (_ table: String, _ needsStandIns: Bool) throws -> Rows
     ) throws -> [String: Rows] {
         var rows: [String: Rows] = [:]
         try destination.execute("BEGIN IMMEDIATE")
-        let tables = try createTables(of: origin)
-        for name in tables where name != "sqlite_sequence" {
+        let schema = try createTables(of: origin, standIns)
+        for name in schema.tables where name != "sqlite_sequence" {
             try checkpoint()
-            rows[name] = try copying(name) { try copyRows(name) }
+            rows[name] = try copying(name, standIns) {
+                try copyRows(name, schema.needingStandIns.contains(CaseInsensitiveName(name)))
+            }
         }
-        try createIndexes(of: origin)
-        if tables.contains("sqlite_sequence") {
+        try createIndexes(of: origin, except: schema.indexes, standIns)
+        if schema.tables.contains("sqlite_sequence") {
             // The rows that were copied have left their highest row IDs there.
             try destination.execute("DELETE FROM main.sqlite_sequence")
-            rows["sqlite_sequence"] = try copying("sqlite_sequence") { try copyRows("sqlite_sequence") }
+            rows["sqlite_sequence"] = try copying("sqlite_sequence", standIns) {
+                try copyRows("sqlite_sequence", false)
+            }
         }
         try copyEntriesWithoutStorage(of: origin, encoding: digest.encoding)
         try destination.execute(trusted: "PRAGMA user_version = \(digest.userVersion)")
@@ -115,20 +137,53 @@ struct ContentCopy {
 // MARK: - Schema
 
 extension ContentCopy {
-    /// Creates the tables that have a b-tree, and returns their names.
-    private func createTables(of origin: Origin) throws -> [String] {
+    /// The tables that were created, and the indexes that had to be created with them.
+    private struct CreatedTables {
+        var tables: [String]
+        /// Those with a definition, or an index, that names what the connection does not know.
+        var needingStandIns: Set<CaseInsensitiveName> = []
+        var indexes: Set<String> = []
+    }
+
+    /// Creates the tables that have a b-tree, and those indexes that only stand-ins let be created: before
+    /// there are rows, of which they would have to compute or compare something.
+    private func createTables(of origin: Origin, _ standIns: StandIns) throws -> CreatedTables {
         let tables = try entries(of: origin, "type = 'table' AND coalesce(rootpage, 1) > 0")
+        var result = CreatedTables(tables: tables.map(\.name))
         // SQLite makes that one with the first table that needs it, and keeps it when that one is dropped.
-        for table in tables where table.name != "sqlite_sequence" { try create(table) }
-        let names = tables.map(\.name)
-        if names.contains("sqlite_sequence"),
+        for table in tables where table.name != "sqlite_sequence" {
+            try create(table, standIns)
+            if standIns.mayBeNamed(in: table.sql) {
+                result.needingStandIns.insert(CaseInsensitiveName(table.name))
+            }
+        }
+        if result.tables.contains("sqlite_sequence"),
             try destination.firstText(trusted: ContentCopy.hasSequences) == nil
         {
-            let name = freeName(besides: names).quotedDatabaseIdentifier
+            let name = freeName(besides: result.tables).quotedDatabaseIdentifier
             try destination.execute(
                 trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
-        return names
+        for index in try entries(of: origin, ContentCopy.isIndex) {
+            let table = CaseInsensitiveName(index.table)
+            guard try result.needingStandIns.contains(table) || needsStandIns(index, standIns) else {
+                continue
+            }
+            try create(index, standIns)
+            result.indexes.insert(index.name)
+            result.needingStandIns.insert(table)
+        }
+        return result
+    }
+
+    private func needsStandIns(_ index: Entry, _ standIns: StandIns) throws -> Bool {
+        if standIns.mayBeNamed(in: index.sql) { return true }
+        do {
+            _ = try destination.prepare(trusted: index.sql)
+            return false
+        } catch {
+            return error.missingDefinition != nil
+        }
     }
 
     /// A name that no table has.
@@ -141,32 +196,39 @@ extension ContentCopy {
 
     private static let hasSequences = "SELECT 1 FROM main.sqlite_master WHERE name = 'sqlite_sequence'"
 
-    private func createIndexes(of origin: Origin) throws {
-        // Those without SQL belong to constraints, and were made with their tables.
-        for index in try entries(of: origin, "type = 'index' AND sql IS NOT NULL") {
+    /// Those without SQL belong to constraints, and were made with their tables.
+    private static let isIndex = "type = 'index' AND sql IS NOT NULL"
+
+    private func createIndexes(of origin: Origin, except made: Set<String>, _ standIns: StandIns) throws {
+        for index in try entries(of: origin, ContentCopy.isIndex) where !made.contains(index.name) {
             try checkpoint()
-            try create(index)
+            try create(index, standIns)
         }
     }
 
+    /// What the schema says of a table or an index.
+    private typealias Entry = (name: String, table: String, sql: String)
+
     /// Those entries of the schema that meet a condition, in its order.
-    private func entries(of origin: Origin, _ condition: String) throws -> [(name: String, sql: String)] {
-        var entries: [(name: String, sql: String)] = []
+    private func entries(of origin: Origin, _ condition: String) throws -> [Entry] {
+        var entries: [Entry] = []
         let sql =
-            "SELECT name, sql FROM \(origin.schema).sqlite_master WHERE \(condition) ORDER BY rowid"
+            "SELECT name, tbl_name, sql FROM \(origin.schema).sqlite_master WHERE \(condition) ORDER BY rowid"
         try origin.connection.forEachRow(trusted: sql) { row in
-            entries.append((row.string(at: 0), row.string(at: 1)))
+            entries.append((row.string(at: 0), row.string(at: 1), row.string(at: 2)))
         }
         return entries
     }
 
     /// Executes one statement of the schema. Text that is something else was put there by hand: it is not
     /// executed.
-    private func create(_ entry: (name: String, sql: String)) throws {
+    private func create(_ entry: Entry, _ standIns: StandIns) throws {
         guard entry.sql.uppercased().hasPrefix("CREATE ") else {
             throw EngineError(code: EngineCode.corrupt, message: "malformed database schema (\(entry.name))")
         }
-        try copying(entry.name) { try destination.forEachRow(trusted: entry.sql) { _ in } }
+        try copying(entry.name, standIns) {
+            try standIns.adding(whileMissing: { try destination.forEachRow(trusted: entry.sql) { _ in } })
+        }
     }
 
     /// Views, triggers and virtual tables are rows of the schema, and nothing else.
@@ -193,11 +255,37 @@ extension ContentCopy {
 extension ContentCopy {
     /// Has the engine copy all rows of a table: the records as they are where it can, and their values
     /// otherwise.
-    private func copyRecords(of name: String) throws {
+    private func copyRecords(
+        of name: String, from origin: Origin, _ encoding: TextEncoding, _ standIns: StandIns,
+        _ needsStandIns: Bool
+    ) throws {
         let table = try StoredTable(name: name, in: destination)
-        let records = table.copyOfRecords(from: Origin.attached)
-        try destination.execute(
-            trusted: keepsRecords(of: table, records) ? records : table.copy(from: Origin.attached))
+        let records = table.copyOfRecords(from: origin.schema)
+        if needsStandIns, copiesRecords(records) {
+            // Entries of indexes come as they are stored, too: nothing is computed or sorted anew.
+            try standIns.inOrder(of: name) { try destination.execute(trusted: records) }
+        } else if keepsRecords(of: table, records) {
+            try destination.execute(trusted: records)
+        } else if table.readsRowIDApart {
+            _ = try copyRows(of: table, from: origin, encoding, standIns)
+        } else {
+            try inserting(into: table, standIns) {
+                try destination.execute(trusted: table.copy(from: origin.schema))
+            }
+        }
+    }
+
+    /// Runs `body`, which inserts the values of all rows in the order of the table.
+    private func inserting(into table: StoredTable, _ standIns: StandIns, _ body: () throws -> Void) throws {
+        if table.hasIndexes || table.storesGeneratedColumns { return try body() }
+        // Generated columns are computed, and not stored.
+        try standIns.withIdleFunctions {
+            if case .primaryKey = table.identity {
+                try standIns.inOrder(of: table.name, body)
+            } else {
+                try body()
+            }
+        }
     }
 
     /// Whether the engine copies records as they are, and the row IDs with them, as it does between tables
@@ -207,9 +295,15 @@ extension ContentCopy {
     /// Not where it would copy what nobody compares with the rows, and what is made of the rows instead: the
     /// content of indexes, which are those of constraints at this moment, generated columns, and the
     /// order of a primary key that is the tree.
-    private func keepsRecords(of table: StoredTable, _ statement: String) -> Bool {
+    private func keepsRecords(of table: StoredTable, _ records: String) -> Bool {
         if table.hasIndexes || table.storesGeneratedColumns { return false }
         if case .primaryKey = table.identity { return false }
+        return copiesRecords(records)
+    }
+
+    /// Whether the engine copies records as they are, with their row IDs: the first way that the program of
+    /// the statement has is the one for an empty table.
+    private func copiesRecords(_ statement: String) -> Bool {
         var answer: Bool?
         // It throws where there are generated columns, and the records cannot be kept.
         try? destination.forEachRow(trusted: "EXPLAIN \(statement)") { row in
@@ -222,21 +316,25 @@ extension ContentCopy {
         return answer ?? false
     }
 
-    private func copyRows(of name: String, encoding: TextEncoding) throws -> ContentFingerprint.Table {
-        let table = try StoredTable(name: name, in: source)
+    private func copyRows(
+        of table: StoredTable, from origin: Origin, _ encoding: TextEncoding, _ standIns: StandIns
+    ) throws -> ContentFingerprint.Table {
         var digest = ContentFingerprint.Table()
         let hash = try ContentHash()
         guard let insert = try destination.prepare(trusted: table.insertion) else { return digest }
-        try source.forEachRow(trusted: table.selection) { row in
-            for column in table.fields.indices {
-                try hash.add(column: CInt(column), of: row, encoding: encoding)
-                try destination.check(
-                    insert.handle.bind(
-                        column: CInt(column), of: row, encoding: encoding, at: CInt(column + 1)))
+        try inserting(into: table, standIns) {
+            try table.forEachRow(in: origin.connection, schema: origin.schema) { row in
+                try hash.add(row, of: table, encoding: encoding)
+                for index in table.fields.indices {
+                    let (statement, column) = row.field(index)
+                    try destination.check(
+                        insert.handle.bind(
+                            column: column, of: statement, encoding: encoding, at: CInt(index + 1)))
+                }
+                try execute(insert.handle)
+                digest.rowCount += 1
+                if digest.rowCount.isMultiple(of: 256) { try checkpoint() }
             }
-            try execute(insert.handle)
-            digest.rowCount += 1
-            if digest.rowCount.isMultiple(of: 256) { try checkpoint() }
         }
         digest.hash = try hash.finish()
         return digest
@@ -251,9 +349,19 @@ extension ContentCopy {
     }
 
     /// Adds to an error what was being copied.
-    private func copying<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+    private func copying<Result>(
+        _ name: String, _ standIns: StandIns, _ body: () throws -> Result
+    ) throws -> Result {
         do {
-            return try body()
+            do {
+                let result = try body()
+                try standIns.check()
+                return result
+            } catch let error as EngineError {
+                // What was missing is the cause of all that follows.
+                try standIns.check()
+                throw error
+            }
         } catch let error as EngineError {
             let message = error.message ?? ConnectionHandle.describe(error.code)
             throw EngineError(code: error.code, message: "\(message) - while copying \(name)")

@@ -46,14 +46,15 @@ struct ContentFingerprint: Equatable, Sendable {
         of connection: ConnectionHandle, isHashedBeside: Bool = false, checkpoint: () throws -> Void = {}
     ) throws {
         try self.init(ofSchemaIn: connection)
+        let standIns = StandIns(on: connection)
+        defer { standIns.remove() }
         for name in try connection.storedTableNames() {
             let table = try StoredTable(name: name, in: connection)
+            try standIns.add(collations: table.keyCollations)
             var digest = Table()
             let hash = try ContentHash(isBeside: isHashedBeside)
-            try connection.forEachRow(trusted: table.selection) { row in
-                for column in table.fields.indices {
-                    try hash.add(column: CInt(column), of: row, encoding: encoding)
-                }
+            try table.forEachRow(in: connection) { row in
+                try hash.add(row, of: table, encoding: encoding)
                 digest.rowCount += 1
                 if digest.rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) {
                     try checkpoint()
@@ -62,6 +63,7 @@ struct ContentFingerprint: Equatable, Sendable {
             digest.hash = try hash.finish()
             tables[name] = digest
         }
+        try standIns.check()
     }
 
     /// One hash for all, of 32 bytes.

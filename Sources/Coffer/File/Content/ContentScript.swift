@@ -79,14 +79,18 @@ struct ContentScript {
                 .utf8)
         var digest = ContentFingerprint.Table()
         let hash = try ContentHash()
-        try source.forEachRow(trusted: table.selection) { row in
+        let standIns = StandIns(on: source)
+        defer { standIns.remove() }
+        try standIns.add(collations: table.keyCollations)
+        try table.forEachRow(in: source) { row in
             try writer.add(start)
-            for column in table.fields.indices {
-                try hash.add(column: CInt(column), of: row, encoding: writer.literal.encoding)
-                if column > 0 { try writer.add([UInt8(ascii: ",")]) }
-                try writer.addValue(at: CInt(column), of: row)
+            try hash.add(row, of: table, encoding: writer.literal.encoding)
+            for index in table.fields.indices {
+                let (statement, column) = row.field(index)
+                if index > 0 { try writer.add([UInt8(ascii: ",")]) }
+                try writer.addValue(at: column, of: statement)
             }
-            try writer.endStatement(of: row.string(at: 1), ");\n")
+            try writer.endStatement(of: name, ");\n")
             digest.rowCount += 1
             if digest.rowCount.isMultiple(of: ContentFingerprint.rowsBetweenCheckpoints) { try checkpoint() }
         }

@@ -17,7 +17,7 @@ package struct ScriptError: Error {
         let words: String
         switch error.reason {
         case .damaged, .copyRejected, .emptyFile: words = "SQLite finds it damaged"
-        case .inconsistent(let text): words = text
+        case .inconsistent(let text), .missingDefinition(let text): words = text
         case .engine(let code, let text):
             guard
                 [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_SCHEMA, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH]
@@ -66,10 +66,13 @@ struct ScriptedContent {
 
     /// - Returns: the fingerprint of what was made.
     func run() throws -> ContentFingerprint {
-        try destination.watched(by: watch, makeEverything)
+        try destination.watched(by: watch) {
+            try destination.withFunctionsOfNewerShells(makeEverything)
+            return try ContentFingerprint(of: destination)
+        }
     }
 
-    private func makeEverything() throws -> ContentFingerprint {
+    private func makeEverything() throws {
         try destination.acceptDefinitionsOfAnotherDatabase()
         var (isOurs, refusal) = (false, nil as String?)
         let authorizer = AuthorizerHook { request in
@@ -121,7 +124,6 @@ struct ScriptedContent {
         }
         isOurs = true
         if !destination.isAutocommit { try destination.execute("COMMIT") }
-        return try ContentFingerprint(of: destination)
     }
 
     private func execute(_ bytes: [UInt8]) throws {

@@ -32,10 +32,16 @@ struct StoredTable {
         case none
     }
 
-    /// The order of the b-tree, as SQL.
+    /// The collations that order the rows of a table without row IDs.
+    let keyCollations: [String]
+
+    /// True if the row ID is a field in addition to as many columns as a result can have. Two statements then
+    /// read the rows.
+    let readsRowIDApart: Bool
+
+    /// The clauses that have a statement read the b-tree from its start to its end, as SQL.
     private let order: String
 
-    /// - Throws: the error of a connection that does not know what the table needs, such as a collation.
     init(name: String, in connection: ConnectionHandle) throws {
         self.name = name
         let table = name.quotedDatabaseIdentifier
@@ -55,15 +61,18 @@ struct StoredTable {
         let storedNames = columns.filter(\.isStored).map(\.name)
         let stored = storedNames.map(\.quotedDatabaseIdentifier)
 
+        var (keyCollations, readsRowIDApart) = ([] as [String], false)
         if let primaryKeyIndex,
-            let order = try StoredTable.clusteredOrder(index: primaryKeyIndex, in: connection)
+            let key = try StoredTable.clusteredKey(index: primaryKeyIndex, in: connection)
         {
-            // WITHOUT ROWID: the index of the primary key is the table.
+            // WITHOUT ROWID: the index of the primary key is the table. Its order is that of the tree, which
+            // needs no comparison of keys.
             hasIndexes = indexCount > 1
             self.fields = stored
-            self.order = "ORDER BY \(order)"
+            self.order = "INDEXED BY \(primaryKeyIndex.quotedDatabaseIdentifier)"
             names = storedNames
-            identity = .primaryKey(try StoredTable.keyColumns(index: primaryKeyIndex, in: connection))
+            identity = .primaryKey(key.columns)
+            keyCollations = key.collations
         } else if primaryKeyIndex == nil, let rowID = columns.first(where: \.isPrimaryKey) {
             // A primary key without an index of its own is the row ID.
             hasIndexes = indexCount > 0
@@ -81,6 +90,7 @@ struct StoredTable {
                 self.order = "NOT INDEXED ORDER BY \(alias)"
                 self.names = [alias] + storedNames
                 identity = .rowID(0)
+                readsRowIDApart = fields.count > connection.limit(.columns)
             } else {
                 // Columns have taken all names of the row ID: no statement can see it.
                 self.fields = stored
@@ -89,37 +99,39 @@ struct StoredTable {
                 identity = .none
             }
         }
+        (self.keyCollations, self.readsRowIDApart) = (keyCollations, readsRowIDApart)
     }
 
-    /// The columns of the key of a table that has no row ID, quoted.
-    private static func keyColumns(index: String, in connection: ConnectionHandle) throws -> [String] {
-        var columns: [String] = []
-        try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") {
-            row in
-            if row.int64(at: 5) == 1 { columns.append(row.string(at: 2).quotedDatabaseIdentifier) }
-        }
-        return columns
-    }
-
-    /// The order of a table that has no row ID, or nil for an index beside a table: that one ends with the
-    /// row ID.
-    private static func clusteredOrder(index: String, in connection: ConnectionHandle) throws -> String? {
-        var terms: [String] = []
-        var endsWithRowID = false
+    /// The key of a table that has no row ID: its columns, quoted, and their collations. Nil for an index
+    /// in addition to a table: that one ends with the row ID.
+    private static func clusteredKey(
+        index: String, in connection: ConnectionHandle
+    ) throws -> (columns: [String], collations: [String])? {
+        var (columns, collations, endsWithRowID) = ([] as [String], [] as [String], false)
         try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") {
             row in
             if row.int64(at: 1) < 0 { endsWithRowID = true }
             guard row.int64(at: 5) == 1 else { return }
-            let column = row.string(at: 2).quotedDatabaseIdentifier
-            let collation = row.string(at: 4).quotedDatabaseIdentifier
-            terms.append("\(column) COLLATE \(collation)\(row.int64(at: 3) == 1 ? " DESC" : "")")
+            columns.append(row.string(at: 2).quotedDatabaseIdentifier)
+            collations.append(row.string(at: 4))
         }
-        return endsWithRowID ? nil : terms.joined(separator: ", ")
+        return endsWithRowID ? nil : (columns, collations)
     }
 
-    /// A query for all fields of all rows, in the order in which the b-tree has them.
-    var selection: String {
-        "SELECT \(fields.joined(separator: ", ")) FROM main.\(name.quotedDatabaseIdentifier) \(order)"
+    /// The queries for the fields of all rows, in the order in which the b-tree has them: one, or, if
+    /// ``readsRowIDApart``, one for the columns and one for the row IDs.
+    ///
+    /// - Parameter condition: an SQL expression, for some rows in any order.
+    func selections(
+        from schema: String, where condition: String? = nil
+    ) -> (fields: String, rowIDs: String?) {
+        let source = "FROM \(schema).\(name.quotedDatabaseIdentifier)"
+        let rest = condition.map { "\(source) WHERE \($0)" } ?? "\(source) \(order)"
+        let columns = readsRowIDApart ? fields.dropFirst() : fields[...]
+        return (
+            "SELECT \(columns.joined(separator: ", ")) \(rest)",
+            readsRowIDApart ? fields.first.map { "SELECT \($0) \(rest)" } : nil
+        )
     }
 
     /// A statement that copies all rows of the table of the same name in another schema.

@@ -74,6 +74,8 @@ struct ContentDifference {
         }
         switch before.table.identity {
         case .rowID: try merge(before, after, &difference)
+        case .primaryKey where before.hasUnknownOrder || after.hasUnknownOrder:
+            try inOrder(before, after, &difference)
         case .primaryKey: try lookUp(before, after, &difference)
         case .none: try inOrder(before, after, &difference)
         }
@@ -150,8 +152,8 @@ struct ContentDifference {
         }
     }
 
-    /// Tables whose columns have taken all names of the row ID: rows are compared in their order, and only as
-    /// a whole.
+    /// Tables whose columns have taken all names of the row ID, and those whose keys only the application can
+    /// compare: rows are compared in their order, and only as a whole.
     private func inOrder(
         _ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference
     ) throws {
@@ -190,35 +192,33 @@ private final class TableSide {
     let name: String
     let table: StoredTable
     private let handle: ConnectionHandle
-    private let statement: EngineStatement
+    fileprivate let rows: StoredRows
+    private let standIns: StandIns
     private let literal: ScriptLiteral
     private let encoding: TextEncoding
 
     convenience init(_ name: String, _ handle: ConnectionHandle) throws {
-        let table = try StoredTable(name: name, in: handle)
-        try self.init(table, handle, sql: table.selection)
+        try self.init(StoredTable(name: name, in: handle), handle, where: nil)
     }
 
-    private init(_ table: StoredTable, _ handle: ConnectionHandle, sql: String) throws {
-        guard let statement = try handle.prepare(trusted: sql) else {
-            throw EngineError(code: EngineCode.error, message: "A table cannot be read")
-        }
-        self.statement = statement
+    private init(_ table: StoredTable, _ handle: ConnectionHandle, where condition: String?) throws {
         self.table = table
         self.handle = handle
         name = table.name
+        standIns = StandIns(on: handle)
+        try standIns.add(collations: table.keyCollations)
+        rows = try StoredRows(of: table, in: handle, where: condition)
         encoding = try handle.textEncoding()
         literal = try ScriptLiteral(handle, encoding)
     }
 
+    deinit { standIns.remove() }
+
     /// The next row, if there is one.
-    func step() throws -> Bool {
-        switch statement.handle.step() {
-        case EngineCode.row: return true
-        case EngineCode.done: return false
-        case let code: throw EngineError(code: code, message: handle.lastErrorMessage)
-        }
-    }
+    func step() throws -> Bool { try rows.step() }
+
+    /// Whether only the application knows the order of the keys.
+    var hasUnknownOrder: Bool { standIns.replacesAny(of: table.keyCollations) }
 
     func count(_ checkpoint: () throws -> Void) throws -> Int {
         try checkpoint()
@@ -230,27 +230,32 @@ private final class TableSide {
     /// Of the current row, where rows have one.
     var rowID: Int64 {
         guard case .rowID(let index) = table.identity else { return 0 }
-        return statement.handle.int64(at: CInt(index))
+        let (statement, column) = rows.row.field(index)
+        return statement.int64(at: column)
     }
 
     /// Byte for byte, and type for type.
     func hasSameRow(as other: TableSide) throws -> Bool {
-        let (row, otherRow) = (statement.handle, other.statement.handle)
-        for column in 0..<CInt(table.fields.count) {
-            let type = row.columnType(at: column)
-            guard type == otherRow.columnType(at: column) else { return false }
+        let (row, otherRow) = (rows.row, other.rows.row)
+        for index in table.fields.indices {
+            let (field, column) = row.field(index)
+            let (otherField, otherColumn) = otherRow.field(index)
+            let type = field.columnType(at: column)
+            guard type == otherField.columnType(at: otherColumn) else { return false }
             switch type {
             case EngineType.integer:
-                guard row.int64(at: column) == otherRow.int64(at: column) else { return false }
+                guard field.int64(at: column) == otherField.int64(at: otherColumn) else { return false }
             case EngineType.float:
-                guard row.double(at: column).bitPattern == otherRow.double(at: column).bitPattern else {
+                guard
+                    field.double(at: column).bitPattern == otherField.double(at: otherColumn).bitPattern
+                else {
                     return false
                 }
             case EngineType.text where encoding != other.encoding:
-                guard row.string(at: column) == otherRow.string(at: column) else { return false }
+                guard field.string(at: column) == otherField.string(at: otherColumn) else { return false }
             case EngineType.text, EngineType.blob:
-                let bytes = unsafe row.storedBytes(at: column, encoding: encoding)
-                let otherBytes = unsafe otherRow.storedBytes(at: column, encoding: other.encoding)
+                let bytes = unsafe field.storedBytes(at: column, encoding: encoding)
+                let otherBytes = unsafe otherField.storedBytes(at: otherColumn, encoding: other.encoding)
                 guard unsafe bytes.elementsEqual(otherBytes) else { return false }
             default: break
             }
@@ -260,7 +265,8 @@ private final class TableSide {
 
     func literals() throws -> [String] {
         try table.fields.indices.map {
-            String(decoding: try literal.text(at: CInt($0), of: statement.handle), as: UTF8.self)
+            let (statement, column) = rows.row.field($0)
+            return String(decoding: try literal.text(at: column, of: statement), as: UTF8.self)
         }
     }
 
@@ -269,13 +275,11 @@ private final class TableSide {
         guard case .primaryKey(let keys) = table.identity else {
             throw EngineError(code: EngineCode.error, message: "The rows of a table have no key")
         }
-        let condition = keys.enumerated().map { "\($0.element) = ?\($0.offset + 1)" }.joined(
-            separator: " AND ")
-        let sql =
-            "SELECT \(table.fields.joined(separator: ", ")) FROM main.\(name.quotedDatabaseIdentifier) "
-            + "WHERE \(condition)"
+        // One comparison of two lists: an expression of many comparisons can be too deep.
+        let list = keys.joined(separator: ", ")
+        let condition = "(\(list)) = (\(databaseQuestionMarks(count: keys.count)))"
         let columns = keys.compactMap { table.fields.firstIndex(of: $0).map { CInt($0) } }
-        return RowFinder(try TableSide(table, handle, sql: sql), columns: columns)
+        return RowFinder(try TableSide(table, handle, where: condition), columns: columns)
     }
 
     struct RowFinder {
@@ -290,12 +294,12 @@ private final class TableSide {
         /// - Parameter body: called with the row that has the key of the current row of another table; nil
         ///   where there is none.
         func find(_ other: TableSide, _ body: (TableSide?) throws -> Void) throws {
-            let statement = side.statement.handle
+            let statement = side.rows.statement
             statement.reset()
             defer { statement.reset() }
             for (index, column) in columns.enumerated() {
                 let code = statement.bind(
-                    column: column, of: other.statement.handle, encoding: other.encoding, at: CInt(index + 1))
+                    column: column, of: other.rows.statement, encoding: other.encoding, at: CInt(index + 1))
                 guard code == EngineCode.ok else {
                     throw EngineError(code: code, message: side.handle.lastErrorMessage)
                 }

@@ -102,7 +102,7 @@ struct SalvagedVirtualTables {
             try destination.forEachRow(trusted: "SELECT 1 FROM main.\(name) LIMIT 0") { _ in }
             let answer = try destination.column(trusted: "PRAGMA main.quick_check(\(name))")
             return answer == ["ok"] ? nil : answer.first ?? "no answer"
-        } catch let error as EngineError where error.isOfMissingModule {
+        } catch let error as EngineError where error.isOfMissingDefinition {
             return nil
         } catch let error as EngineError where error.isOfStatement {
             return error.words

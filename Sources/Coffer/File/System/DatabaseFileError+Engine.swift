@@ -10,6 +10,7 @@ extension DatabaseFileError {
             case EngineCode.full: .diskFull
             case EngineCode.corrupt: .damaged(pages: [])
             case EngineCode.constraint: .inconsistent(message)
+            case _ where error.isOfMissingDefinition: .missingDefinition(message)
             default: .engine(ResultCode(rawValue: error.code), message)
             }
         self.init(reason, path: path)

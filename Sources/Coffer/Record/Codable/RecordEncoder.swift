@@ -132,6 +132,19 @@ final class RecordEncodingState {
         set(value?.persistenceValue ?? .null, key)
     }
 
+    /// Sets an integer that may be beyond those of SQLite. To bind it would end the process.
+    func set(unsigned value: (some UnsignedInteger & Sendable)?, _ key: some CodingKey) throws {
+        guard let value else { return set(.null, key) }
+        guard let integer = Int64(exactly: value) else {
+            throw EncodingError.invalidValue(
+                value,
+                EncodingError.Context(
+                    codingPath: [key],
+                    debugDescription: "SQLite's integers end at \(Int64.max), and \(value) is above."))
+        }
+        set(.int64(integer), key)
+    }
+
     /// Sets the columns that another record sets, which knows better than its coding how it is stored.
     func setColumns(of other: any EncodableRecord) throws {
         for (column, value) in try PersistenceContainer(other) {
@@ -311,9 +324,11 @@ private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func encodeIfPresent(_ value: Int64?, forKey key: Key) {
         state.set(value.map { .int64($0) } ?? .null, key)
     }
-    func encodeIfPresent(_ value: UInt?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try state.set(unsigned: value, key) }
     func encodeIfPresent(_ value: UInt8?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: UInt16?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: UInt32?, forKey key: Key) { state.set(value, key) }
-    func encodeIfPresent(_ value: UInt64?, forKey key: Key) { state.set(value, key) }
+    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try state.set(unsigned: value, key) }
+    func encode(_ value: UInt, forKey key: Key) throws { try state.set(unsigned: value, key) }
+    func encode(_ value: UInt64, forKey key: Key) throws { try state.set(unsigned: value, key) }
 }

@@ -1,0 +1,194 @@
+internal import SQLCipherBridge
+
+/// Takes the places of collations and functions that only an application has, on one connection, so that
+/// statements which name them can be compiled.
+///
+/// Reading rows needs no answer of them, and neither does copying records as they are. A statement that asks
+/// for one fails, or is found by ``check()``: nothing is made of a guess.
+final class StandIns {
+    private let connection: ConnectionHandle
+    private let answers = Answers()
+    private var collations: Set<CaseInsensitiveName> = []
+    private var functions: Set<CaseInsensitiveName> = []
+    private var knownCollations = Set(["BINARY", "NOCASE", "RTRIM"].map(CaseInsensitiveName.init))
+
+    /// What the collations and functions answer.
+    private final class Answers {
+        /// The first one that was asked for.
+        var missing: EngineError?
+
+        /// The result of every comparison; nil where none is right.
+        var order: CInt?
+
+        /// True while the results of functions are not stored anywhere.
+        var hasIdleFunctions = false
+
+        /// The first function that was called meanwhile.
+        var idle: EngineError?
+
+        func note(_ definition: EngineError.MissingDefinition) -> EngineError {
+            let error = EngineError(missing: definition)
+            missing = missing ?? error
+            return error
+        }
+    }
+
+    init(on connection: ConnectionHandle) { self.connection = connection }
+
+    // MARK: Adding
+
+    /// Adds those of some collations that the connection does not know.
+    func add(collations names: [String]) throws {
+        guard try !unknown(names).isEmpty else { return }
+        for name in try unknown(names) { try add(.collation(name)) }
+        // An index whose collation was missing once is not used until the schema is read again.
+        try connection.forgetSchema()
+    }
+
+    /// Those of some collations that the connection does not know.
+    private func unknown(_ names: [String]) throws -> [String] {
+        var result: [String] = []
+        for name in names {
+            let key = CaseInsensitiveName(name)
+            guard !knownCollations.contains(key), !collations.contains(key) else { continue }
+            if try isMissing(name) { result.append(name) } else { knownCollations.insert(key) }
+        }
+        return result
+    }
+
+    /// Asks the engine to compile a comparison: its list of collations has those that only a schema names.
+    private func isMissing(_ collation: String) throws -> Bool {
+        let comparison = "SELECT '' < '' COLLATE \(collation.quotedDatabaseIdentifier)"
+        do {
+            _ = try connection.prepare(trusted: comparison)
+            return false
+        } catch {
+            guard error.missingDefinition != nil else { throw error }
+            return true
+        }
+    }
+
+    /// Throws the error of the engine for the first of some collations that the connection does not know.
+    func checkKnows(_ names: [String]) throws {
+        if let name = try unknown(names).first { throw EngineError(missing: .collation(name)) }
+    }
+
+    private func add(_ definition: EngineError.MissingDefinition) throws {
+        let answers = answers
+        switch definition {
+        case .collation(let name):
+            collations.insert(CaseInsensitiveName(name))
+            try connection.createCollation(name) { _, _ in
+                if let order = answers.order { return order }
+                _ = answers.note(definition)
+                return 0
+            }
+        case .function(let name):
+            functions.insert(CaseInsensitiveName(name))
+            try connection.createFunction(name, argumentCount: -1, isDeterministic: true) { context, _ in
+                guard answers.hasIdleFunctions else { return context.set(answers.note(definition)) }
+                answers.idle = answers.idle ?? EngineError(missing: definition)
+                context.set(Int64(0))
+            }
+        }
+    }
+
+    /// Runs `body` again and again, each time with what it has missed, until it misses nothing more.
+    ///
+    /// - Parameter note: called with each definition that was added.
+    func adding<Result>(
+        _ note: (EngineError.MissingDefinition) -> Void = { _ in }, whileMissing body: () throws -> Result
+    ) throws -> Result {
+        while true {
+            do {
+                return try body()
+            } catch let error as EngineError {
+                guard let definition = error.missingDefinition, !has(definition) else { throw error }
+                try add(definition)
+                note(definition)
+            }
+        }
+    }
+
+    /// Whether a definition may name one of them: its text has the name somewhere.
+    func mayBeNamed(in sql: String) -> Bool {
+        guard !collations.isEmpty || !functions.isEmpty else { return false }
+        let text = sql.foldingASCIICase()
+        return collations.union(functions).contains { text.contains($0.spelling.foldingASCIICase()) }
+    }
+
+    private func has(_ definition: EngineError.MissingDefinition) -> Bool {
+        switch definition {
+        case .collation(let name): collations.contains(CaseInsensitiveName(name))
+        case .function(let name): functions.contains(CaseInsensitiveName(name))
+        }
+    }
+
+    // MARK: Answering
+
+    /// Whether one of some collations has only its place taken.
+    func replacesAny(of names: [String]) -> Bool {
+        names.contains { collations.contains(CaseInsensitiveName($0)) }
+    }
+
+    /// Runs `body`, which inserts rows or entries of indexes in the order in which another tree has them.
+    ///
+    /// Each one then belongs after all that are there, so that comparisons have the same result, also where
+    /// only the application knows the order. That cannot be where some keys ascend and others descend.
+    func inOrder(of table: String, _ body: () throws -> Void) throws {
+        defer { answers.order = nil }
+        answers.order = try order(of: table)
+        try body()
+    }
+
+    /// Runs `body`, which inserts rows that store nothing of what functions return.
+    func withIdleFunctions(_ body: () throws -> Void) throws {
+        answers.hasIdleFunctions = true
+        defer { (answers.hasIdleFunctions, answers.idle) = (false, nil) }
+        do {
+            try body()
+        } catch {
+            // A constraint may have refused the zero.
+            answers.missing = answers.missing ?? answers.idle
+            throw error
+        }
+    }
+
+    /// The result of comparing any entry with a later one.
+    private func order(of table: String) throws -> CInt? {
+        guard !collations.isEmpty else { return nil }
+        var directions: Set<Bool> = []
+        let indexes = "PRAGMA main.index_list(\(table.quotedDatabaseIdentifier))"
+        for index in try column(1, of: indexes) {
+            try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") {
+                row in
+                if row.int64(at: 5) == 1, replacesAny(of: [row.string(at: 4)]) {
+                    directions.insert(row.int64(at: 3) == 1)
+                }
+            }
+        }
+        guard directions.count == 1, let isDescending = directions.first else { return nil }
+        return isDescending ? 1 : -1
+    }
+
+    private func column(_ column: CInt, of sql: String) throws -> [String] {
+        var result: [String] = []
+        try connection.forEachRow(trusted: sql) { result.append($0.string(at: column)) }
+        return result
+    }
+
+    /// - Throws: the error of the engine for what was asked for, and is not there.
+    func check() throws {
+        if let missing = answers.missing { throw missing }
+    }
+
+    // MARK: Removing
+
+    /// Removes all of them: checks of the structure are to find what is missing.
+    func remove() {
+        for name in collations { try? connection.removeCollation(name.spelling) }
+        for name in functions { try? connection.removeFunction(name.spelling, argumentCount: -1) }
+        if !collations.isEmpty { try? connection.forgetSchema() }
+        (collations, functions) = ([], [])
+    }
+}

@@ -1,0 +1,97 @@
+internal import SQLCipherBridge
+
+/// Reads the rows of a table in the order of its b-tree.
+///
+/// Two statements read a table whose columns leave no place for the row ID in a result. In one transaction
+/// they meet the same rows in the same order.
+final class StoredRows {
+    private let connection: ConnectionHandle
+    private let fields: EngineStatement
+    private let rowIDs: RowIDs?
+
+    /// A statement that reads only the row IDs.
+    private final class RowIDs {
+        let statement: EngineStatement
+
+        init(_ statement: consuming EngineStatement) { self.statement = statement }
+    }
+
+    /// - Parameters:
+    ///   - schema: the name of the database on the connection.
+    ///   - condition: an SQL expression, for some rows of a table without row IDs; nil for all rows.
+    init(
+        of table: StoredTable, in connection: ConnectionHandle, schema: String = "main",
+        where condition: String? = nil
+    ) throws {
+        func prepare(_ sql: String) throws -> EngineStatement {
+            guard let statement = try connection.prepare(trusted: sql) else {
+                throw EngineError(code: EngineCode.error, message: "A table cannot be read")
+            }
+            return statement
+        }
+        let selections = table.selections(from: schema, where: condition)
+        self.connection = connection
+        fields = try prepare(selections.fields)
+        rowIDs = try selections.rowIDs.map { RowIDs(try prepare($0)) }
+    }
+
+    /// The statement that takes the values of a condition.
+    var statement: StatementHandle { fields.handle }
+
+    /// Moves to the next row, and returns false after the last one.
+    func step() throws -> Bool {
+        let hasRow = try step(fields.handle)
+        guard let rowIDs else { return hasRow }
+        guard try step(rowIDs.statement.handle) == hasRow else {
+            throw EngineError(code: EngineCode.corrupt, message: "Two reads of a table find different rows")
+        }
+        return hasRow
+    }
+
+    private func step(_ statement: StatementHandle) throws -> Bool {
+        switch statement.step() {
+        case EngineCode.row: return true
+        case EngineCode.done: return false
+        case let code: throw EngineError(code: code, message: connection.lastErrorMessage)
+        }
+    }
+
+    /// The current row.
+    var row: StoredRow { StoredRow(fields: fields.handle, rowID: rowIDs?.statement.handle) }
+}
+
+/// A row of a stored table, until its reader moves on.
+struct StoredRow {
+    fileprivate let fields: StatementHandle
+    fileprivate let rowID: StatementHandle?
+
+    /// The statement that has a field, and the column in which it has it.
+    func field(_ index: Int) -> (statement: StatementHandle, column: CInt) {
+        guard let rowID else { return (fields, CInt(index)) }
+        return index == 0 ? (rowID, 0) : (fields, CInt(index - 1))
+    }
+}
+
+extension StoredTable {
+    /// Calls `body` with each row, in the order of the b-tree.
+    ///
+    /// - Parameters:
+    ///   - schema: the name of the database on the connection.
+    ///   - body: throws to end.
+    func forEachRow(
+        in connection: ConnectionHandle, schema: String = "main", _ body: (StoredRow) throws -> Void
+    ) throws {
+        let rows = try StoredRows(of: self, in: connection, schema: schema)
+        while try rows.step() { try body(rows.row) }
+    }
+}
+
+extension ContentHash {
+    /// Adds all fields of a row.
+    func add(_ row: StoredRow, of table: StoredTable, encoding: TextEncoding) throws {
+        for index in table.fields.indices {
+            let (statement, column) = row.field(index)
+            try add(column: column, of: statement, encoding: encoding)
+        }
+    }
+}
