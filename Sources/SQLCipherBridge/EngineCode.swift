@@ -17,6 +17,11 @@ package enum EngineCode {
     package static let mismatch: CInt = 20
     /// `SQLITE_CANTOPEN` with an extension of our own: what lies beside the database file was refused.
     package static let refusedSideFile: CInt = 14 | 0x7f << 8
+    /// `SQLITE_CANTOPEN` with an extension of our own: a database in a folder that cannot be written to was
+    /// changed while it was read.
+    package static let changedElsewhere: CInt = 14 | 0x7e << 8
+    /// `SQLITE_READONLY_DIRECTORY`.
+    package static let readOnlyDirectory: CInt = 8 | 6 << 8
     /// `SQLITE_BUSY` with an extension of our own: other connections of this process lock the file for each
     /// transaction.
     static let lockedOtherwise: CInt = 5 | 0x7f << 8

@@ -30,13 +30,17 @@ extension ConnectionHandle {
     {
         var statement: OpaquePointer?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
-        let code = unsafe sql.withUnsafeBufferPointer { sql in
-            guard let base = sql.baseAddress else { return SQLITE_OK }
-            var tail: UnsafePointer<CChar>?
-            let code = unsafe sqlite3_prepare_v3(
-                pointer, base + offset, CInt(clamping: sql.count - offset), flags, &statement, &tail)
-            if code == SQLITE_OK { unsafe offset = tail.map { unsafe base.distance(to: $0) } ?? sql.count }
-            return code
+        let code = ErrorLog.compiling(sql) {
+            unsafe sql.withUnsafeBufferPointer { sql in
+                guard let base = sql.baseAddress else { return SQLITE_OK }
+                var tail: UnsafePointer<CChar>?
+                let code = unsafe sqlite3_prepare_v3(
+                    pointer, base + offset, CInt(clamping: sql.count - offset), flags, &statement, &tail)
+                if code == SQLITE_OK {
+                    unsafe offset = tail.map { unsafe base.distance(to: $0) } ?? sql.count
+                }
+                return code
+            }
         }
         try check(code)
         guard let statement = unsafe statement else { return nil }

@@ -396,6 +396,54 @@ struct AttachTests {
         }
     }
 
+    @Test(
+        "an ATTACH that fails for its key has the typed reason that an opening has",
+        arguments: Source.allCases)
+    func reasons(source: Source) throws {
+        try withTestDirectory { directory in
+            let key = DatabaseKey.passphrase("right")
+            for format in 1...4 {
+                let configuration = Configuration().with {
+                    $0.key = key
+                    $0.cipher = .sqlcipher(format: format)
+                }
+                try directory.makeQueue("\(format).db", configuration).write {
+                    try $0.execute(sql: "CREATE TABLE t (a)")
+                }
+            }
+            try directory.makeQueue("plain.db", Configuration().with { $0.allowsPlaintext = true }).write {
+                try $0.execute(sql: "CREATE TABLE t (a)")
+            }
+            try directory.write([UInt8](repeating: 0x20, count: 8192), to: "text.db")
+            let writer = try source.open(directory)
+            let reason = { (name: String, key: String) -> EncryptionFailure? in
+                writer.writeWithoutTransaction { db in
+                    let error = #expect(throws: DatabaseError.self) {
+                        try db.execute(sql: "ATTACH '\(directory.path(name))' AS x \(key)")
+                    }
+                    #expect(error?.message == error?.encryptionFailure?.description)
+                    return error?.encryptionFailure
+                }
+            }
+            #expect(reason("4.db", "KEY 'wrong'") == .wrongKey)
+            for format in 1...3 { #expect(reason("\(format).db", "KEY 'right'") == .olderFormat(format)) }
+            #expect(reason("plain.db", "KEY 'right'") == .plaintextFile)
+            #expect(reason("text.db", "KEY 'right'") == .notADatabase)
+            #expect(reason("4.db", "KEY ''") == .noKey)
+            if !source.hasKey { #expect(reason("4.db", "") == .noKey) }
+            for name in ["4.db", "missing.db"] {
+                for number in ["12345", "-1", "1.5", "(1 + 1)"] {
+                    #expect(reason(name, "KEY \(number)") == .invalidKey(.number))
+                }
+            }
+            #expect(!directory.fileNames().contains("missing.db"))
+            try writer.writeWithoutTransaction { db in
+                try db.execute(sql: "ATTACH '\(directory.path("4.db"))' AS x KEY 'right'")
+                #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM x.t") == 0)
+            }
+        }
+    }
+
     @Test("a connection that only reads attaches files, and makes none")
     func readonly() throws {
         try withTestDirectory { directory in

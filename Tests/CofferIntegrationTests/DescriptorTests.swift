@@ -72,6 +72,53 @@ struct DescriptorTests {
         #expect(words.isEmpty)
     }
 
+    @Test("an opening for which no descriptor is left says so, and not that the file cannot be opened")
+    func noDescriptorLeft() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                let pool = try directory.makePool()
+                try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+                try directory.makeQueue("b.db").write { try $0.execute(sql: "CREATE TABLE u (a)") }
+                let queue = try directory.makeQueue("c.db")
+                try queue.write { try $0.execute(sql: "CREATE TABLE v (a)") }
+                let attach = "ATTACH '\(directory.path("b.db"))' AS b"
+                let key = "KEY \"x'\(String(repeating: "42", count: 32))'\""
+                let works: [(String, () throws -> Void)] = [
+                    ("queue", { _ = try directory.makeQueue("b.db").int("SELECT count(*) FROM u") }),
+                    ("pool", { _ = try directory.makePool("a.db").int("SELECT count(*) FROM t") }),
+                    ("reader", { _ = try pool.int("SELECT count(*) FROM t") }),
+                    ("new", { _ = try directory.makeQueue("new.db") }),
+                    ("attach", { try queue.inDatabase { try $0.execute(sql: attach) } }),
+                    ("attach with key", { try queue.inDatabase { try $0.execute(sql: "\(attach) \(key)") } }),
+                ]
+                for (name, work) in works where name != "reader" && name != "new" {
+                    try? work()
+                    try? queue.inDatabase { try $0.execute(sql: "DETACH b") }
+                }
+                var failures: Set<String> = []
+                for free in 0..<12 {
+                    for (name, work) in works {
+                        pool.invalidateReadOnlyConnections()
+                        let fillers = fillDescriptors(leaving: free)
+                        defer { for filler in fillers { close(filler) } }
+                        do {
+                            try work()
+                        } catch {
+                            let message = (error as? DatabaseError)?.message ?? "\(error)"
+                            #expect(
+                                message.contains("Too many open files"), "\(name) with \(free): \(message)")
+                            failures.insert(name)
+                        }
+                        try? queue.inDatabase { try $0.execute(sql: "DETACH b") }
+                        try? FileManager.default.removeItem(atPath: directory.path("new.db"))
+                    }
+                }
+                #expect(failures == Set(works.map(\.0)))
+                #expect(try pool.int("SELECT count(*) FROM t") == 1)
+            }
+        }
+    }
+
     @Test("queues, pools and snapshots that end close all of their files")
     func successes() async {
         await #expect(processExitsWith: .success) {
@@ -153,4 +200,21 @@ struct DescriptorTests {
             #expect(openFiles(in: directory) == 0)
         }
     }
+}
+
+/// Opens descriptors until the process can open only so many more.
+private func fillDescriptors(leaving count: Int) -> [Int32] {
+    var limit = rlimit(rlim_cur: 256, rlim_max: 0)
+    var hard = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &hard)
+    limit.rlim_max = hard.rlim_max
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    var fillers: [Int32] = []
+    while true {
+        let filler = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard filler >= 0 else { break }
+        fillers.append(filler)
+    }
+    for _ in 0..<min(count, fillers.count) { close(fillers.removeLast()) }
+    return fillers
 }

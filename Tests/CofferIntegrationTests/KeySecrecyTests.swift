@@ -11,7 +11,7 @@ struct KeySecrecyTests {
 
     @Test(
         "no error tells the key of the statement that failed, in any of its properties",
-        arguments: KeySpellings.failing)
+        arguments: KeySpellings.failing + KeySpellings.expressions)
     func errors(sql: String) throws {
         let memory = try DatabaseQueue()
         let shown = try withTestDirectory { directory in
@@ -47,15 +47,22 @@ struct KeySecrecyTests {
             let configuration = Configuration.rawKeyed.with { $0.publicStatementArguments = true }
             let queue = try directory.makeQueue("a.db", configuration)
             queue.inDatabase { db in
-                for sql in [
-                    "ATTACH ? AS x KEY ?", "ATTACH :path AS x KEY :key", "ATTACH ? || '/' AS x KEY ?1 || ?",
-                ] {
+                let uri = "file:/nonexistent/x?key=\(KeySecrecyTests.secret)"
+                let coded = "file:/nonexistent/x?%6bey=\(KeySecrecyTests.secret)"
+                let statements: [(String, StatementArguments)] = [
+                    ("ATTACH ? AS x KEY ?", ["/nonexistent/x.db", KeySecrecyTests.secret]),
+                    ("ATTACH :path AS x KEY :key", ["/nonexistent/x.db", KeySecrecyTests.secret]),
+                    ("ATTACH ? || '/' AS x KEY ?1 || ?", ["/nonexistent/x.db", KeySecrecyTests.secret]),
+                    ("ATTACH ? AS x", [uri]), ("ATTACH ? AS x", [coded]), ("VACUUM INTO ?", [uri]),
+                    ("ATTACH ? || ? AS x", ["file:/nonexistent/x?key=", KeySecrecyTests.secret]),
+                ]
+                for (sql, arguments) in statements {
                     do {
-                        try db.execute(sql: sql, arguments: ["/nonexistent/x.db", KeySecrecyTests.secret])
+                        try db.execute(sql: sql, arguments: arguments)
                         Issue.record("no error for \(sql)")
                     } catch {
                         for text in KeySecrecyTests.everything(about: error) {
-                            #expect(!text.contains(KeySecrecyTests.secret), "\(sql)")
+                            #expect(!text.contains(KeySecrecyTests.secret), "\(sql) \(text)")
                         }
                     }
                 }
@@ -115,7 +122,7 @@ struct KeySecrecyTests {
             try writer.write { try $0.execute(sql: "CREATE TABLE t (a)") }
             _ = try writer.int("SELECT count(*) FROM t")
             writer.writeWithoutTransaction { db in
-                for sql in KeySpellings.failing {
+                for sql in KeySpellings.failing + KeySpellings.expressions {
                     try? db.execute(sql: sql)
                     try? db.execute(sql: "DETACH x")
                 }
@@ -130,6 +137,7 @@ struct KeySecrecyTests {
     @Test("there are hundreds of spellings")
     func count() {
         #expect(Set(KeySpellings.failing).count >= 250)
+        #expect(Set(KeySpellings.expressions).count >= 200 && Set(KeySpellings.literals).count >= 100)
     }
 
     @Test("all events of a trace, in all of their forms, show no keys")
@@ -147,7 +155,7 @@ struct KeySecrecyTests {
                         texts.withLock { $0 += [statement.sql, statement.expandedSQL, "\(statement)"] }
                     }
                 }
-                for sql in KeySpellings.failing {
+                for sql in KeySpellings.failing + KeySpellings.expressions {
                     try? db.execute(sql: sql)
                     try? db.execute(sql: sql, arguments: [KeySecrecyTests.secret])
                     try? db.execute(sql: "DETACH y")
@@ -178,13 +186,15 @@ struct KeySecrecyTests {
                     "plain.db", Configuration().with { $0.allowsPlaintext = true })
                 for queue in [try directory.makeQueue(), plain, try DatabaseQueue()] {
                     queue.inDatabase { db in
-                        for sql in KeySpellings.failing {
+                        for sql in KeySpellings.failing + KeySpellings.expressions + KeySpellings.literals {
                             try? db.execute(sql: sql)
                             _ = try? db.makeStatement(sql: sql)
                             try? db.execute(
                                 sql: "ATTACH '/nonexistent/x' AS y KEY ?", arguments: [KeySecrecyTests.secret]
                             )
+                            if let words = db.lastErrorMessage { lines.withLock { $0.append(words) } }
                             try? db.execute(sql: "DETACH y")
+                            try? db.execute(sql: "DROP TABLE k")
                         }
                     }
                 }

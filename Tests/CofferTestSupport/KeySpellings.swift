@@ -10,14 +10,62 @@ public enum KeySpellings {
     /// The key as hexadecimal digits.
     public static let digits = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2"
 
+    /// The key as a number.
+    public static let number = "73193719371"
+
     /// Parts of the key that nothing may show.
-    public static let fragments = ["tr0ub4dor", "0ub4dor", "tr0ub4d", "5ec2e7"]
+    public static let fragments = ["tr0ub4dor", "0ub4dor", "tr0ub4d", "5ec2e7", "73193719"]
 
     /// Whether a text shows a part of the key.
     public static func isShown(in text: String) -> Bool { fragments.contains { text.contains($0) } }
 
     /// Statements that fail on an encrypted connection.
     public static let failing: [String] = attachments + pragmas + batches + mistakes
+
+    /// Statements that fail, and have a key in a URI that is an expression, or as several words or a number.
+    public static let expressions: [String] =
+        ["key", "KEY", "hexkey", "textkey", "%6bey"].flatMap { name in
+            let start = "file:/nonexistent/x?\(name)="
+            return [
+                "('\(start)'||'\(secret)')", "'\(start)' || '\(secret)'", "'\(start)'/**/||/**/x'\(digits)'",
+                "'file:/nonexistent/x?' || '\(name)=' || '\(secret)'", "printf('\(start)%s', '\(secret)')",
+                "(SELECT '\(start)'||'\(secret)')", "\"\(start)\" || \"\(secret)\"",
+                "'file:/nonexistent/x?a=it''s&\(name)='||'\(secret)'", "'\(start)'||(('\(secret)'))",
+                "'\(start)' || \(number)", "'\(start)\(secret)' COLLATE nocase", "'\(start)' || '\(secret)",
+            ].flatMap { path in
+                ["ATTACH \(path) AS y", "ATTACH DATABASE \(path) AS y KEY 'x'", "VACUUM INTO \(path)"]
+            }
+        }
+        + [
+            "1 \(number)", "\(number) \(number)", "-\(number) 1", "\(number) + 1", "a b \(secret)",
+            "a.\(secret)",
+        ]
+        .flatMap { value in
+            [
+                "PRAGMA key = \(value)", "PRAGMA main.rekey(\(value))", "PRAGMA hexkey \(value)",
+                "ATTACH '/nonexistent/x.db' AS y KEY \(value)", "ATTACH ':memory:' AS y KEY \(value)",
+                "PRAGM key = \(value)", "/* it's */ PRAGMA key = \(value) -- it's",
+            ]
+        }
+
+    /// Statements that fail, with a literal that is a key for people, and none for SQL: nothing but a log,
+    /// which has only pieces of them, must be without it.
+    public static let literals: [String] = [
+        "'\(secret)'", "\"\(secret)\"", "x'\(digits)'", "('\(secret)')", "'it''s \(secret)'", "[\(secret)]",
+        "`\(secret)`", number, "'\(secret)", "\"\(secret)", "/* ' */ '\(secret)'", "\"'\" || '\(secret)'",
+    ].flatMap { literal in
+        [
+            "CREATE TABLE k(key TEXT DEFAULT \(literal)); PRAGMA nothing",
+            "CREATE TABLE k(key TEXT DEFAULT \(literal)); CREATE TABLE k(key TEXT DEFAULT \(literal))",
+            "CREATE TABLE k(key TEXT DEFAULT \(literal), )",
+            "CREATE TABLE k(a, key DEFAULT \(literal) garbage)",
+            "SELECT key FROM nowhere WHERE key = \(literal)", "INSERT INTO nowhere(key) VALUES (\(literal))",
+            "SELECT 1; -- it's\nSELECT key FROM nowhere WHERE key = \(literal)",
+            "SELECT \(literal) FROM nowhere; PRAGMA key = \(literal) garbage",
+            "SELECT key \(literal) \(literal)",
+            "PRAGMA nothing(\(literal)); SELECT \(literal) FROM nowhere",
+        ]
+    }
 
     /// The forms in which a key is written, also those that are no SQL.
     private static let values = [

@@ -11,8 +11,11 @@ extension Database {
     ///
     /// The first one must be set before any connection is opened: later, SQLite takes no log function any
     /// more. The function is called on any thread, in the middle of a call of SQLite, and must not use any
-    /// database. Keys in messages are replaced, and the words that SQLite says about a statement are left out
-    /// where they could quote a key.
+    /// database.
+    ///
+    /// Messages show no key. One about SQL ends before the first literal or comment of the SQL. If the SQL
+    /// has a word by which SQL takes keys, such as `PRAGMA` or `ATTACH`, or if it is not known in full, the
+    /// message is the description of the result code.
     public static var logError: LogErrorFunction? {
         get { currentLogError.withLock { $0 } }
         set {
@@ -21,9 +24,9 @@ extension Database {
                 ErrorLog.handler = nil
                 return
             }
-            ErrorLog.handler = { code, message in
+            ErrorLog.handler = { code, message, text in
                 let words = KeyRedaction.redactingKeys(
-                    inLogMessage: message, description: ConnectionHandle.describe(code))
+                    inLogMessage: message, description: ConnectionHandle.describe(code), compiling: text)
                 log(ResultCode(rawValue: code), words)
             }
         }

@@ -50,7 +50,7 @@ extension Database {
         guard !isClosed else { return DatabaseError.connectionIsClosed().message }
         return handle.lastErrorMessage.map {
             KeyRedaction.redactingKeys(
-                inLogMessage: $0, description: ConnectionHandle.describe(handle.lastExtendedErrorCode))
+                inErrorMessage: $0, description: ConnectionHandle.describe(handle.lastExtendedErrorCode))
         }
     }
 }

@@ -58,12 +58,16 @@ public struct DatabaseError: Error {
         compiles: Bool = true,
         encryptionFailure: EncryptionFailure? = nil
     ) {
-        // SQLite quotes the words it does not understand, and a key can be an argument.
+        // SQLite quotes the words it does not understand, and a key can be an argument, also as a part of a
+        // URI.
         let carriesKey = sql.map { KeyRedaction.containsKey($0, compiles: compiles) } ?? false
+        let takesPath = sql.map(KeyRedaction.takesPath) ?? false
+        let hidesWords = carriesKey || takesPath && message.map(KeyRedaction.isURIWithKey) ?? false
         self.extendedResultCode = resultCode
-        self.message = carriesKey && !messageIsOurs ? ConnectionHandle.describe(resultCode.rawValue) : message
+        self.message = hidesWords && !messageIsOurs ? ConnectionHandle.describe(resultCode.rawValue) : message
         self.sql = sql.map { KeyRedaction.redactingKeys(in: $0, compiles: compiles) }
-        self.arguments = carriesKey ? nil : arguments
+        let hidesArguments = hidesWords || takesPath && arguments?.haveURIWithKey ?? false
+        self.arguments = hidesArguments ? nil : arguments
         self.publicStatementArguments = publicStatementArguments
         self.encryptionFailure = encryptionFailure
     }
@@ -134,6 +138,15 @@ extension EngineError {
             self.init(code: error.extendedResultCode.rawValue, message: error.message)
         } else {
             self.init(code: EngineCode.error, message: "\(error)")
+        }
+    }
+}
+
+extension StatementArguments {
+    /// Whether one of the values is the beginning of a URI with a key; another one may then be the key.
+    fileprivate var haveURIWithKey: Bool {
+        (values + namedValues.values).contains { value in
+            if case .string(let text) = value.storage { KeyRedaction.isURIWithKey(text) } else { false }
         }
     }
 }

@@ -1,5 +1,5 @@
-internal import Foundation
 internal import Glibc
+internal import SQLCipherBridge
 
 /// A process that has locked a database file.
 struct LockHolder: CustomStringConvertible {
@@ -11,10 +11,16 @@ struct LockHolder: CustomStringConvertible {
     /// - Parameter countsReaders: whether processes count that read the file and let others read it, too.
     /// - Returns: nil where there is none, and where the system does not say (`/proc/locks`, see proc(5)).
     init?(ofFile path: String, countsReaders: Bool) {
-        guard let file = LockedFile(path: path),
-            let list = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
-        else { return nil }
-        self.init(of: file, in: list, countsReaders: countsReaders)
+        guard let file = LockedFile(path: path) else { return nil }
+        // The list is read in parts. One that changes in between may lack a lock that was there all the time.
+        for _ in 0..<3 {
+            guard let list = KernelText.read("/proc/locks") else { return nil }
+            if let found = LockHolder(of: file, in: list, countsReaders: countsReaders) {
+                self = found
+                return
+            }
+        }
+        return nil
     }
 
     /// - Parameter list: the text of `/proc/locks`.
@@ -24,7 +30,8 @@ struct LockHolder: CustomStringConvertible {
         for line in list.split(separator: "\n") {
             let fields = line.split(separator: " ")
             guard fields.count == 8, fields[3] == "WRITE" || countsReaders, file.isNamed(by: fields[5]),
-                fields[6] == LockHolder.firstSharedByte,
+                let start = Int64(fields[6]), LockHolder.lockBytes.contains(start),
+                let end = Int64(fields[7]), end >= LockHolder.lockBytes.upperBound,
                 let process = Int32(fields[4]), process > 0, process != getpid()
             else { continue }
             self.process = process
@@ -33,15 +40,13 @@ struct LockHolder: CustomStringConvertible {
         return nil
     }
 
-    /// Where the bytes begin that SQLite's readers lock, in all of its files (`SHARED_FIRST` of the file
-    /// format).
-    private static let firstSharedByte = String(0x4000_0000 + 2)
+    /// From the first byte that SQLite locks in all of its files (`PENDING_BYTE` of the file format) to the
+    /// first of those that readers lock (`SHARED_FIRST`). A process with an exclusive lock has all of them,
+    /// which the system lists as one lock.
+    private static let lockBytes: ClosedRange<Int64> = 0x4000_0000...0x4000_0002
 
     var description: String {
-        let command = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
-        let name = command.map {
-            "\($0.trimmingCharacters(in: .whitespacesAndNewlines)) (process \(process))"
-        }
+        let name = KernelText.command(ofProcess: process).map { "\($0) (process \(process))" }
         return "locked by \(name ?? "process \(process)")"
     }
 }
@@ -82,10 +87,10 @@ struct LockedFile {
         let descriptor = unsafe open(path, LockedFile.onlyPath | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        guard let info = try? String(contentsOfFile: "/proc/self/fdinfo/\(descriptor)", encoding: .utf8),
+        guard let info = KernelText.read("/proc/self/fdinfo/\(descriptor)"),
             let line = info.split(separator: "\n").first(where: { $0.hasPrefix("mnt_id:") }),
             let mount = line.split(separator: "\t").last,
-            let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+            let mounts = KernelText.read("/proc/self/mountinfo")
         else { return nil }
         for line in mounts.split(separator: "\n") {
             let fields = line.split(separator: " ", maxSplits: 3)

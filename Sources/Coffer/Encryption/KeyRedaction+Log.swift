@@ -1,42 +1,80 @@
+// Messages of SQLite, which quote pieces of SQL. Where a quoted text begins and ends cannot be told from a
+// piece, and the word before a key may be missing. So a piece is shown only if the SQL that it is from takes
+// no key.
+
 extension KeyRedaction {
-    /// How many bytes a message has at least that SQLite may have cut.
+    /// The length in bytes from which on SQLite may have cut a message.
     ///
     /// `SQLITE_PRINT_BUF_SIZE` times three, as `renderLogMsg` in SQLite's `printf.c` has it, less the longest
     /// character and the terminator.
     private static let longestLogMessage = 200
 
-    /// A message of SQLite's log without the keys in it.
+    /// Returns a message of SQLite's log without the keys that it could quote.
     ///
-    /// A message about a statement quotes all of its SQL, and before it the words that SQLite stumbled over.
-    /// It has one of the forms `words in "SQL"`, `statement aborts at 4: [SQL] words` and `statement aborts
-    /// at 4: words; [SQL]`, and is cut where it gets long. The words stay only if the whole SQL can be seen
-    /// to have no key.
-    static func redactingKeys(inLogMessage message: String, description: String) -> String {
-        // Cut in the middle of what was added, it is not recognized any more.
-        let message =
-            message.utf8.count < longestLogMessage ? AttachStatement.withoutWrappers(message) : message
-        let isCut = message.utf8.count >= longestLogMessage
-        if message.hasPrefix("statement aborts at "), let open = message.firstIndex(of: "[") {
-            // The SQL may have brackets of its own.
-            let close = message.lastIndex(of: "]")
-            let sql = String(
-                message[
-                    message.index(after: open)..<max(close ?? message.endIndex, message.index(after: open))])
+    /// There are three forms. `statement aborts at 4: [SQL] words` has a statement from its beginning.
+    /// `words in "SQL"` has the rest of a statement that did not compile, from the place where SQLite gave
+    /// up, and words that quote what is before that place. Other messages quote no SQL, but paths, which may
+    /// be URIs.
+    ///
+    /// - Parameters:
+    ///   - description: the words for the result code, which replace a message that cannot be shown.
+    ///   - text: the whole text that was being compiled; nil if it is not known.
+    static func redactingKeys(inLogMessage message: String, description: String, compiling text: String?)
+        -> String
+    {
+        if message.hasPrefix("statement aborts at ") {
             let number = message.prefix { $0 != ":" }
-            guard !isCut, close != nil, !containsKey(sql, compiles: false) else {
-                return "\(number): \(description); [\(redactingKeys(in: sql, compiles: false))]"
+            guard !mayTakeKey(message) else { return "\(number): \(description)" }
+            let shown = upToFirstLiteral(message)
+            let isWhole = shown.utf8.count == message.utf8.count && message.utf8.count < longestLogMessage
+            return isWhole ? message : "\(number): \(description); \(shown.dropFirst(number.utf8.count + 2))…"
+        }
+        if let text {
+            guard !mayTakeKey(text), !mayTakeKey(message), !contains("key", text), hasKnownVerbs(text) else {
+                return description
             }
-            return message
+            let shown = upToFirstLiteral(message)
+            return shown.utf8.count == message.utf8.count ? message : "\(shown)…"
         }
-        guard let range = message.firstRange(of: " in \"") else {
-            return containsKey(message, compiles: false) ? description : message
+        guard !message.contains(where: { "\"'`".contains($0) }), !contains("key=", message) else {
+            return description
         }
-        let sql = String(message[range.upperBound...].dropLast(message.hasSuffix("\"") && !isCut ? 1 : 0))
-        guard !isCut, !containsKey(sql, compiles: false), !containsKey(message, compiles: false) else {
-            // The words may have the same characters in them: of two places, the SQL begins at one of them.
-            let isPlain = message[range.upperBound...].firstRange(of: " in \"") == nil
-            return isPlain ? "\(description) in \"\(redactingKeys(in: sql, compiles: false))\"" : description
-        }
-        return message
+        guard let query = message.firstIndex(of: "?") else { return message }
+        return "\(message[..<query])…"
     }
+
+    /// Returns SQLite's words about the last error of a connection, if they cannot quote a key whatever the
+    /// statement was; otherwise the description of the result code.
+    static func redactingKeys(inErrorMessage message: String, description: String) -> String {
+        guard !message.contains(where: { "\"'`[".contains($0) }) else { return description }
+        let quotesNames = message.contains(" constraint failed: ") || message.hasPrefix("no such table: ")
+        return quotesNames || !message.contains(": ") ? message : description
+    }
+
+    /// Whether a text has one of the words by which SQL takes a key, or is from a batch with a key.
+    private static func mayTakeKey(_ text: String) -> Bool {
+        let words: [StaticString] = ["attach", "pragma", "vacuum", "sqlcipher"]
+        return !secretsOfBatch.isEmpty || words.contains { contains($0, text) }
+    }
+
+    /// The beginning of a text before its first literal and its first comment.
+    private static func upToFirstLiteral(_ text: String) -> Substring {
+        let ends = [
+            text.firstIndex(of: "'"), text.firstRange(of: "/*")?.lowerBound,
+            text.firstRange(of: "--")?.lowerBound,
+        ]
+        return text[..<(ends.compactMap { $0 }.min() ?? text.endIndex)]
+    }
+}
+
+// MARK: - Paths that are URIs
+
+extension KeyRedaction {
+    /// Whether a text may have a URI with a key in it. The name of the parameter can be written with codes.
+    static func isURIWithKey(_ text: String) -> Bool {
+        contains("key=", text) || text.utf8.contains(UInt8(ascii: "?")) && contains("file:", text)
+    }
+
+    /// Whether a statement takes a path that a user may write as a URI.
+    static func takesPath(_ sql: String) -> Bool { contains("attach", sql) || contains("vacuum", sql) }
 }

@@ -42,11 +42,19 @@ enum KeyRedaction {
     private static func mayContainKey(_ sql: String) -> Bool {
         var sql = sql
         return sql.withUTF8 { text in
-            guard unsafe contains("key", in: text) else { return false }
-            return unsafe contains("pragma", in: text) || contains("attach", in: text)
-                || contains("vacuum", in: text)
-                || contains("sqlcipher", in: text)
+            let mayAttach = { unsafe contains("attach", in: text) || contains("vacuum", in: text) }
+            // Of a URI, the name of a parameter may be written with codes.
+            guard unsafe contains("key", in: text) else {
+                return unsafe contains("file:", in: text) && mayAttach()
+            }
+            return unsafe contains("pragma", in: text) || mayAttach() || contains("sqlcipher", in: text)
         }
+    }
+
+    /// Whether a text has a word in it, given in lower case, as it is or with capital letters.
+    static func contains(_ word: StaticString, _ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { unsafe contains(word, in: $0) }
     }
 
     private static func contains(_ word: StaticString, in text: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -118,10 +126,19 @@ extension KeyRedaction {
             case (.word, "vacuum"): position = .inVacuum
             // What follows is the value of a pragma that takes no key.
             case (.other, "="), (.other, "("): if position == .afterPragma { position = .elsewhere }
-            // A file name like 'file:x?key=...' is a URI to whoever enables them.
+            // A file name like 'file:x?key=...' is a URI for programs that enable them.
             case (.quoted, let name)
-            where (position == .inAttach || position == .inVacuum) && name.contains("key="):
-                findings.append(Finding(range: token.range, replacement: "'<redacted>'"))
+            where (position == .inAttach || position == .inVacuum)
+                && (name.contains("key=") || name.contains("?")):
+                // In an expression, the key may be in any part that follows.
+                var rest = scanner
+                let next = rest.next()
+                let isAlone =
+                    next == nil || next?.kind == .semicolon || next?.kind == .word && next?.word == "as"
+                let end =
+                    isAlone ? token.range.upperBound : scanner.skipStatement(from: token.range.upperBound)
+                findings.append(
+                    Finding(range: token.range.lowerBound..<end, replacement: "'<redacted>'"))
             default: break
             }
         }
@@ -216,6 +233,19 @@ extension KeyRedaction {
         return nil
     }
 
+    /// Whether each statement of a text begins with a word that SQLite knows.
+    static func hasKnownVerbs(_ text: String) -> Bool {
+        var scanner = SQLScanner(Array(text.utf8))
+        var isAtStart = true
+        while let token = scanner.next() {
+            if isAtStart, token.kind != .semicolon, token.kind != .word || !verbs.contains(token.word) {
+                return false
+            }
+            isAtStart = token.kind == .semicolon
+        }
+        return true
+    }
+
     private static func beginsWithKnownVerb(_ bytes: [UInt8]) -> Bool {
         var scanner = SQLScanner(bytes)
         while let token = scanner.next() {
@@ -240,7 +270,7 @@ extension KeyRedaction {
 
 extension KeyRedaction {
     /// The keys in the SQL text that is being executed, which other statements of the text may repeat.
-    @TaskLocal private static var secretsOfBatch: Set<[UInt8]> = []
+    @TaskLocal static var secretsOfBatch: Set<[UInt8]> = []
 
     /// Runs `body`, which compiles and executes an SQL text, and redacts the keys of one statement in what is
     /// shown of the others, too.

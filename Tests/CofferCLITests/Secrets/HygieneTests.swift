@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import SQLCipherBridge
 import Testing
 
 @Suite("Secrets stay where they belong")
@@ -168,15 +169,13 @@ struct HygieneTests {
         let run = try tool.start(command.arguments, input: Self.old)
         var count = 0
         while run.isRunning {
-            guard let line = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(run.processID)/cmdline")),
-                !line.isEmpty
-            else { continue }
-            expectNoSecret(in: String(decoding: line, as: UTF8.self), "cmdline of \(command.arguments)")
-            // Nobody but root can read it at all.
-            if let environment = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(run.processID)/environ"))
-            {
-                expectNoSecret(
-                    in: String(decoding: environment, as: UTF8.self), "environ of \(command.arguments)")
+            guard let line = KernelText.read("/proc/\(run.processID)/cmdline"), !line.isEmpty else {
+                continue
+            }
+            expectNoSecret(in: line, "cmdline of \(command.arguments)")
+            // Only root can read it at all.
+            if let environment = KernelText.read("/proc/\(run.processID)/environ") {
+                expectNoSecret(in: environment, "environ of \(command.arguments)")
             }
             count += 1
         }
@@ -205,7 +204,7 @@ struct HygieneTests {
         }
         try #require(end >= 0, "\(command.arguments) did not read its key")
         #expect(unsafe write(end, secret, secret.utf8.count) == secret.utf8.count)
-        let limits = try? String(contentsOfFile: "/proc/\(run.processID)/limits", encoding: .utf8)
+        let limits = KernelText.read("/proc/\(run.processID)/limits")
         close(end)
         run.send(SIGSEGV)
         #expect(run.wait().status == -SIGSEGV)

@@ -1,6 +1,7 @@
 import CofferTestSupport
 import Foundation
 import Glibc
+import SQLCipherBridge
 import Testing
 
 @testable import Coffer
@@ -14,6 +15,8 @@ struct LockHolderTests {
         4: -> POSIX  ADVISORY  WRITE 74 fe:00:900 1073741826 1073742335
         4: POSIX  ADVISORY  WRITE 75 fe:00:900 0 EOF
         5: POSIX  ADVISORY  WRITE 76 fe:00:900 1073741826 1073742335
+        6: POSIX  ADVISORY  WRITE 77 fe:00:901 1073741824 1073742335
+        7: POSIX  ADVISORY  WRITE 78 fe:00:902 1073741825 1073741825
         """
 
     private func holder(_ inode: UInt64, _ devices: [(UInt32, UInt32)], countsReaders: Bool = false) -> Int32?
@@ -36,6 +39,13 @@ struct LockHolderTests {
         #expect(holder(9, [(254, 0)], countsReaders: true) == 73)
     }
 
+    @Test(
+        "an exclusive lock is found, of which the system makes one with its neighbours, and no reserved one")
+    func ranges() {
+        #expect(holder(901, [(254, 0)]) == 77)
+        #expect(holder(902, [(254, 0)], countsReaders: true) == nil)
+    }
+
     @Test("a file is named as the system names it")
     func names() throws {
         let directory = try TestDirectory()
@@ -48,7 +58,7 @@ struct LockHolderTests {
             try #require(LockedFile(path: directory.path("file"))),
             try #require(LockedFile(path: directory.path("other")))
         )
-        let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").map {
+        let locks = try #require(KernelText.read("/proc/locks")).split(separator: "\n").map {
             $0.split(separator: " ")
         }
         let names = locks.filter { $0.count == 8 && $0[1] == "FLOCK" && $0[4] == "\(getpid())" }.map { $0[5] }

@@ -32,6 +32,9 @@ struct KeyRedactionTests {
         ("attach 'a.db' as a key x'53CRET'; select 1", "attach 'a.db' as a key '<redacted>'; select 1"),
         ("ATTACH 'key; KEY.db' AS a KEY/**/\"S3CRET\"", "ATTACH 'key; KEY.db' AS a KEY '<redacted>'"),
         ("ATTACH 'file:a.db?key=S3CRET' AS a", "ATTACH '<redacted>' AS a"),
+        ("ATTACH 'file:a.db?%6bey=S3CRET' AS a", "ATTACH '<redacted>' AS a"),
+        ("ATTACH 'file:a.db?key=' || 'S3CRET' AS a; SELECT 1", "ATTACH '<redacted>'; SELECT 1"),
+        ("VACUUM INTO printf('file:a.db?%s=%s', 'key', 'S3CRET')", "VACUUM INTO printf('<redacted>'"),
         ("VACUUM INTO 'file:a.db?hexkey=S3CRET'", "VACUUM INTO '<redacted>'"),
         ("SELECT * FROM pragma_key('S3CRET')", "SELECT * FROM pragma_key('<redacted>')"),
     ]
@@ -118,10 +121,37 @@ struct KeyRedactionTests {
             "near \"S3CRET\": syntax error", "unrecognized token: \"'S3CRET\"", "no such column: S3CRET",
         ] {
             let message = String("\(words) in \"\(quoted)".prefix(209))
-            #expect(
-                !KeyRedaction.redactingKeys(inLogMessage: message, description: "SQL logic error").contains(
-                    "S3CRET"), "\(message)")
+            for text in [quoted + "KEY S3CRET", nil] {
+                let shown = KeyRedaction.redactingKeys(
+                    inLogMessage: message, description: "SQL logic error", compiling: text)
+                #expect(!shown.contains("S3CRET"), "\(message)")
+            }
         }
+    }
+
+    @Test("a message of SQLite's log about SQL without keys ends before the first literal")
+    func logMessages() {
+        let redacted = { (message: String, text: String?) in
+            KeyRedaction.redactingKeys(inLogMessage: message, description: "SQL logic error", compiling: text)
+        }
+        let missing = "no such table: t in \"SELECT * FROM t\""
+        #expect(redacted(missing, "SELECT * FROM t") == missing)
+        #expect(redacted(missing, nil) == "SQL logic error")
+        #expect(redacted(missing, "SELECT * FROM t; PRAGMA cache_size") == "SQL logic error")
+        let literal = "no such table: t in \"SELECT 'a' FROM t\""
+        #expect(redacted(literal, "SELECT 'a' FROM t") == "no such table: t in \"SELECT …")
+        let unique =
+            "statement aborts at 9: [INSERT INTO \"t\" (\"a\") VALUES (?)] UNIQUE constraint failed: t.a"
+        #expect(redacted(unique, nil) == unique)
+        let values = "statement aborts at 9: [INSERT INTO t VALUES ('a')] UNIQUE constraint failed: t.a"
+        #expect(
+            redacted(values, nil) == "statement aborts at 9: SQL logic error; [INSERT INTO t VALUES (…")
+        #expect(
+            redacted("statement aborts at 5: [ATTACH ? AS a] unable to open database: x", nil)
+                == "statement aborts at 5: SQL logic error")
+        #expect(
+            redacted("os_unix.c:1: (2) open(/keys/a.db) - ", nil) == "os_unix.c:1: (2) open(/keys/a.db) - ")
+        #expect(redacted("os_unix.c:1: (2) open(/a.db?%6bey=x) - ", nil) == "os_unix.c:1: (2) open(/a.db…")
     }
 
     @Test("any bytes are taken, and a result is stable")

@@ -11,9 +11,7 @@ enum FileUsers {
         let processes = ((try? SystemFile.names(in: "/proc")) ?? []).compactMap { Int32($0) }.sorted()
         return processes.filter { $0 != own && descriptorCount(of: file, process: String($0)) > 0 }.map {
             process in
-            let name = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
-            return DatabaseFileError.FileUser(
-                processID: process, command: name?.trimmingCharacters(in: .whitespacesAndNewlines))
+            DatabaseFileError.FileUser(processID: process, command: KernelText.command(ofProcess: process))
         }
     }
 

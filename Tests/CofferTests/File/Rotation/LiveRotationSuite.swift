@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import SQLCipherBridge
 import Synchronization
 import Testing
 
@@ -66,7 +67,7 @@ extension LiveRotationSuite {
     func hasLocks(on path: String) throws -> Bool {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         let number = try #require(attributes[.systemFileNumber] as? Int)
-        return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").contains {
+        return try #require(KernelText.read("/proc/locks")).split(separator: "\n").contains {
             $0.contains(" POSIX ") && $0.contains(" \(getpid()) ") && $0.contains(":\(number) ")
         }
     }

@@ -74,7 +74,7 @@ struct FileUsersTests {
         var status = stat()
         let isThere = unsafe fstat(own, &status) == 0
         try #require(isThere)
-        let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+        let locks = try #require(KernelText.read("/proc/locks"))
         let lines = locks.split(separator: "\n").filter { $0.contains(":\(status.st_ino) ") }
         #expect(lines.contains { $0.contains("WRITE") })
     }
