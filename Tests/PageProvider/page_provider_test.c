@@ -259,7 +259,8 @@ int main(int count, char **arguments) {
     sqlite3_stmt *statement;
     sqlite3_prepare_v2(db, "PRAGMA cipher_version", -1, &statement, NULL);
     sqlite3_step(statement);
-    page_provider_outcome outcome = page_provider_install((const char *)sqlite3_column_text(statement, 0), sqlite3_libversion());
+    page_provider_outcome outcome = page_provider_install((const char *)sqlite3_column_text(statement, 0));
+    printf("page provider: SQLCipher %s\n", (const char *)sqlite3_column_text(statement, 0));
     sqlite3_finalize(statement);
     if (outcome == page_provider_unknown || outcome == page_provider_hidden) {
         printf("page provider: skipped, this engine is left to its own provider\n");

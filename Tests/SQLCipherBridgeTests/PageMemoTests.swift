@@ -97,29 +97,29 @@ struct PageMemoTests {
 
     // MARK: The provider
 
-    @Test("only a version whose layout was read is known")
+    @Test("the layouts of the versions that were tested are known, and no others")
     func versions() {
-        #expect(PageProvider.knowsLayout(ofCipher: "4.6.1 community", sqlite: "3.46.1"))
-        let others = [
-            ("4.7.0 community", "3.46.1"), ("4.9.0 community", "3.49.2"), ("4.19.0 community", "3.53.4"),
-            ("4.6.1 community", "3.47.0"),
-            ("4.6.1", "3.46.1"), ("4.6.10 community", "3.46.1"), ("4.6.1 commercial", "3.46.1"),
-            ("4.5.6 community", "3.46.1"), ("", ""),
-        ]
-        for (cipher, sqlite) in others {
-            #expect(!PageProvider.knowsLayout(ofCipher: cipher, sqlite: sqlite), "\(cipher), \(sqlite)")
+        for version in ["4.5.0", "4.5.6", "4.6.1", "4.7.0", "4.9.0", "4.12.0", "4.19.0"] {
+            #expect(PageProvider.knowsLayout(ofCipher: "\(version) community"), "\(version)")
         }
+        let others = [
+            "4.4.3 community", "4.20.0 community", "5.0.0 community", "3.4.2 community", "4.6.1",
+            "4.6 community",
+            "4.6.1 commercial", "4.6.1 community edition", "4.6.x community", "",
+        ]
+        for version in others { #expect(!PageProvider.knowsLayout(ofCipher: version), "\(version)") }
     }
 
-    @Test("a provider of a newer layout is left alone")
-    func newerLayout() throws {
+    @Test("a provider whose layout is not known, or is not that of its version, is left alone")
+    func otherLayout() throws {
         _ = try Engine.pageProvider
-        guard
-            case .engine(.unknownVersion) = PageProvider.install(
-                cipherVersion: "4.9.0 community", allowed: nil)
-        else {
-            Issue.record("the layout of an unknown version was trusted")
-            return
+        let isOld = Engine.sqliteVersionNumber <= 3_046_001
+        for version in ["4.20.0 community", isOld ? "4.7.0 community" : "4.6.1 community"] {
+            guard case .engine(.unknownVersion) = PageProvider.install(cipherVersion: version, allowed: nil)
+            else {
+                Issue.record("the layout of \(version) was taken for that of this engine")
+                return
+            }
         }
     }
 
@@ -142,9 +142,7 @@ struct PageMemoTests {
         let connection = try EngineConnection(
             path: directory.path("version.db"), flags: [.readWrite, .create])
         let version = try connection.handle.firstText(trusted: "PRAGMA cipher_version")
-        let isKnown =
-            PageProvider.knowsLayout(ofCipher: version ?? "", sqlite: "3.46.1")
-            && Engine.sqliteVersionNumber == 3_046_001
+        let isKnown = PageProvider.knowsLayout(ofCipher: version ?? "")
         #expect(
             PageMemoTests.isInstalled
                 == (isKnown && ProcessInfo.processInfo.environment["COFFER_PAGE_PROVIDER"] == nil))

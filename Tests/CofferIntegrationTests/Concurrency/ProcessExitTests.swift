@@ -21,16 +21,21 @@ struct ProcessExitTests {
         }
     }
 
-    @Test("does not crash, and leaves whole files", arguments: 1...4)
+    // An engine of 4.7 or later damaged a file in one of twenty rounds, and crashed in one of eight, before
+    // its exit handler was preceded by ours.
+    @Test("does not crash, and leaves whole files", arguments: 1...Nightly.pick(300, byDay: 4))
     func exitWhileWriting(round: Int) async throws {
-        let names = ["a.db", "b.db", "c.db"]
+        let names = ["a.db", "b.db", "c.db", "d.db", "e.db", "f.db"]
         let paths = names.map { directory.path($0) }
         await #expect(processExitsWith: .success) { [paths = paths as [String]] in
             let hasWritten = DispatchSemaphore(value: 0)
-            for path in paths {
+            for (index, path) in paths.enumerated() {
                 Thread.detachNewThread {
                     do {
-                        let queue = try DatabaseQueue(path: path, configuration: .rawKeyed)
+                        let queue: any DatabaseWriter =
+                            index.isMultiple(of: 2)
+                            ? try DatabaseQueue(path: path, configuration: .rawKeyed)
+                            : try DatabasePool(path: path, configuration: .rawKeyed)
                         try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
                         hasWritten.signal()
                         while true {
