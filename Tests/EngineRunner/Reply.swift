@@ -1,0 +1,61 @@
+import Coffer
+import Foundation
+
+/// The line that answers a step.
+struct Reply: Encodable {
+    /// What became of one statement, or of a step that is one call.
+    struct Answer: Encodable {
+        var rows: [[String]]?
+        var error: Failure?
+        /// True if a transaction is open after the statement.
+        var isInTransaction = false
+    }
+
+    struct Failure: Encodable {
+        /// The primary result code, or nil for errors that are not SQLite's.
+        var code: Int32?
+        /// True if Coffer refused the statement, so that a fault of the engine cannot do harm.
+        var isRefusal: Bool
+        var words: String
+    }
+
+    struct Table: Encodable {
+        var name: String
+        /// True for tables that a virtual table keeps for itself.
+        var isShadow: Bool
+        var answer: Answer
+    }
+
+    /// In the order of the statements, without those that did not run.
+    var answers: [Answer] = []
+    /// The error that the step ended with.
+    var error: Failure?
+    var content: [Table]?
+}
+
+extension Reply.Failure {
+    init(_ error: any Error) {
+        code = (error as? DatabaseError)?.resultCode.rawValue
+        isRefusal = error is EngineFaultError
+        words = "\(error)"
+    }
+}
+
+extension Reply.Answer {
+    init(_ rows: [Row]) {
+        self.rows = rows.map { $0.databaseValues.map(Reply.text) }
+    }
+}
+
+extension Reply {
+    /// A value with a letter for its type. Numbers are exact: floating-point ones are their bits.
+    static func text(of value: DatabaseValue) -> String {
+        switch value.storage {
+        case .null: "n"
+        case .int64(let value): "i\(value)"
+        case .double(let value): "r" + String(value.bitPattern, radix: 16)
+        case .string(let value): "t" + value
+        case .blob(let value): "b" + value.base64EncodedString()
+        }
+    }
+}
