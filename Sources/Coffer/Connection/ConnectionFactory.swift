@@ -31,7 +31,7 @@ final class ConnectionFactory: Sendable {
         self.location = location
         self.configuration = configuration
         self.label = configuration.label ?? label
-        self.keys = try keys ?? ConnectionKeys(configuration: configuration)
+        self.keys = try keys ?? ConnectionKeys(location, configuration: configuration)
     }
 
     func makeWriter(label suffix: String = "") throws -> SerializedConnection {
@@ -122,12 +122,12 @@ final class ConnectionKeys: Sendable {
 
     private let memo = Mutex<PageMemo?>(nil)
 
-    init(configuration: Configuration) throws {
+    init(_ location: DatabaseLocation, configuration: Configuration) throws {
         settings = configuration.cipher
         preparedPassphrases = configuration.preparedPassphrases
         do throws(KeyError) {
             let ring: KeyRing? =
-                if let key = configuration.key {
+                if let key = configuration.key ?? ConnectionKeys.defaultKey(location, configuration) {
                     try KeyRing(
                         key: key, previousKeys: configuration.previousKeys, settings: configuration.cipher)
                 } else {
@@ -136,6 +136,20 @@ final class ConnectionKeys: Sendable {
             currentRing = Mutex(ring)
         } catch {
             throw DatabaseError(error)
+        }
+    }
+
+    /// The default key, where no preparation can set another one.
+    private static func defaultKey(_ location: DatabaseLocation, _ configuration: Configuration)
+        -> DatabaseKey?
+    {
+        location.isFile && configuration.preparations.isEmpty ? configuration.defaultKeyOfFile() : nil
+    }
+
+    /// Makes the key that one connection was given the key of all later ones, as if the configuration had it.
+    func didSetDefaultKey(of ring: KeyRing) {
+        currentRing.withLock { current in
+            if current == nil { current = ring }
         }
     }
 

@@ -25,6 +25,16 @@ extension Database {
         checkIsUsedInItsAccess()
         // The preparation runs again after a change of the key, and may still say the old one.
         guard !keying.isReplacing else { return }
+        try setKey(key)
+    }
+
+    /// Sets the default key of a connection whose preparation has set none.
+    func setDefaultKey(_ key: DatabaseKey) throws {
+        try setKey(key)
+        if let ring = keying.ring { keying.keys.didSetDefaultKey(of: ring) }
+    }
+
+    private func setKey(_ key: DatabaseKey) throws {
         try DatabaseError.converting {
             let ring = try keying.keys.ring(for: key)
             var isFileEmpty: Bool?

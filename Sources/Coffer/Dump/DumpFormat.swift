@@ -82,7 +82,7 @@ private struct StandardOutput: TextOutputStream {
 extension Statement {
     /// The columns that a dump shows: those that the library has added for itself are left out.
     var dumpedColumns: [CInt] {
-        (0..<CInt(columnCount)).filter { !handle.columnName(at: $0).hasPrefix("coffer_") }
+        (0..<CInt(columnCount)).filter { !HelperName.isHelper(handle.columnName(at: $0)) }
     }
 
     /// The names of all columns.

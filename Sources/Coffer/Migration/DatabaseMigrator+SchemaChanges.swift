@@ -51,7 +51,7 @@ extension DatabaseMigrator {
     {
         var configuration = scratchConfiguration(db.configuration)
         guard db.location.isFile else { return try body(DatabaseQueue(configuration: configuration)) }
-        if configuration.key != nil {
+        if configuration.key != nil || Configuration.defaultKey != nil {
             configuration.key = try .scratch(hasPlaintextHeader: configuration.cipher.plaintextHeaderSize > 0)
             configuration.previousKeys = []
         }

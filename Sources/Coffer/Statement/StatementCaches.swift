@@ -33,9 +33,9 @@ struct StatementCaches {
             case .beginExclusive: "BEGIN EXCLUSIVE TRANSACTION"
             case .commit: "COMMIT TRANSACTION"
             case .rollback: "ROLLBACK TRANSACTION"
-            case .savepoint: "SAVEPOINT coffer"
-            case .rollbackToSavepoint: "ROLLBACK TRANSACTION TO SAVEPOINT coffer"
-            case .releaseSavepoint: "RELEASE SAVEPOINT coffer"
+            case .savepoint: "SAVEPOINT grdb"
+            case .rollbackToSavepoint: "ROLLBACK TRANSACTION TO SAVEPOINT grdb"
+            case .releaseSavepoint: "RELEASE SAVEPOINT grdb"
             }
         }
     }

@@ -293,7 +293,7 @@ struct AssociationRowCaseTests {
             try gardens.expect(
                 Garden.including(all: Garden.beds).including(all: Garden.beds.filter(Column("name") == "A")),
                 #"SELECT * FROM "garden""#,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE ("name" = 'A') AND ("gardenId" IN (1, 2, 3))"#
+                #"SELECT *, "gardenId" AS "grdb_gardenId" FROM "bed" WHERE ("name" = 'A') AND ("gardenId" IN (1, 2, 3))"#
             )
             let request = Garden.including(all: Garden.beds.including(all: Bed.plants)).including(
                 all: Garden.beds.including(all: Bed.labels))

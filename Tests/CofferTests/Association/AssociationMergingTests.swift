@@ -67,7 +67,7 @@ struct AssociationMergingTests {
             try gardens.expect(
                 Garden.including(required: Garden.beds).including(all: Garden.beds).limit(1),
                 #"SELECT "garden".*, "bed".* FROM "garden" JOIN "bed" ON "bed"."gardenId" = "garden"."id" LIMIT 1"#,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" = 1"#)
+                #"SELECT *, "gardenId" AS "grdb_gardenId" FROM "bed" WHERE "gardenId" = 1"#)
         }
     }
 

@@ -137,11 +137,11 @@ struct AssociationSQLTests {
             try gardens.expect(
                 Garden.including(all: Garden.beds.order(Column("name"))).unordered(),
                 #"SELECT * FROM "garden""#,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3)"#)
+                #"SELECT *, "gardenId" AS "grdb_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3)"#)
             try gardens.expect(
                 Garden.including(all: Garden.beds.order(Column("name"))).withStableOrder().reversed(),
                 #"SELECT * FROM "garden" ORDER BY "id" DESC"#,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3) ORDER BY "name", "id""#
+                #"SELECT *, "gardenId" AS "grdb_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3) ORDER BY "name", "id""#
             )
         }
     }
@@ -277,7 +277,7 @@ struct AssociationSQLTests {
             try gardens.expect(
                 Garden.including(all: Garden.beds.with(tall).joining(required: association)),
                 #"SELECT * FROM "garden""#,
-                #"WITH "tall" AS (SELECT * FROM "plant" WHERE "height" > 100) SELECT "bed".*, "bed"."gardenId" AS "coffer_gardenId" "#
+                #"WITH "tall" AS (SELECT * FROM "plant" WHERE "height" > 100) SELECT "bed".*, "bed"."gardenId" AS "grdb_gardenId" "#
                     + #"FROM "bed" JOIN "tall" ON "tall"."bedId" = "bed"."id" WHERE "bed"."gardenId" IN (1, 2, 3)"#
             )
         }

@@ -13,56 +13,56 @@ struct PrefetchTests {
             let base = #"SELECT * FROM "garden""#
             try gardens.expect(
                 Garden.including(all: Garden.beds.filter(Column("name") != "").order(Column("name"))), base,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE ("name" <> '') AND ("gardenId" IN (1, 2, 3)) ORDER BY "name""#
+                #"SELECT *, "gardenId" AS "grdb_gardenId" FROM "bed" WHERE ("name" <> '') AND ("gardenId" IN (1, 2, 3)) ORDER BY "name""#
             )
             try gardens.expect(
                 Garden.including(all: Garden.beds.including(required: Bed.labels)), base,
-                #"SELECT "bed".*, "bed"."gardenId" AS "coffer_gardenId", "label".* FROM "bed" JOIN "label" ON "label"."bedId" = "bed"."id" "#
+                #"SELECT "bed".*, "bed"."gardenId" AS "grdb_gardenId", "label".* FROM "bed" JOIN "label" ON "label"."bedId" = "bed"."id" "#
                     + #"WHERE "bed"."gardenId" IN (1, 2, 3)"#)
             try gardens.expect(
                 Garden.including(all: Garden.plants.order(Column("height"))), base,
-                #"SELECT "plant".*, "bed"."gardenId" AS "coffer_gardenId" FROM "plant" JOIN "bed" ON ("bed"."id" = "plant"."bedId") "#
+                #"SELECT "plant".*, "bed"."gardenId" AS "grdb_gardenId" FROM "plant" JOIN "bed" ON ("bed"."id" = "plant"."bedId") "#
                     + #"AND ("bed"."gardenId" IN (1, 2, 3)) ORDER BY "plant"."height""#)
             let filtered = Garden.hasMany(
                 Plant.self, through: Garden.beds.filter(Column("name") == "x"), using: Bed.plants)
             try gardens.expect(
                 Garden.including(all: filtered), base,
-                #"SELECT "plant".*, "bed"."gardenId" AS "coffer_gardenId" FROM "plant" JOIN "bed" ON ("bed"."id" = "plant"."bedId") "#
+                #"SELECT "plant".*, "bed"."gardenId" AS "grdb_gardenId" FROM "plant" JOIN "bed" ON ("bed"."id" = "plant"."bedId") "#
                     + #"AND ("bed"."name" = 'x') AND ("bed"."gardenId" IN (1, 2, 3))"#)
             try gardens.expect(
                 Plant.including(required: Plant.bed.including(all: Bed.labels)),
                 #"SELECT "plant".*, "bed".* FROM "plant" JOIN "bed" ON "bed"."id" = "plant"."bedId""#,
-                #"SELECT "label".*, "bed"."id" AS "coffer_id" FROM "label" JOIN "bed" ON ("bed"."id" = "label"."bedId") "#
+                #"SELECT "label".*, "bed"."id" AS "grdb_id" FROM "label" JOIN "bed" ON ("bed"."id" = "label"."bedId") "#
                     + #"AND ("bed"."id" IN (1, 2, 3))"#)
             try gardens.expect(
                 Room.filter(Column("building") == "B").including(
                     all: Room.hasMany(Desk.self).filter(Column("id") > 5)),
                 #"SELECT * FROM "room" WHERE "building" = 'B'"#,
-                #"WITH "coffer_base" AS (SELECT "building", "number" FROM "room" WHERE "building" = 'B') "#
-                    + #"SELECT *, "building" AS "coffer_building", "number" AS "coffer_number" FROM "desk" "#
-                    + #"WHERE ("id" > 5) AND (("building", "number") IN "coffer_base")"#)
+                #"WITH "grdb_base" AS (SELECT "building", "number" FROM "room" WHERE "building" = 'B') "#
+                    + #"SELECT *, "building" AS "grdb_building", "number" AS "grdb_number" FROM "desk" "#
+                    + #"WHERE ("id" > 5) AND (("building", "number") IN "grdb_base")"#)
             try gardens.expect(Garden.none().including(all: Garden.beds), #"SELECT * FROM "garden" WHERE 0"#)
             try gardens.expect(
                 Garden.including(all: Garden.beds.none()), base,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE 0 AND ("gardenId" IN (1, 2, 3))"#
+                #"SELECT *, "gardenId" AS "grdb_gardenId" FROM "bed" WHERE 0 AND ("gardenId" IN (1, 2, 3))"#
             )
             try gardens.expect(
                 Garden.including(all: Garden.beds.select(Column("name")).distinct()), base,
-                #"SELECT DISTINCT "name", "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3)"#
+                #"SELECT DISTINCT "name", "gardenId" AS "grdb_gardenId" FROM "bed" WHERE "gardenId" IN (1, 2, 3)"#
             )
             try gardens.expect(
                 Garden.including(all: Garden.beds.annotated(with: Bed.plants.count)), base,
-                #"SELECT "bed".*, COUNT(DISTINCT "plant"."id") AS "plantCount", "bed"."gardenId" AS "coffer_gardenId" FROM "bed" "#
+                #"SELECT "bed".*, COUNT(DISTINCT "plant"."id") AS "plantCount", "bed"."gardenId" AS "grdb_gardenId" FROM "bed" "#
                     + #"LEFT JOIN "plant" ON "plant"."bedId" = "bed"."id" WHERE "bed"."gardenId" IN (1, 2, 3) GROUP BY "bed"."id""#
             )
             try gardens.expect(
                 Garden.filter(key: 2).including(all: Garden.beds), #"SELECT * FROM "garden" WHERE "id" = 2"#,
-                #"SELECT *, "gardenId" AS "coffer_gardenId" FROM "bed" WHERE "gardenId" = 2"#)
+                #"SELECT *, "gardenId" AS "grdb_gardenId" FROM "bed" WHERE "gardenId" = 2"#)
             try gardens.expect(
                 Plant.filter(Column("bedId") == nil).including(
                     all: Plant.hasMany(Label.self, through: Plant.bed, using: Bed.labels)),
                 #"SELECT * FROM "plant" WHERE "bedId" IS NULL"#,
-                #"SELECT "label".*, "bed"."id" AS "coffer_id" FROM "label" JOIN "bed" ON ("bed"."id" = "label"."bedId") AND 0"#
+                #"SELECT "label".*, "bed"."id" AS "grdb_id" FROM "label" JOIN "bed" ON ("bed"."id" = "label"."bedId") AND 0"#
             )
         }
     }
@@ -74,7 +74,7 @@ struct PrefetchTests {
                 Garden.including(all: Garden.beds.order(Column("name").desc)).order(Column("id")))
             #expect(rows.map { $0.prefetchedRows["beds"]?.map { $0["id"] as Int64 } } == [[2, 1], [3], []])
             #expect(rows[0].prefetchedRows.keys == ["beds"])
-            #expect(rows[0].prefetchedRows["beds"]?[0]["coffer_gardenId"] == 1)
+            #expect(rows[0].prefetchedRows["beds"]?[0]["grdb_gardenId"] == 1)
             #expect(rows[0].unscoped.prefetchedRows.isEmpty)
             #expect(rows[0].copy().prefetchedRows == rows[0].prefetchedRows)
             #expect(rows[0] != rows[0].unscoped)
@@ -159,7 +159,7 @@ struct PrefetchTests {
             let limited = Room.order(Column("number").desc).limit(1).including(all: Room.desks)
             #expect(
                 try gardens.sql(limited)[1].hasPrefix(
-                    #"WITH "coffer_base" AS (SELECT "building", "number" FROM "room" ORDER BY "number" DESC LIMIT 1) SELECT"#
+                    #"WITH "grdb_base" AS (SELECT "building", "number" FROM "room" ORDER BY "number" DESC LIMIT 1) SELECT"#
                 ))
         }
     }
@@ -194,7 +194,7 @@ struct PrefetchTests {
                     break
                 }
             }
-            let statements = recorder.statements.filter { $0.contains("coffer_gardenId") }
+            let statements = recorder.statements.filter { $0.contains("grdb_gardenId") }
             #expect(statements.map { $0.utf8.count { $0 == UInt8(ascii: "?") } } == [1000, 1000, 1000, 500])
         }
     }

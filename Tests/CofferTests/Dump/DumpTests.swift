@@ -147,20 +147,22 @@ struct DumpTests {
         #expect(text == #"[{"b":1,"a":2,"b":3,"q\"q":"x\/\"y"}]"# + "\n")
     }
 
-    @Test("columns that the library adds for itself are left out of rows, and not of headers")
-    func helperColumns() throws {
+    @Test(
+        "columns that the library adds for itself are left out of rows, and not of headers",
+        arguments: ["grdb_b", "coffer_b"])
+    func helperColumns(helper: String) throws {
         let text = { (format: any DumpFormat) in
             try dump { db, stream throws in
-                try db.dumpSQL("SELECT 1 AS a, 2 AS coffer_b, 3 AS c", format: format, to: stream)
+                try db.dumpSQL("SELECT 1 AS a, 2 AS \(sql: helper), 3 AS c", format: format, to: stream)
             }
         }
-        #expect(try text(DebugDumpFormat(header: true)) == "a|coffer_b|c\n1|3\n")
-        #expect(try text(ListDumpFormat(header: true)) == "a|coffer_b|c\n1|3\n")
-        #expect(try text(QuoteDumpFormat(header: true)) == "'a','coffer_b','c'\n1,3\n")
+        #expect(try text(DebugDumpFormat(header: true)) == "a|\(helper)|c\n1|3\n")
+        #expect(try text(ListDumpFormat(header: true)) == "a|\(helper)|c\n1|3\n")
+        #expect(try text(QuoteDumpFormat(header: true)) == "'a','\(helper)','c'\n1,3\n")
         #expect(try text(JSONDumpFormat()) == "[{\"a\":1,\"c\":3}]\n")
         #expect(try text(LineDumpFormat()) == "a = 1\nc = 3\n")
         let empty = try dump { db, stream throws in
-            try db.dumpSQL("SELECT 2 AS coffer_b", format: .line(), to: stream)
+            try db.dumpSQL("SELECT 2 AS \(sql: helper)", format: .line(), to: stream)
         }
         #expect(empty == "")
     }
@@ -282,7 +284,7 @@ struct DumpTests {
         let request = Owner.filter(Column("id") == 1).including(all: Owner.items.filter(Column("id") == 2))
         #expect(
             try towns(request, .quote(header: true))
-                == "'id','townId','name'\n1,1,'Ada'\n\nitems\n'id','ownerId','name','coffer_ownerId'\n2,1,'Pass'\n"
+                == "'id','townId','name'\n1,1,'Ada'\n\nitems\n'id','ownerId','name','grdb_ownerId'\n2,1,'Pass'\n"
         )
         #expect(
             try towns(request, .line())

@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Dispatch
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -68,7 +69,7 @@ struct ValueObservationTests {
     }
 
     @Test(
-        "several transactions in one access of a queue become one value, which comes once",
+        "a queue delivers the value of each transaction of one access",
         arguments: [false, true])
     func oneAccess(isAsynchronous: Bool) async throws {
         let queue = try makePlayers(.queue)
@@ -81,7 +82,36 @@ struct ValueObservationTests {
         func writeNow() throws { try queue.writeWithoutTransaction(insertFive) }
         if isAsynchronous { try await queue.writeWithoutTransaction(insertFive) } else { try writeNow() }
         try insert(queue)
-        #expect(await log.values(upTo: 6) == [0, 5, 6])
+        #expect(await log.values(upTo: 6) == [0, 1, 2, 3, 4, 5, 6])
+        cancellable.cancel()
+    }
+
+    @Test("a cancelled task does not end the observation of the queue that it writes to")
+    func cancelledAccess() async throws {
+        let queue = try makePlayers(.queue)
+        let log = ValueLog<Int>()
+        let task = Mutex<Task<Void, any Error>?>(nil)
+        let observation = ValueObservation.tracking { db in
+            // The second fetch runs in the access of the task.
+            task.withLock { $0 }?.cancel()
+            return try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? -1
+        }
+        let cancellable = start(observation, queue, log)
+        await log.values(upTo: 0)
+        let (isReady, mayWrite) = (ValueLog<Bool>(), DispatchSemaphore(value: 0))
+        let writing = Task {
+            try await queue.writeWithoutTransaction { db in
+                isReady.append(true)
+                mayWrite.wait()
+                try db.execute(sql: "INSERT INTO player (name, score) VALUES ('Barbara', 0)")
+            }
+        }
+        await isReady.values(count: 1)
+        task.withLock { $0 = writing }
+        mayWrite.signal()
+        #expect(await log.values(upTo: 1) == [0, 1])
+        #expect(log.error == nil)
+        _ = await writing.result
         cancellable.cancel()
     }
 

@@ -134,7 +134,10 @@ extension ValueObserver {
     func regionDidChange(_ db: Database) {
         guard !content.withLock({ $0.isWriting }) else { return }
         events.databaseDidChange?()
-        databaseDidChange()
+        guard let source = content.withLock({ $0.state.databaseDidChange() ? $0.source : nil }) else {
+            return
+        }
+        if source.isConcurrent { fetch(from: source) } else { fetch(from: source, inAccess: db) }
     }
 
     func databaseDidClose() {
@@ -150,20 +153,35 @@ extension ValueObserver {
 
 extension ValueObserver {
     private func fetch() {
-        guard let source = content.withLock({ $0.source }) else { return }
+        if let source = content.withLock({ $0.source }) { fetch(from: source) }
+    }
+
+    private func fetch(from source: ObservationSource) {
         source.access { [self] db in
-            guard let fetched = fetch(from: source, db) else { return }
-            reductionQueue.async { [self] in
-                guard let value = reduce(fetched) else { return }
-                if let value = value.wrapped {
-                    schedule { [self] in
-                        if !isCancelled { onChange(value) }
-                    }
-                }
-                didReduce()
-            }
-            didFetch()
+            if let fetched = fetch(from: source, db) { deliver(fetched) }
         }
+    }
+
+    /// Fetches in the access that has made the change, so that each of its transactions has a value.
+    private func fetch(from source: ObservationSource, inAccess db: Database) {
+        let isCancelled = { db.sharedState.isCancelled.load(ordering: .relaxed) }
+        if let fetched = fetch(from: source, .success(db), isOtherAccessCancelled: isCancelled) {
+            deliver(fetched)
+        }
+    }
+
+    /// Reduces a value and delivers the result, later.
+    private func deliver(_ fetched: Fetched) {
+        reductionQueue.async { [self] in
+            guard let value = reduce(fetched) else { return }
+            if let value = value.wrapped {
+                schedule { [self] in
+                    if !isCancelled { onChange(value) }
+                }
+            }
+            didReduce()
+        }
+        didFetch()
     }
 
     private func fetchNow(from source: ObservationSource) {
@@ -193,7 +211,13 @@ extension ValueObserver {
     }
 
     /// Fetches, or finds out why not, and returns nil then.
-    private func fetch(from source: ObservationSource, _ db: Result<Database, any Error>) -> Fetched? {
+    ///
+    /// - Parameter isOtherAccessCancelled: returns whether the task whose access the fetch shares was
+    ///   cancelled. An interrupted fetch is repeated in an access of its own then.
+    private func fetch(
+        from source: ObservationSource, _ db: Result<Database, any Error>,
+        isOtherAccessCancelled: () -> Bool = { false }
+    ) -> Fetched? {
         guard !content.withLock({ $0.state.hasEnded }) else { return nil }
         do {
             let db = try db.get()
@@ -207,6 +231,10 @@ extension ValueObserver {
                 where error.isOfSuspension && db.sharedState.isSuspended.load(ordering: .relaxed)
             {
                 putOffToResumption(of: db)
+                return nil
+            } catch  where isOtherAccessCancelled() {
+                content.withLock { $0.state.putOff() }
+                databaseDidChange()
                 return nil
             }
         } catch {

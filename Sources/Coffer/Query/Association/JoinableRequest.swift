@@ -26,7 +26,7 @@ extension JoinableRequest {
     /// Fetches, for each row, all rows of an association, by one more statement for all of them.
     ///
     ///     // SELECT * FROM "owner"
-    ///     // SELECT *, "ownerId" AS "coffer_ownerId" FROM "item" WHERE "ownerId" IN (?, ?, ...)
+    ///     // SELECT *, "ownerId" AS "grdb_ownerId" FROM "item" WHERE "ownerId" IN (?, ?, ...)
     ///     struct OwnerInfo: Decodable, FetchableRecord { var owner: Owner; var items: [Item] }
     ///     let infos = try Owner.including(all: Owner.items).asRequest(of: OwnerInfo.self).fetchAll(db)
     ///

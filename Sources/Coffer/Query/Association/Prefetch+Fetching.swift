@@ -230,7 +230,7 @@ extension Prefetch {
         keys.isDistinct = false
         if keys.limit == nil { keys = keys.unordered() }
         keys.selection = .values(columns.base.map { Column($0).sqlSelection })
-        let name = "coffer_base"
+        let name = HelperName.make("base")
         let table = SQLCommonTable(
             name: name, columns: nil, query: SQLSubquery(impl: .query(keys)), isRecursive: false)
         let key = columns.first.map { SQL(Column($0)) }.joined(separator: ", ")

@@ -74,7 +74,7 @@ extension Prefetch {
         let first: [String]
 
         /// The columns of the rows that are fetched in which they have the values of the key.
-        var helpers: [String] { first.map { "coffer_" + $0 } }
+        var helpers: [String] { first.map { HelperName.make($0) } }
     }
 
     fileprivate var tableName: String { path[path.count - 1].relation.source.tableName }
@@ -126,7 +126,7 @@ extension [AssociatedRelation] {
         result.selection.append(.values(change(&pivot, alias)))
         for index in indices.dropFirst() {
             let child = AssociatedRelation(
-                key: "coffer_" + self[index - 1].key, kind: .required,
+                key: HelperName.make(self[index - 1].key), kind: .required,
                 condition: self[index].condition.reversed, relation: pivot)
             if index < count - 1 {
                 pivot = self[index].relation.withoutResults
