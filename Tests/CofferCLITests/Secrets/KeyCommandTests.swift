@@ -88,7 +88,7 @@ struct KeyCommandTests {
     @Test("a program that is left behind and keeps the pipe open is not waited for")
     func leftBehind() throws {
         // It ends when the test is over, or long after a failure of the test.
-        try script("give", "cat a.key; { while [ ! -e over ]; do sleep 0.2; done; } & exit 0")
+        try script("give", "cat a.key; { while [ -e give ] && [ ! -e over ]; do sleep 0.2; done; } & exit 0")
         let result = try tool.run(
             "info", "a.db", "--key-command", "./give", "--key-type", "raw", "--key-timeout", "600")
         try tool.write("", to: "over")

@@ -31,7 +31,9 @@ struct MovingFromGRDBArticleTests {
             + ["Sources", "Coffer", "Coffer.docc", "MovingFromGRDB.md"]
         let text = try String(contentsOfFile: NSString.path(withComponents: Array(article)), encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false)
-        let command = text.drop { !$0.hasSuffix("```sh") }.dropFirst().prefix { !$0.hasSuffix("```") }
+        // The first block of shell sets a mirror.
+        let start = try #require(text.lastIndex { $0.hasSuffix("```sh") })
+        let command = text[(start + 1)...].prefix { !$0.hasSuffix("```") }
         #expect(!command.isEmpty)
         let lines = [
             "import GRDB", "@testable import GRDBDemo", "// See <https://github.com/groue/GRDB.swift>",

@@ -173,7 +173,7 @@ struct ConversionTests {
         #expect(result.proof?.pageSize == 16384)
     }
 
-    @Test("a file with a collation of an application is rotated without it, and converted with it")
+    @Test("a file with a collation of an application is rotated and converted with it and without it")
     func collations() throws {
         let collation = DatabaseCollation("backwards") { $1.compare($0) }
         do {
@@ -189,16 +189,15 @@ struct ConversionTests {
         let file = DatabaseFile(path: directory.path("a.db"))
         #expect(try file.rotate(from: key, to: Keys.new).isChanged)
         let target = directory.path("b.db")
-        #expect(
-            reason {
-                try file.decrypt(to: target, key: Keys.new, confirming: .contentBecomesReadableByAnyone)
-            } != nil)
+        let other = try file.decrypt(
+            to: directory.path("c.db"), key: Keys.new, confirming: .contentBecomesReadableByAnyone)
+        #expect(other.proof?.rowCount == 2)
         var options = DatabaseFile.ConversionOptions()
         options.collations = [collation]
         let result = try file.decrypt(
             to: target, key: Keys.new, confirming: .contentBecomesReadableByAnyone, options: options)
         #expect(result.proof?.rowCount == 2)
-        #expect(directory.fileNames() == ["a.db", "b.db"])
+        #expect(directory.fileNames() == ["a.db", "b.db", "c.db"])
     }
 
     // MARK: - Copies

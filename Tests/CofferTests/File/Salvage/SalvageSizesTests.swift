@@ -125,11 +125,11 @@ struct SalvageSizesTests {
             options.includesDamagedLog = true
             let salvage = try DatabaseFile(path: path).salvage(
                 key: nil, to: directory.path(name), newKey: SalvageSizesTests.key, options: options)
-            #expect(salvage.pageCount == Int(UInt32.max) - 1 && salvage.tables[0].rowCount == 1000)
+            // The header of the database has the number that counts, as for SQLite.
+            #expect(salvage.pageCount == pageCount && salvage.tables[0].rowCount == 1000)
             #expect(salvage.damagedPages.isEmpty && salvage.tables[0].missingPageCount == 0)
             #expect(try result(name).run("SELECT id FROM item WHERE title = 'new'") == ["1000"])
-            // A page that nothing leads to.
-            #expect(salvage.unassignedPages == (page.map { [Int($0)] } ?? []), "\(salvage)")
+            #expect(salvage.unassignedPages.isEmpty, "\(salvage)")
 
             // The same behind a damaged frame.
             forged[32 + 24 + 100] ^= 1
