@@ -40,8 +40,8 @@ extension DatabaseKeyring {
         ///
         /// - Parameters:
         ///   - passphrase: any text that is not empty.
-        ///   - cost: the cost of guesses at slots that are made with this secret. A slot that exists is opened
-        ///     at the cost that it was made with.
+        ///   - cost: the cost of guesses at slots that are made with this secret. A slot that exists is
+        ///     opened at the cost that it was made with.
         public static func passphrase(_ passphrase: String, cost: PassphraseCost = .standard) -> Secret {
             Secret(passphrase: SecretBytes(utf8: passphrase), cost)
         }
