@@ -111,6 +111,15 @@ extension ConnectionHandle {
         return FileLockLevel(rawValue: level) ?? .none
     }
 
+    /// The version of the main database that the current transaction reads. Each commit gives it another
+    /// one, those of this connection too: <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>.
+    package var dataVersion: UInt32 {
+        var version: UInt32 = 0
+        // Left at zero by an engine that does not know the operation.
+        _ = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+        return version
+    }
+
     /// Whether the name of the main database file leads to another file by now, or to none: what is written
     /// would be in a file that nobody finds.
     package func isFileMoved() -> Bool {

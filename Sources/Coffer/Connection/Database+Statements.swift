@@ -240,10 +240,14 @@ extension Database {
             let region = statement.databaseRegion
             recording.executionWillBegin(reading: region, of: statement.facts.databaseRegion)
         }
-        if statement.mayStoreOtherBytes,
-            statement.checkedSchemaGeneration != storedColumns.schemaGeneration
-        {
-            try checkStoredColumns(of: statement)
+        if statement.mayStoreOtherBytes {
+            // Outside a transaction, the statement itself begins to read, and the version is not known yet.
+            if handle.transactionState != .none {
+                storedColumns.didBeginToRead(dataVersion: handle.dataVersion)
+            }
+            if statement.checkedSchemaGeneration != storedColumns.schemaGeneration {
+                try checkStoredColumns(of: statement)
+            }
         }
         if statement.reportsToNotifier {
             try filePlace?.check(before: statement, on: handle)
@@ -261,6 +265,9 @@ extension Database {
         }
         if let step = statement.facts.transactionStep {
             knownSchema.doubt()
+            if EngineMend.storedColumns.isOn, handle.isAutocommit {
+                storedColumns.didEndTransaction(dataVersion: handle.dataVersion)
+            }
             if transactions.changesSchema, step.isRollback { statementCaches.removeAll() }
             transactions.transactionDidChange(
                 begins: step == .begin, isInsideTransaction: isInsideTransaction)

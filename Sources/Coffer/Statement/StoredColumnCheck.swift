@@ -22,6 +22,19 @@ struct StoredColumnCheck {
         known = nil
     }
 
+    /// The value that the file had for `SQLITE_FCNTL_DATA_VERSION`.
+    private var dataVersion: UInt32?
+
+    /// Notes the data version after a transaction of this connection, which may have changed it.
+    mutating func didEndTransaction(dataVersion: UInt32) { self.dataVersion = dataVersion }
+
+    /// Notes the data version in a transaction. A different one means that another connection has committed,
+    /// perhaps a change of the schema, and SQLite then compiles kept statements again as they start to run.
+    mutating func didBeginToRead(dataVersion: UInt32) {
+        if let known = self.dataVersion, known != dataVersion { schemaMayHaveChanged() }
+        self.dataVersion = dataVersion
+    }
+
     func result(for versions: [String: Int64]) -> Bool? {
         known.flatMap { $0.versions == versions ? $0.result : nil }
     }

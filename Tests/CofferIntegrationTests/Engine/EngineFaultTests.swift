@@ -138,6 +138,38 @@ struct EngineFaultTests {
         }
     }
 
+    @Test("checks a kept statement again after another connection has changed the schema")
+    func schemaChangedElsewhere() throws {
+        let path = directory.path("a.db")
+        let pool = try DatabasePool(path: path, configuration: .rawKeyed)
+        let update = "UPDATE t SET note = note + 1"
+        try pool.write { db in
+            try db.execute(sql: "CREATE TABLE t (note, data); INSERT INTO t VALUES (1, zeroblob(9000))")
+        }
+        func updateTwice() throws {
+            for _ in 1...2 { try pool.write { try $0.cachedStatement(sql: update).execute() } }
+        }
+        try updateTwice()
+        let other = try DatabaseQueue(path: path, configuration: .rawKeyed)
+        try other.write { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE t RENAME TO old;
+                    CREATE TABLE t (note, data, CHECK (data IS NOT NULL OR note IS NOT NULL));
+                    INSERT INTO t SELECT note, data FROM old;
+                    DROP TABLE old
+                    """)
+        }
+        if EngineMend.storedColumns.isNeeded {
+            #expect(throws: EngineFaultError.self) { try updateTwice() }
+        } else {
+            try updateTwice()
+        }
+        #expect(try pool.read { try Bool.fetchOne($0, sql: "SELECT data = zeroblob(9000) FROM t") } == true)
+        try other.close()
+        try pool.close()
+    }
+
     // MARK: - Counts
 
     @Test("counts the rows of a view")
