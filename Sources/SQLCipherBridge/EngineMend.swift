@@ -2,31 +2,35 @@
 internal import Glibc
 #endif
 
-/// Faults of engines that this library mends or meets, by what it does about them.
+/// The workarounds of this library for bugs in the engine.
 package enum EngineMend: CaseIterable, Sendable {
-    /// Checksums of a log that the engine leaves out are written (``LogSealing``).
+    /// Writes the WAL checksums that the engine omits (``LogSealing``).
     case logChecksums
-    /// Statements that would store another value than that of a column are refused (``StoredColumnFault``).
+    /// Rejects statements that would store a wrong value in a column (``StoredColumnFault``).
     case storedColumns
-    /// The optimization of `SELECT COUNT(*)` of views is off.
+    /// Turns off the optimization of `SELECT COUNT(*)` on views.
     case countOfView
+    /// Makes a connection that leaves WAL mode read its pages again (``StaleCacheCalls``).
+    case staleCache
 
-    /// The first version of SQLite without the fault, as in 3050002 for 3.50.2.
+    /// The first version of SQLite without the bug, as in 3050002 for 3.50.2; the maximum if no version is
+    /// known.
     package var mendedIn: CInt {
         switch self {
         case .logChecksums: 3_050_002
         case .storedColumns, .countOfView: 3_049_002
+        case .staleCache: .max
         }
     }
 
-    /// Whether the engine of this program has the fault, by its version.
+    /// True if the engine of this program has the bug, according to its version.
     package var isNeeded: Bool { Engine.sqliteVersionNumber < mendedIn }
 
-    /// Whether it is done.
+    /// True if the workaround is active.
     package var isOn: Bool { isNeeded && EngineMend.areOn }
 
     #if DEBUG
-    /// `COFFER_ENGINE_FAULT_MENDS=off` shows what the engine does by itself, to tests that must fail then.
+    /// `COFFER_ENGINE_FAULT_MENDS=off` disables the workarounds, for tests that must fail without them.
     private static let areOn =
         unsafe getenv("COFFER_ENGINE_FAULT_MENDS").map { unsafe String(cString: $0) } != "off"
     #else

@@ -1,92 +1,92 @@
 internal import CSQLCipher
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
-/// Whose files may lie beside a database, where others than its owner can make files.
+/// The owners whose files may be used next to a database, in a directory in which users other than the
+/// database's owner can create files.
 ///
-/// Who owns a journal, a log or the index of a log can change it after it was looked at: between two calls of
-/// the engine, or while it is written. The index (`-shm`) has no codes at all, and by it the engine finds in
-/// a log what it brings into the file. So those of another user are refused before the engine opens them, and
-/// what is missing is made first, by a call that replaces nothing: in a sticky directory no other user can
-/// take it away again.
+/// The owner of a journal, a WAL file or a WAL index can change it after it was checked: between two calls of
+/// SQLite, or while it is being written. The index (`-shm`) has no MACs at all, and determines the frames of
+/// a WAL file that SQLite checkpoints. Therefore, side files of other users are rejected before SQLite opens
+/// them, and missing ones are created first, by a call that replaces nothing: in a sticky directory, no other
+/// user can remove them afterwards.
 struct SideFileOwners: Sendable {
     private let trusted: Set<uid_t>
-    /// Who else may write to the database, and so to what is beside it.
+    /// Other users who may write to the database, and therefore to its side files.
     private let writers: FileWriters
 
-    /// - Parameter path: as a string of C: of a name that is no text, a `String` would be that of another
-    ///   file.
-    /// - Returns: nil where no other user can make files, or everybody may write to the database itself: then
-    ///   there is nothing to ask for.
+    /// - Parameter path: a C string. If the path is not valid UTF-8, a `String` would name another file.
+    /// - Returns: nil if no other user can create files, or if everyone may write to the database itself, so
+    ///   that no check is needed.
     init?(ofDatabase path: UnsafePointer<CChar>) {
-        var (file, folder) = (stat(), stat())
         let name = unsafe Array(UnsafeBufferPointer(start: path, count: strlen(path)))
         let slash = name.lastIndex(of: CChar(UInt8(ascii: "/")))
         let parent: [CChar] = slash.map { name[..<max($0, 1)] + [0] } ?? Array(".".utf8CString)
-        guard unsafe stat(path, &file) == 0, unsafe stat(parent, &folder) == 0 else { return nil }
-        trusted = [0, geteuid(), file.st_uid]
-        // With an access control list, the bits of the group are those of its mask.
-        let othersWrite: mode_t = 0o022
-        let isShared = !trusted.contains(folder.st_uid) || folder.st_mode & othersWrite != 0
-        guard isShared, file.st_mode & 0o002 == 0 else { return nil }
+        guard let file = unsafe try? FileStatus(named: path, followsLinks: true),
+            let folder = unsafe try? FileStatus(named: parent, followsLinks: true)
+        else { return nil }
+        trusted = [0, geteuid(), file.userID]
+        // With an access control list, the bits of the group are the list's mask.
+        let othersWrite: UInt32 = 0o022
+        let isShared = !trusted.contains(folder.userID) || folder.mode & othersWrite != 0
+        guard isShared, file.mode & 0o002 == 0 else { return nil }
         writers = unsafe FileWriters(of: path, file)
     }
 
-    /// Makes an empty file where there is none, and answers whether what is there now is a file of a trusted
+    /// Creates an empty file unless one exists, and returns true if the file at the path belongs to a trusted
     /// user.
     func reserve(_ path: UnsafePointer<CChar>) -> Bool {
-        // Another connection may be removing its own at this moment.
+        // Another connection may be removing its own file at the same moment.
         for _ in 0..<100 {
-            // Without opening it: to close it again would drop the locks that this process may have on it by
-            // then.
+            // Use `mknod`, which does not open the file: closing it would drop locks that this process may
+            // hold on it by then.
             if unsafe mknod(path, S_IFREG | 0o600, 0) == 0 { return true }
             guard errno == EEXIST else { return unsafe mayUse(path) }
-            var status = stat()
-            if unsafe lstat(path, &status) == 0 { return isTrusted(status) }
+            if let status = unsafe try? FileStatus(named: path) { return isTrusted(status) }
         }
         return false
     }
 
-    /// Whether there is nothing at a path, or a file of a trusted user.
+    /// Returns true if the path leads to a file of a trusted user, or if it does not exist.
     func mayUse(_ path: UnsafePointer<CChar>) -> Bool {
-        var status = stat()
-        return unsafe lstat(path, &status) != 0 || isTrusted(status)
+        unsafe (try? FileStatus(named: path)).map(isTrusted) ?? true
     }
 
-    /// Whether there is a regular file at a path, or nothing.
+    /// Returns true if the path leads to a regular file, or if it does not exist.
     static func isFileOrNothing(_ path: UnsafePointer<CChar>) -> Bool {
-        var status = stat()
-        return unsafe lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+        unsafe (try? FileStatus(named: path))?.isRegular ?? true
     }
 
-    private func isTrusted(_ status: stat) -> Bool {
-        status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
-            && (trusted.contains(status.st_uid) || writers.contains(status.st_uid))
+    private func isTrusted(_ status: FileStatus) -> Bool {
+        status.isRegular && status.linkCount == 1
+            && (trusted.contains(status.userID) || writers.contains(status.userID))
     }
 }
 
-/// The users that may write to a file by its group, or by its access control list.
+/// The users who may write to a file because of its group or its access control list.
 private struct FileWriters: Sendable {
     private var users: Set<uid_t> = []
-    /// Those of the list that may not: they may not as members of a group either.
+    /// Users whom the access control list denies writing. Their groups do not matter.
     private var refusedUsers: Set<uid_t> = []
     private var groups: Set<gid_t> = []
 
-    init(of path: UnsafePointer<CChar>, _ status: stat) {
-        // With a list, these are the bits of its mask.
-        guard status.st_mode & 0o020 != 0 else { return }
+    init(of path: UnsafePointer<CChar>, _ status: FileStatus) {
+        // With an access control list, these bits are its mask.
+        guard status.mode & 0o020 != 0 else { return }
         guard let list = unsafe try? ExtendedAttributes.value(of: "system.posix_acl_access", named: path)
         else {
-            groups = [status.st_gid]
+            groups = [status.groupID]
             return
         }
-        // A version, and entries of 8 bytes: kind, permissions, number. See <linux/posix_acl_xattr.h>.
+        // The list has a version and entries of 8 bytes: kind, permissions, ID. See
+        // <linux/posix_acl_xattr.h>.
         for offset in stride(from: 4, through: list.count - 8, by: 8) {
             let number = (4..<8).reduce(UInt32(0)) { $0 | UInt32(list[offset + $1]) << (8 * UInt32($1 - 4)) }
             switch (list[offset], list[offset + 2] & 2 != 0) {
             case (0x02, true): users.insert(number)
             case (0x02, false): refusedUsers.insert(number)
-            case (0x04, true): groups.insert(status.st_gid)
+            case (0x04, true): groups.insert(status.groupID)
             case (0x08, true): groups.insert(number)
             default: break
             }
@@ -119,18 +119,23 @@ private struct FileWriters: Sendable {
     }
 }
 
-// MARK: - The index of a log
+// MARK: - Calls on open files
 
-/// The calls on open files: those of the system, but for some that pass through no other call of the engine.
+/// The I/O methods of open files: the system's methods, except for those that Coffer has no other way to
+/// intercept.
 enum GuardedCalls {
-    /// What a copy of the system's calls is for.
+    /// The purpose of a copy of the system's I/O methods.
     enum Use {
-        /// Each database file: the calls that close it, and that open the index of its log (`-shm`).
+        /// A database file. The copy intercepts closing the file, and opening and closing its WAL index
+        /// (`-shm`).
         case database
-        /// A database that may have no log. Without the calls of the second version the engine neither opens
-        /// a file in WAL mode nor sets this mode.
+        /// A database file whose WAL index was closed since the last shared lock: see
+        /// ``EngineMend/staleCache``.
+        case databaseAfterLog
+        /// A database that must not have a WAL file. Without the methods of version 2, SQLite neither opens a
+        /// file in WAL mode nor sets WAL mode.
         case databaseWithoutLog
-        /// A database whose log has its index in memory, and its log.
+        /// A database whose WAL index is in memory, or its WAL file.
         case privateIndex, logOfPrivateIndex
     }
 
@@ -139,16 +144,16 @@ enum GuardedCalls {
         let use: Use
     }
 
-    /// By the address of the copy. Copies stay for the life of the process; there is one for each use, as the
-    /// system has one kind of locks.
+    /// The copies by their address. They are kept for the rest of the process. There is one for each use,
+    /// because the system has one kind of locks.
     private static let copies = Mutex<[UInt: Copy]>([:])
 
-    /// - Parameter hasLog: whether the engine may use a log.
+    /// - Parameter hasLog: true if SQLite may use a WAL file.
     static func guarding(_ standard: UnsafePointer<sqlite3_io_methods>, hasLog: Bool) -> UnsafePointer<
         sqlite3_io_methods
     > { unsafe copy(of: standard, hasLog ? .database : .databaseWithoutLog) }
 
-    /// The copy for a use of the system's own calls.
+    /// Returns the copy of the system's own I/O methods for a purpose.
     static func copy(of standard: UnsafePointer<sqlite3_io_methods>, _ use: Use) -> UnsafePointer<
         sqlite3_io_methods
     > {
@@ -164,7 +169,8 @@ enum GuardedCalls {
                 unsafe copy.pointee.xClose = closeTrampoline
             }
             switch use {
-            case .database: break
+            case .database: if EngineMend.staleCache.isOn { unsafe StaleCacheCalls.install(in: copy) }
+            case .databaseAfterLog: unsafe StaleCacheCalls.installAfterLog(in: copy)
             case .databaseWithoutLog: unsafe copy.pointee.iVersion = 1
             case .privateIndex: unsafe PrivateIndexCalls.install(in: copy)
             case .logOfPrivateIndex: unsafe PrivateIndexCalls.installForLog(in: copy)
@@ -209,7 +215,7 @@ private func mapIndexTrampoline(
         unsafe target?.pointee = mapped
         return unsafe mapped == nil && isExtended != 0 ? SQLITE_NOMEM : SQLITE_OK
     }
-    // The first region comes first, and opens the file.
+    // SQLite maps the first region first, which opens the file.
     guard unsafe region > 0 || SideFiles.mayMapIndex(of: file) else { return EngineCode.refusedSideFile }
     let code = unsafe map(file, region, size, isExtended, target)
     guard code & 0xff == SQLITE_CANTOPEN, region == 0 else { return code }

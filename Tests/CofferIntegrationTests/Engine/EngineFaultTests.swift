@@ -11,7 +11,7 @@ struct EngineFaultTests {
 
     // MARK: - Stored columns
 
-    /// Tables with a large value in their last column, and statements that must leave it as it is.
+    /// Tables with a large value in their last column, and statements that must not change that value.
     static let updates: [(schema: String, statement: String)] = [
         (
             "t(note BLOB, data BLOB, CHECK (data IS NOT NULL OR note IS NOT NULL))",
@@ -187,10 +187,32 @@ struct EngineFaultTests {
         #expect(try pool.read { try Table("twice").fetchCount($0) } == 4)
     }
 
+    @Test("keeps commits of other connections when it leaves WAL mode", arguments: ["DELETE", "TRUNCATE"])
+    func staleCache(mode: String) throws {
+        let path = directory.path("a.db")
+        var configuration = Configuration.rawKeyed
+        configuration.journalMode = .wal
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('a1')") }
+        #expect(try queue.read { try String.fetchAll($0, sql: "SELECT x FROM t") } == ["a1"])
+        let other = try DatabaseQueue(path: path, configuration: configuration)
+        try other.write { try $0.execute(sql: "INSERT INTO t VALUES ('b1')") }
+        try other.close()
+        try queue.inDatabase { db in
+            #expect(try String.fetchOne(db, sql: "PRAGMA journal_mode = \(mode)") == mode.lowercased())
+            #expect(try String.fetchAll(db, sql: "SELECT x FROM t") == ["a1", "b1"])
+            try db.execute(sql: "INSERT INTO t VALUES ('a2')")
+            #expect(try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal")
+            try db.execute(sql: "INSERT INTO t VALUES ('a3')")
+        }
+        try queue.close()
+        #expect(try SQLCipherShell(path: path).run("SELECT x FROM t;") == ["a1", "b1", "a2", "a3"])
+    }
+
     @Test(
-        "shows its faults where nothing mends them", .enabled(if: EngineMend.allCases.allSatisfy(\.isNeeded)))
+        "shows its faults where nothing fixes them", .enabled(if: EngineMend.allCases.allSatisfy(\.isNeeded)))
     func engineItself() throws {
-        // The tests above would not show anything else.
+        // If the engine did not have the fault, the tests above would be pointless.
         func run(_ environment: [String: String]) throws -> String {
             try ChildProcess.run(
                 ChildProcess.built("CofferTestWorker"), ["faults"], environment: environment
@@ -207,6 +229,7 @@ struct EngineFaultTests {
         #expect(EngineFault.ofThisEngine.allSatisfy { $0.isOfThisEngine })
         let mends: [EngineMend: EngineFault] = [
             .logChecksums: .lostCommits, .storedColumns: .storedColumns, .countOfView: .countOfView,
+            .staleCache: .staleCache,
         ]
         #expect(mends.count == EngineMend.allCases.count)
         for (mend, fault) in mends {
@@ -214,11 +237,11 @@ struct EngineFaultTests {
             #expect(fault.treatment == (mend == .storedColumns ? .refused : .mended))
         }
         #expect(
-            EngineFault.allCases.filter { $0.treatment == .mended || $0.treatment == .refused }.count == 5)
-        // Of SQLCipher 4.7 and later.
+            EngineFault.allCases.filter { $0.treatment == .mended || $0.treatment == .refused }.count == 6)
+        // A fault of SQLCipher 4.7 and later.
         #expect(!EngineFault.processExit.isOfEngine(sqlite: 3_046_001))
         #expect(EngineFault.processExit.isOfEngine(sqlite: 3_054_000))
-        for fault in EngineFault.allCases where fault != .processExit {
+        for fault in EngineFault.allCases where fault != .processExit && fault != .staleCache {
             #expect(fault.isOfEngine(sqlite: 3_046_001) && !fault.isOfEngine(sqlite: 3_054_000))
         }
     }
