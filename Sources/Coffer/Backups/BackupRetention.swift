@@ -1,35 +1,35 @@
 extension DatabaseFile {
-    /// How many backups are kept, and from when.
+    /// A rule that determines which backups are kept.
     ///
-    /// Of each of the last hours, days, weeks, months and years that have backups, the newest one is kept:
-    /// `7d,4w,6m` keeps those of seven days, four weeks and six months, of which some are the same. Hours
-    /// without a backup do not count, so that a database that nobody backs up any more keeps those that it
-    /// has. Times are in UTC, and weeks begin on Mondays.
+    /// For each of the last hours, days, weeks, months, and years that have backups, the newest one is kept:
+    /// `7d,4w,6m` keeps the backups of seven days, four weeks, and six months, some of which are the same.
+    /// Periods without a backup do not count, so a database that is no longer backed up keeps its backups.
+    /// Times are in UTC, and weeks begin on Mondays.
     ///
     /// ```swift
     /// let retention = DatabaseFile.BackupRetention("7d,4w,6m")
     /// ```
     public struct BackupRetention: Sendable, Hashable {
-        /// How many of the last hours with a backup keep their last one.
+        /// The number of most recent hours with a backup whose newest one is kept.
         public var hours = 0
-        /// How many of the last days with a backup keep their last one.
+        /// The number of most recent days with a backup whose newest one is kept.
         public var days = 0
-        /// How many of the last weeks with a backup keep their last one.
+        /// The number of most recent weeks with a backup whose newest one is kept.
         public var weeks = 0
-        /// How many of the last months with a backup keep their last one.
+        /// The number of most recent months with a backup whose newest one is kept.
         public var months = 0
-        /// How many of the last years with a backup keep their last one.
+        /// The number of most recent years with a backup whose newest one is kept.
         public var years = 0
 
-        /// Says how many backups are kept. Zero keeps none for the reason of that unit.
+        /// Creates a rule. With zero, no backup is kept because of that unit.
         public init(hours: Int = 0, days: Int = 0, weeks: Int = 0, months: Int = 0, years: Int = 0) {
             (self.hours, self.days, self.weeks, self.months, self.years) = (hours, days, weeks, months, years)
         }
 
-        /// Reads numbers with a unit each, between commas: `h`, `d`, `w`, `m` (months) and `y`.
+        /// Parses numbers with a unit each, separated by commas: `h`, `d`, `w`, `m` (months), and `y`.
         ///
-        /// - Returns: nil for every other text, and for one with a unit twice or a number that is not from 1
-        ///   to 9999.
+        /// - Returns: nil for any other text, including one that repeats a unit or has a number outside 1 to
+        ///   9999.
         public init?(_ text: String) {
             var found: [Character: Int] = [:]
             for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -44,7 +44,7 @@ extension DatabaseFile {
                 months: found["m"] ?? 0, years: found["y"] ?? 0)
         }
 
-        /// Which of several times are kept: always the newest one.
+        /// Returns the times that are kept, always including the newest one.
         func kept(_ times: [BackupTime]) -> Set<BackupTime> {
             let newestFirst = times.sorted(by: >)
             var kept = Set(newestFirst.prefix(1))

@@ -1,37 +1,39 @@
 public import Foundation
 
 internal import SQLCipherBridge
+internal import SystemCalls
 
 extension DatabaseFile {
-    /// A backup in a folder, under the name that ``backup(into:key:newKey:options:progress:)`` has given it.
+    /// A backup in a folder, under the name that ``backup(into:key:newKey:options:progress:)`` gave it.
     public struct DatedBackup: Sendable, Hashable {
         public let path: String
 
-        /// When it was begun.
+        /// The time at which the backup began.
         public var date: Date { Date(timeIntervalSince1970: Double(name.time.milliseconds) / 1000) }
 
         let name: BackupName
     }
 
-    /// Which backups of a folder are kept, and which are not.
+    /// The backups of a folder, divided into kept and outdated ones.
     public struct BackupPruning: Sendable, Hashable {
-        /// What the retention keeps.
+        /// The backups that the retention keeps.
         public var kept: [DatedBackup] = []
 
-        /// What it does not keep, and is proved to be a backup that was made under its name.
+        /// The backups that it does not keep. Each is proved to be a backup that was made under its name.
         public var outdated: [DatedBackup] = []
 
-        /// What is not proved to be a backup, whatever its name is: with the reasons, in words. It stays, and
-        /// takes no other one's place.
+        /// The files that have the name of a backup but are not proved to be one, or that are open in this
+        /// process, with the reasons in words. They stay, and do not count as kept backups.
         public var unproved: [(backup: DatedBackup, reason: String)] {
             reasons.map { ($0.backup, $0.reason) }
         }
 
-        /// The paths of keyrings whose backups of this file are not there: such a backup is being made, or
-        /// was moved or removed without its keyring. They stay.
+        /// The paths of keyrings whose backups of this file do not exist: such a backup is being made, or was
+        /// moved or removed without its keyring. They stay.
         public var strayKeyrings: [String] = []
 
-        /// What is dated later than now: a clock was wrong, or is. It stays, and takes no other one's place.
+        /// The backups with a date in the future: a clock was or is wrong. They stay, and do not count as
+        /// kept backups.
         public var future: [DatedBackup] = []
 
         fileprivate var reasons: [Unproved] = []
@@ -43,12 +45,12 @@ extension DatabaseFile {
     }
 
     /// Copies the file into a folder of backups, as ``backup(to:key:newKey:options:progress:)`` does, under a
-    /// name with the date.
+    /// name that contains the date.
     ///
-    /// Names are those of the file, with the time in UTC, the first digits of the salt, and eight digits that
-    /// stand for the path of the file, such as `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`. They
-    /// sort by time, and one backup never has that of another one. What a crash leaves goes with the next
-    /// backup of a file of this name into the folder.
+    /// The name consists of the file's name, the time in UTC, the first digits of the salt, and eight digits
+    /// that stand for the path of the file, such as `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`.
+    /// Names sort by time, and are unique. Leftovers of a crash are removed by the next backup of a file of
+    /// this name into the folder.
     ///
     /// ```swift
     /// let made = try vault.backup(into: folder, key: key)
@@ -58,16 +60,15 @@ extension DatabaseFile {
     /// print(made.path)
     /// ```
     /// - Parameters:
-    ///   - folder: where the backup goes; one folder may hold those of many files, also of several that have
-    ///     one name.
+    ///   - folder: the folder for the backup. It may hold backups of many files, even of files with the same
+    ///     name.
     ///   - key: the key of the file; nil for a file without encryption.
-    ///   - newKey: the key of the backup; nil for that of the file.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it.
-    /// - Returns: what was done and proved. ``ConversionResult/path`` is that of the backup, which is on the
-    ///   disk to stay.
-    /// - Throws: a ``DatabaseFileError``: `missing` when there is no such folder, `busy` when another process
-    ///   backs up a file of this name into it.
+    ///   - newKey: the key of the backup; nil for the file's key.
+    ///   - progress: called with the number of completed pages; throws to end the backup.
+    /// - Returns: the result with its proof. ``ConversionResult/path`` is the path of the backup, which has
+    ///   been synced.
+    /// - Throws: a ``DatabaseFileError``: `missing` if the folder does not exist, `busy` if another process
+    ///   is backing up a file of this name into it.
     @discardableResult
     public func backup(
         into folder: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
@@ -79,20 +80,20 @@ extension DatabaseFile {
             .datedBackup(in: folder, key, newKey: newKey), options: options, progress: progress)
     }
 
-    /// Makes a backup, proves it, and gives it out in pieces, such as into a pipe. No file stays.
+    /// Makes a backup, proves it, and passes it on in pieces, such as into a pipe. No file is left.
     ///
-    /// The copy is in a file without a name until then, which no other process can open. The first piece
-    /// comes when all of the copy is proved. Who reads them knows by the number of pages in the file whether
-    /// they were all: see ``verify(key:options:progress:)``.
+    /// Until then, the copy is in a file without a name, which no other process can open. The first piece is
+    /// passed on when the complete copy is proved. A reader of the pieces can check with the page count in
+    /// the file that it has received all of them: see ``verify(key:options:progress:)``.
+    ///
     /// - Parameters:
-    ///   - folder: where there is room for the copy meanwhile.
+    ///   - folder: a folder with room for the temporary copy.
     ///   - key: the key of the file; nil for a file without encryption.
-    ///   - newKey: the key of the backup; nil for that of the file.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it.
-    ///   - write: called with one piece after the other. It throws to end it.
-    /// - Returns: what was done and proved, with an empty path.
-    /// - Throws: a ``DatabaseFileError``, or what `write` throws.
+    ///   - newKey: the key of the backup; nil for the file's key.
+    ///   - progress: called with the number of completed pages; throws to end the backup.
+    ///   - write: called with one piece after the other; throws to end the backup.
+    /// - Returns: the result with its proof, and an empty path.
+    /// - Throws: a ``DatabaseFileError``, or an error of `write`.
     @discardableResult
     public func backup(
         through folder: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
@@ -104,10 +105,11 @@ extension DatabaseFile {
             progress: progress)
     }
 
-    /// The backups of this file in a folder, by their names, oldest first. What else is there is left out.
+    /// Returns the backups of this file in a folder, identified by their names, oldest first. Other files are
+    /// ignored.
     ///
-    /// The names distinguish them from those of a file of the same name in another directory. A file that was
-    /// moved begins anew.
+    /// The names distinguish them from backups of a file of the same name in another directory. A file that
+    /// was moved starts without backups.
     public func backups(in folder: String) throws -> [DatedBackup] {
         try BackupName.checkIsFolder(folder)
         let origin = try DatabaseFileError.translated(path) { try BackupOrigin(path) }
@@ -121,22 +123,22 @@ extension DatabaseFile {
         return try StrayKeyring.all(of: origin, in: folder).map(\.path).sorted()
     }
 
-    /// Finds out which backups of this file in a folder are not to be kept. Nothing is removed.
+    /// Determines which backups of this file in a folder are outdated. Nothing is removed.
     ///
-    /// A file counts, as one to keep or one to remove, when three things hold: its name is one that a backup
-    /// of this file gets; it is a regular file of this user with this one name; and its content proves it.
-    /// The proof is its salt, of which the name has the first digits, so that backups with a key that was
-    /// given up can go without it; or else that one of `keys` opens it. Everything else stays, whatever its
-    /// name is, and is no reason to give up another one. Whether the pages are whole is not looked at: see
+    /// A file counts as a backup, to keep or to remove, if three conditions hold. Its name is one that a
+    /// backup of this file gets. It is a regular file of this user with only this name. And its content
+    /// proves it: its salt matches the first digits in the name, so that backups with a discarded key can be
+    /// removed without that key; or else one of `keys` opens it. Any other file stays, regardless of its
+    /// name, and is never a reason to remove a backup. The pages are not verified: see
     /// ``verify(key:options:progress:)``.
+    ///
     /// - Parameters:
-    ///   - folder: where the backups are.
-    ///   - retention: what is kept, besides the newest backup.
-    ///   - planned: the moment of a backup that is not there yet, and is kept.
-    ///   - keys: tried on files whose salt is another one, such as those whose key was rotated.
+    ///   - retention: the backups to keep, in addition to the newest one.
+    ///   - planned: the time of a backup that does not exist yet, and is kept.
+    ///   - keys: tried on files with a different salt, such as files whose key was rotated.
     ///   - cipher: the cipher settings of these files.
-    /// - Throws: a ``DatabaseFileError``: `unsafeFile(.sharedDirectory)` where other users may rename files
-    ///   in the folder.
+    /// - Throws: a ``DatabaseFileError``: `unsafeFile(.sharedDirectory)` if other users may rename files in
+    ///   the folder.
     public func backupPruning(
         in folder: String, keeping retention: BackupRetention, planned: Date? = nil, keys: [DatabaseKey] = [],
         cipher: CipherSettings = CipherSettings()
@@ -170,15 +172,14 @@ extension DatabaseFile {
         return result
     }
 
-    /// Removes a backup that ``backupPruning(in:keeping:planned:keys:cipher:)`` has found outdated, and
-    /// proves once more that it is one.
+    /// Removes a backup that ``backupPruning(in:keeping:planned:keys:cipher:)`` has found outdated, after it
+    /// is proved again to be one.
     ///
     /// - Parameters:
-    ///   - backup: one that the pruning has found.
     ///   - keys: as for the pruning.
     ///   - cipher: as for the pruning.
-    /// - Throws: a ``DatabaseFileError``: `busy` while another process has it open, `unsupported` when it is
-    ///   not proved any more. One that is gone already is no error.
+    /// - Throws: a ``DatabaseFileError``: `busy` while another process has it open, `unsupported` if it is no
+    ///   longer proved to be a backup. If the backup no longer exists, nothing is thrown.
     public func removeBackup(
         _ backup: DatedBackup, keys: [DatabaseKey] = [], cipher: CipherSettings = CipherSettings()
     ) throws {
@@ -186,10 +187,11 @@ extension DatabaseFile {
             of: backup.name.database, in: SystemFile.directory(of: backup.path))
         let objection = try BackupProof(keys, cipher).objection(to: backup) {
             let keyring = KeyringFile(path: "\(backup.path).keys")
-            // A file of that name that is no keyring stays.
+            // A file of that name that is not a keyring stays.
             guard (try? keyring.document()) != nil else { return try SystemFile.remove(backup.path) }
             try LeftKeyrings.removeNotes(ofKeyring: keyring.path)
-            // Both in one step: a keyring without its backup would look like that of one that was moved.
+            // Removes both in one step: a keyring without its backup would look like one whose backup was
+            // moved.
             try SystemFile.rename(backup.path, to: keyring.path)
             try FailPoint.renamed.pass(backup.path)
             try SystemFile.remove(keyring.path)
@@ -199,13 +201,13 @@ extension DatabaseFile {
         case .isGone: return
         case .isOpen(let users): throw DatabaseFileError(.busy(users), path: backup.path)
         case .isNone(let words):
-            throw DatabaseFileError(.unsupported("It is not removed: \(words)."), path: backup.path)
+            throw DatabaseFileError(.unsupported("The backup was not removed: \(words)."), path: backup.path)
         }
         try SystemFile.synchronize(directoryOf: backup.path)
     }
 }
 
-/// Finds out whether a file in a folder of backups is one that was made there.
+/// A proof that a file in a folder of backups was made there.
 private struct BackupProof {
     private let keys: [DatabaseKey]
     private let cipher: CipherSettings
@@ -215,7 +217,7 @@ private struct BackupProof {
         self.cipher = cipher
     }
 
-    /// Why a file is not proved to be one.
+    /// The reason why a file is not proved to be a backup.
     enum Objection {
         case isGone
         case isOpen([DatabaseFileError.FileUser])
@@ -223,7 +225,7 @@ private struct BackupProof {
 
         var words: String {
             switch self {
-            case .isGone: "it is gone"
+            case .isGone: "it no longer exists"
             case .isOpen(let users) where users.isEmpty: "another process has it open"
             case .isOpen(let users):
                 "process \(users.map { String($0.processID) }.joined(separator: ", ")) has it open"
@@ -232,31 +234,34 @@ private struct BackupProof {
         }
     }
 
-    /// Nil for a file that is proved to be one.
+    /// Returns nil for a file that is proved to be a backup.
     ///
     /// - Parameters:
-    ///   - toBeRemoved: whether no other process may have it open.
-    ///   - body: called when it is.
+    ///   - toBeRemoved: whether to object if another process has the file open.
+    ///   - body: called if the file is proved.
     func objection(
         to backup: DatabaseFile.DatedBackup, toBeRemoved: Bool = true, whenProved body: () throws -> Void = {}
     ) throws -> Objection? {
         guard let status = try SystemFile.status(backup.path) else { return .isGone }
-        guard status.isRegular else { return .isNone("it is no regular file") }
+        guard status.isRegular else { return .isNone("it is not a regular file") }
         guard status.linkCount == 1 else { return .isNone("it has other names (hard links)") }
         guard status.isOwn else { return .isNone("it belongs to another user") }
         for companion in ["-wal", "-journal"] where try SystemFile.status(backup.path + companion) != nil {
             return .isNone(
-                "a program has written to it: '\(SystemFile.name(of: backup.path))\(companion)' is there")
+                "a program has written to it: '\(SystemFile.name(of: backup.path))\(companion)' exists")
         }
+        // Closing any descriptor of a file releases the locks that this process has on it.
+        guard FileUsers.ownDescriptorCount(of: status) == 0 else { return .isOpen([FileUsers.thisProcess]) }
         if let objection = try objection(to: backup, status) { return objection }
         if toBeRemoved, let users = try users(of: status, backup.path) { return .isOpen(users) }
-        // The same file, to which nobody has written since it was proved.
+        // Checks that the file was neither replaced nor written to since it was proved.
         guard try SystemFile.status(backup.path) == status else { return .isNone("it was replaced") }
         try body()
         return nil
     }
 
-    /// What the content says. The file is closed at the end: the kernel could not say who else has it open.
+    /// Returns an objection to the content. The file is closed at the end, because the kernel cannot report
+    /// other users of a file that this process has open.
     private func objection(to backup: DatabaseFile.DatedBackup, _ status: FileStatus) throws -> Objection? {
         let file: ReadFile
         do {
@@ -267,13 +272,13 @@ private struct BackupProof {
         guard try file.status().isSameFile(as: status) else { return .isNone("it was replaced") }
         guard try isMade(under: backup.name, file) else {
             return .isNone(
-                "its salt is not the one of its name" + (keys.isEmpty ? "" : ", and the key does not open it")
+                "its salt does not match its name" + (keys.isEmpty ? "" : ", and the key does not open it")
             )
         }
         return nil
     }
 
-    /// Those who have a file open, as far as they are known; nil if there are none.
+    /// Returns the known users of a file that is open; nil if no process has it open.
     private func users(of status: FileStatus, _ path: String) throws(DatabaseFileError)
         -> [DatabaseFileError.FileUser]?
     {
@@ -300,8 +305,8 @@ private struct BackupProof {
     }
 }
 
-/// A file that is only read, and need not be a database. Neither a link is followed nor the other end of a
-/// pipe waited for.
+/// A file that is only read, and need not be a database. Opening it follows no symbolic link, and does not
+/// wait for the other end of a pipe.
 private final class ReadFile: StoredBytes {
     private let file: FileDescriptor
 

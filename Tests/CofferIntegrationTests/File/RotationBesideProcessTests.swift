@@ -44,7 +44,7 @@ struct RotationBesideProcessTests {
         #expect(try directory.bytes(of: "a.db") == before)
         #expect(directory.fileNames().allSatisfy { !$0.contains("rotate") })
 
-        // The same from inside, with a connection of this process.
+        // The same rotation through a connection of this process.
         if state != "writing" || wal {
             let queue = try directory.makeQueue("a.db")
             #expect(throws: DatabaseFileError.self) {
@@ -96,32 +96,36 @@ struct RotationBesideProcessTests {
     }
 
     @Test(
-        "a process that writes in the middle of a rotation in place ends it with an error which says that the key is the new one"
-    )
-    func writtenMeanwhileInPlace() throws {
+        "a rotation in place keeps other processes out from the digest to the new key",
+        arguments: [true, false])
+    func keptOutInPlace(wal: Bool) throws {
         let path = directory.path("players.db")
-        let queue = try directory.makeQueue("players.db")
+        let queue = try directory.makeQueue(
+            "players.db", .rawKeyed.with { $0.journalMode = wal ? .wal : .default })
         try queue.write { try $0.execute(sql: "CREATE TABLE player (id INTEGER PRIMARY KEY)") }
         try queue.close()
         var options = DatabaseFile.RotationOptions()
         options.method = .inPlace
-        let error = #expect(throws: DatabaseFileError.self) {
-            try DatabaseFile(path: path).rotate(
-                from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new, options: options
-            ) { progress in
-                guard progress.phase == .publishing else { return }
-                let answer = try OtherProcess(path: path, .queue).tell("insert")
-                #expect(answer == "done")
+        let shell = SQLCipherShell(path: path)
+        var refusals = 0
+        let result = try DatabaseFile(path: path).rotate(
+            from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new, options: options
+        ) { progress in
+            guard progress.phase == .publishing, refusals == 0 else { return }
+            for sql in [
+                "INSERT INTO player VALUES (1);", "PRAGMA journal_mode = WAL;", "SELECT * FROM player;",
+            ] {
+                let failure = #expect(throws: SQLCipherShell.Failure.self) { try shell.run(sql) }
+                #expect(failure.map { "\($0)".contains("locked") } == true, "\(failure as Any)")
+                refusals += 1
             }
         }
-        #expect(error?.isPublished == true, "\(error as Any)")
-        let rotated = try directory.makeQueue("players.db", .rawKeyed(0x17))
-        #expect(try rotated.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM player") } == 1)
-        try rotated.close()
-        let result = try DatabaseFile(path: path).rotate(
-            from: RotationBesideProcessTests.old, to: RotationBesideProcessTests.new, options: options)
-        #expect(!result.isChanged)
+        #expect(refusals == 3 && result.isChanged)
         #expect(directory.fileNames() == ["players.db"])
+        let rotated = try directory.makeQueue("players.db", .rawKeyed(0x17))
+        #expect(try rotated.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM player") } == 0)
+        try rotated.write { try $0.execute(sql: "INSERT INTO player VALUES (1)") }
+        try rotated.close()
     }
 
     private func reasonOfPlan(_ path: String) -> DatabaseFileError.Reason? {

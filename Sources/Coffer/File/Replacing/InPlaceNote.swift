@@ -1,26 +1,25 @@
 internal import SQLCipherBridge
 
-/// The note of a rotation in place, under the name that a rotation by copy gives to its own: should the
-/// process end in the middle, the next rotation of either kind finds in it the journal mode that the file is
-/// to have.
+/// The note of a rotation in place. It has the same name as the note of a rotation by copy, so that after a
+/// crash the next rotation of either kind finds the journal mode to restore.
 struct InPlaceNote {
-    /// Whether an interrupted run had left a note.
+    /// True if an interrupted run had left a note.
     var wasLeft: Bool { note?.wasLeft == true }
     private let journalMode: JournalMode
-    /// Nil where the path of the file leaves no room for the name of a note, and there is nothing to come
-    /// back to.
+    /// Nil if the path of the file leaves no room for the name of a note, and there is no journal mode to
+    /// restore.
     private let note: NoteFile?
     private let path: String
 
-    /// Makes the note, and removes what an interrupted rotation has left.
+    /// Creates the note, and removes the leftovers of an interrupted rotation.
     ///
-    /// - Parameter journalMode: the one that the file is in now.
-    /// - Throws: `busy` when another process is rotating the key.
+    /// - Parameter journalMode: the file's current mode.
+    /// - Throws: `busy` if another process is rotating the key.
     init(_ path: String, journalMode: JournalMode, salt: [UInt8]) throws {
         self.path = path
         let names = ReplacementNames(path: path, operation: .rotate)
         note = try InPlaceNote.take(names, isOptional: journalMode != .wal)
-        // An interrupted run has left the WAL mode, and did not come to set it again.
+        // An interrupted run left the WAL mode, and ended before it set it again.
         self.journalMode = note?.previous?.journalMode == JournalMode.wal.rawValue ? .wal : journalMode
         guard let note else { return }
         do {
@@ -39,7 +38,7 @@ struct InPlaceNote {
         }
     }
 
-    /// - Parameter isOptional: whether the work can do without a note.
+    /// - Parameter isOptional: whether the rotation can work without a note.
     private static func take(_ names: ReplacementNames, isOptional: Bool) throws(DatabaseFileError)
         -> NoteFile?
     {
@@ -51,10 +50,10 @@ struct InPlaceNote {
         }
     }
 
-    /// Completes a run that ended after the file had its new key, if there was one.
+    /// Completes a run that was interrupted after the file had its new key.
     ///
-    /// - Parameter connection: one with the new key, which is that of `protection`.
-    /// - Returns: whether there was one.
+    /// - Parameter connection: a connection with the new key, which is the key of `protection`.
+    /// - Returns: whether there was such a run.
     static func completeInterruptedRun(
         _ path: String, _ connection: ConnectionHandle, _ protection: FileProtection
     ) throws -> Bool {
@@ -66,11 +65,17 @@ struct InPlaceNote {
         return true
     }
 
+    /// Restores the file's journal mode. Removes the empty journal of the key change, if it exists: SQLite
+    /// deletes a truncated journal when the mode changes.
     func restoreJournalMode(_ connection: ConnectionHandle, _ protection: FileProtection) throws {
+        if try connection.journalMode() != .wal {
+            _ = try connection.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE")
+            _ = try connection.firstText(trusted: "PRAGMA main.journal_mode = DELETE")
+        }
         try connection.restore(journalMode, protection)
     }
 
-    /// Brings the file back to its mode. The note stays for the next run where this fails.
+    /// Restores the file's journal mode and removes the note. If this fails, the note stays for the next run.
     func restoreAndRemove(_ connection: ConnectionHandle, _ protection: FileProtection) throws {
         try restoreJournalMode(connection, protection)
         try remove()

@@ -2,20 +2,23 @@ public import Foundation
 internal import KeyMaterial
 
 extension Database {
-    /// Encrypts the database file with another passphrase. The connection goes on with it.
+    /// Encrypts the database file with another passphrase. The connection continues with it.
     ///
-    /// It is `rotateKey(to:options:progress:)` for one connection, and as safe: a copy with the new key is
-    /// proved and takes the place of the file; where no copy can be made, for lack of room or because the
-    /// file has several names, the file is encrypted in its place. The file must not be in use: a pool has to
-    /// call this in `barrierWriteWithoutTransaction`, without live snapshots. In a queue, it may also be the
-    /// first thing in a transaction, such as that of `write`, which is ended before and begun again after it.
-    /// Text like `x'...'` with 64 hexadecimal digits is a raw key, as in SQLCipher.
+    /// This is `rotateKey(to:options:progress:)` for a single connection, and as safe: a copy with the new
+    /// key is proved and replaces the file. If no copy can be made (for example, for lack of space, or
+    /// because the file has several names), the file is encrypted in place. The file must not be in use. With
+    /// a pool, call this in `barrierWriteWithoutTransaction`, without live snapshots. With a queue, it may
+    /// also be the first statement in a transaction, such as in `write`; the transaction is ended before the
+    /// change and begun again after it. Text like `x'...'` with 64 hexadecimal digits is a raw key, as in
+    /// SQLCipher.
     ///
-    /// When this method returns, the new passphrase was proved. When it throws, the old one still opens the
-    /// file, unless the error says otherwise; a kill in the middle leaves one of the two.
-    /// - Throws: `SQLITE_MISUSE` for databases that are not encrypted files, and inside of a transaction
-    ///   where other statements have run before or there are readers; `SQLITE_BUSY` if other connections or
-    ///   statements are alive; `SQLITE_FULL` and other errors of the file.
+    /// When this method returns, the new passphrase has been verified. If it throws, the old passphrase still
+    /// opens the file, unless the error says otherwise. If the process is killed in between, one of the two
+    /// opens the file.
+    ///
+    /// - Throws: `SQLITE_MISUSE` for databases that are not encrypted files, and inside a transaction if
+    ///   other statements have run before or there are readers; `SQLITE_BUSY` if other connections or
+    ///   statements are active; `SQLITE_FULL` and other errors of the file.
     public func changePassphrase(_ passphrase: String) throws {
         try changeKey(to: DatabaseKey(sqlCipherText: SecretBytes(utf8: passphrase)))
     }
@@ -30,7 +33,7 @@ extension Database {
         guard isTransactionUntouched, !configuration.hasReadersBesideWriter, !isReadingOnly else {
             return try changeKeyOutsideOfTransactions(to: key)
         }
-        // No observer has to be notified of the end of a transaction in which nothing has happened.
+        // The transaction was empty, so its end is not reported to observers.
         try observerNotifier.unobserved {
             try restartingTransaction { try changeKeyOutsideOfTransactions(to: key) }
         }
@@ -47,7 +50,7 @@ extension Database {
                 _ = try rotateKey(to: key, options: options, progress: ProgressReport(nil))
             }
         } catch let error as DatabaseFileError {
-            // The passphrase that the file has is the one that was asked for.
+            // The file already has the requested passphrase.
             if error.reason == .sameKey { return }
             throw error.databaseError
         }
@@ -55,7 +58,7 @@ extension Database {
 }
 
 extension DatabaseFileError {
-    /// Whether the work could be done without a copy.
+    /// True if the change does not need a copy and can be made in place instead.
     fileprivate var isOfCopyOnly: Bool {
         guard !isPublished else { return false }
         switch reason {

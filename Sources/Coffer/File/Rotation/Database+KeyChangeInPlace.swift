@@ -1,14 +1,13 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-// The protocol for a change of the key in place (I6). The engine's rekey answers OK when it failed, and the
-// next write can then destroy the file. So its answer is not believed, the connection that did it is closed
-// at once, and fresh connections show which key opens the file.
+// The protocol for a key change in place (invariant "Rekey is not trusted"). The engine's rekey returns OK
+// even if it failed, and the next write can then destroy the file. So its result is ignored, the connection
+// that ran it is closed at once, and fresh connections determine which key opens the file.
 extension Database {
-    /// Encrypts the file in its place. It keeps its salt. Fresh connections show afterwards which key opens
-    /// it.
+    /// Encrypts the file in place. It keeps its salt. Fresh connections then determine which key opens it.
     ///
-    /// - Parameter audit: records the result, before the note is removed.
+    /// - Parameter audit: records the result before the note is removed.
     func rekeyInPlace(
         _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing,
         _ progress: ProgressReport,
@@ -31,12 +30,13 @@ extension Database {
         let note = try InPlaceNote(file, journalMode: handle.journalMode(), salt: header.salt)
         let digest: (pageCount: Int, pageSize: Int, digest: String)
         do {
-            try leaveWAL(file, before)
+            try takeExclusively(file, before)
             digest = try PageDigest.compute(handle, before, path: file, progress: progress)
             try progress(.publishing, 0, of: 1)
+            try checkIsExclusive(before)
         } catch {
-            try? note.restoreAndRemove(handle, before)
-            throw error
+            release(note, before)
+            throw DatabaseFileError.publicError(error, path: file)
         }
         var hasNewKey = false
         do {
@@ -59,7 +59,7 @@ extension Database {
         return (proof, note.wasLeft)
     }
 
-    /// An error after the file got its new key.
+    /// Returns the error for a failure after the file got its new key.
     private func published(_ error: any Error, _ file: String) -> any Error {
         guard var failure = DatabaseFileError.publicError(error, path: file) as? DatabaseFileError else {
             return error
@@ -74,7 +74,7 @@ extension Database {
         _ note: InPlaceNote, _ hasNewKey: inout Bool
     ) throws {
         var failure: (any Error)?
-        // Also where the content was found to be another one: the old key is of no use any more.
+        // Also set if the content turns out to differ: the old key can no longer open the file.
         var isOpenWithNewKey = false
         defer { hasNewKey = isOpenWithNewKey }
         try replaceHandle(
@@ -94,7 +94,7 @@ extension Database {
                 func openNew() throws -> EngineConnection {
                     let new = try openAndVerify(file, after, digest: digest) { isOpenWithNewKey = true }
                     adopt(wanted, openedBy: after, new.handle)
-                    // Before the observers are there, which would be notified of a commit.
+                    // Done before observers are attached, which would be notified of a commit.
                     try? note.restoreJournalMode(new.handle, after)
                     failure = nil
                     return new
@@ -108,26 +108,26 @@ extension Database {
                 do {
                     let old = try before.openForWriting(
                         file, locking: configuration.engineLocking, work: keying.keys.pageWork)
-                    // The engine has rolled its work back, and has not said why.
+                    // The engine rolled its work back without reporting a reason.
                     if Database.isOfFormerKey(reason) { reason = Database.takenBack(file) }
                     failure = failure ?? reason
                     return old
                 } catch {
                     failure = failure ?? reason
-                    // Neither of the keys? It may have been a fault that passes. If not, the diagnosis of the
-                    // old key is what the user has to know.
+                    // Neither key opens the file. The fault may be temporary, so the new key is tried again.
+                    // If that fails too, the user needs the diagnosis for the old key.
                     guard let new = try? openNew() else { throw isOpenWithNewKey ? reason : error }
                     return new
                 }
             })
         if let failure {
-            // With an error there is the old key.
+            // After an error the file has the old key.
             try? note.restoreAndRemove(handle, before)
             throw failure
         }
     }
 
-    /// Whether the file, or the journal that makes it whole, has the key that it had before.
+    /// Returns true if the file, or the journal that completes it, has the former key.
     private static func isOfFormerKey(_ error: any Error) -> Bool {
         switch error {
         case KeyError.encryption(.wrongKey, _),
@@ -139,8 +139,8 @@ extension Database {
 
     private static func takenBack(_ file: String) -> DatabaseFileError {
         let words =
-            "The pages could not be written with the new key, as when the disk is full: the file is as it "
-            + "was, with its old key"
+            "The pages could not be written with the new key, for example because the disk is full. The file "
+            + "is unchanged and still has its old key"
         return DatabaseFileError(.engine(.SQLITE_IOERR, words), path: file)
     }
 
@@ -148,7 +148,7 @@ extension Database {
         if case .rawKey(_, .some) = after.ring?.keys.first?.kind {
             throw DatabaseFileError(
                 .unsupported(
-                    "A key change in place keeps the salt of the file: give a raw key without a salt."),
+                    "A key change in place keeps the salt of the file. Give a raw key without a salt."),
                 path: file)
         }
         guard configuration.cipher.plaintextHeaderSize == 0 else {
@@ -159,28 +159,54 @@ extension Database {
         guard configuration.cipher.hmacSaltMask == PageCipher.Layout.engineSaltMask else {
             throw DatabaseFileError(
                 .unsupported(
-                    "The key of a file of the beta of SQLCipher 2 cannot be changed in place: upgrade the "
-                        + "file."
+                    "The key of a file of the SQLCipher 2 beta cannot be changed in place. Upgrade the file."
                 ), path: file)
         }
     }
 
-    /// Puts everything into the database file, and proves that no other connection has the WAL or a lock.
-    private func leaveWAL(_ file: String, _ before: FileProtection) throws {
-        do {
-            try handle.changeJournalMode(to: .delete, before)
-            try FailPoint.journalLeft.pass(file)
-            try handle.execute("BEGIN EXCLUSIVE")
-            try handle.cutOffBehindDatabase(before)
-            try handle.execute("COMMIT")
-            try handle.execute("PRAGMA synchronous = EXTRA")
-        } catch {
-            throw DatabaseFileError.publicError(error, path: file)
+    /// Moves all content into the database file, and takes the exclusive lock on it. The lock outlives
+    /// transactions: no other connection reads or writes before the connection that changes the key is
+    /// closed.
+    ///
+    /// The journal is truncated at the end of a transaction. In the mode DELETE, SQLite would keep its
+    /// content as long as it keeps the lock.
+    private func takeExclusively(_ file: String, _ before: FileProtection) throws {
+        guard try handle.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
+            throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
+        }
+        guard try handle.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
+            throw EngineError(
+                code: EngineCode.busy, message: "Another connection has the database open in WAL mode")
+        }
+        try FailPoint.journalLeft.pass(file)
+        try handle.execute("BEGIN EXCLUSIVE")
+        try checkIsExclusive(before)
+        try handle.cutOffBehindDatabase(before)
+        try handle.execute("COMMIT")
+        try handle.execute("PRAGMA synchronous = EXTRA")
+    }
+
+    /// Throws `SQLITE_BUSY` if the connection does not hold the exclusive lock, or the file is in WAL mode:
+    /// another connection may have set that mode before the lock was taken.
+    private func checkIsExclusive(_ before: FileProtection) throws {
+        guard try handle.fileLockLevel() == .exclusive, try handle.isFile(in: .delete, before) else {
+            throw EngineError(
+                code: EngineCode.busy, message: "Another connection has set the WAL mode of the database")
         }
     }
 
-    /// A fresh connection that has proved the key, the authenticity of each page, the content, and the
-    /// structure.
+    /// Releases the lock of ``takeExclusively(_:_:)``, and restores the journal mode. The note stays for the
+    /// next run if this fails.
+    private func release(_ note: InPlaceNote, _ before: FileProtection) {
+        if !handle.isAutocommit { try? handle.execute("ROLLBACK") }
+        _ = try? handle.firstText(trusted: "PRAGMA main.locking_mode = NORMAL")
+        try? note.restoreAndRemove(handle, before)
+        // The lock is released by the next transaction.
+        try? handle.verifyKey()
+    }
+
+    /// Returns a fresh connection after it has verified the key, the authenticity of each page, the content,
+    /// and the structure.
     ///
     /// - Parameter didOpen: called when the new key has opened the file.
     private func openAndVerify(
@@ -189,11 +215,14 @@ extension Database {
         var connection = try after.openForWriting(file, locking: configuration.engineLocking)
         didOpen()
         connection.checkpointsAtEnd = true
-        // What is begun now is not ended by the caller: the file has its new key.
+        // The caller cannot cancel these checks: the file already has its new key.
         let silent = ProgressReport(nil, isCancellable: false)
         let found = try PageDigest.compute(connection.handle, after, path: file, progress: silent)
         guard found.digest == digest else {
-            throw DatabaseFileError(.copyRejected("the content of the file is another one"), path: file)
+            throw DatabaseFileError(
+                .engine(
+                    .SQLITE_IOERR, "The file has its new key, but not the content from before the change"),
+                path: file)
         }
         guard try StructureCheck.quick.findings(connection.handle, progress: silent).damage.isEmpty else {
             throw DatabaseFileError(.damaged(pages: []), path: file)
@@ -203,10 +232,10 @@ extension Database {
 }
 
 extension ConnectionHandle {
-    /// Cuts off the bytes behind the last page of a database whose header says how many pages there are.
+    /// Truncates the file after the last page of a database whose header states its page count.
     ///
-    /// SQLite reads none of them, but the engine's rekey takes them for pages, and fails. The connection has
-    /// the exclusive lock, and no log.
+    /// SQLite ignores the extra bytes, but the engine's rekey treats them as pages, and fails. The connection
+    /// must hold the exclusive lock, and have no log.
     fileprivate func cutOffBehindDatabase(_ protection: FileProtection) throws {
         let pages = try PageFile(self, protection)
         guard pages.excess > 0, pages.declaredPageCount == pages.pageCount else { return }

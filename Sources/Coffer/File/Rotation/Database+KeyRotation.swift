@@ -1,7 +1,8 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
 extension Database {
-    /// Rotates the key of the file that the connection has open, and goes on with the new one.
+    /// Rotates the key of the connection's file, and continues with the new key.
     ///
     /// - Precondition: no other connection of the writer is in use.
     func rotateKey(
@@ -50,7 +51,7 @@ extension Database {
         do {
             return try body()
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            // Statements of the application.
+            // Statements of the application are active.
             var user = FileUsers.thisProcess
             user.command = error.message.map { "this process: \($0)" } ?? user.command
             throw DatabaseFileError(.busy([user]), path: file)
@@ -69,15 +70,15 @@ extension Database {
             throw refuse("Only the key of an encrypted file can be rotated.")
         }
         guard handle.fileIdentity(schema: "main") == FileIdentity(file) else {
-            throw refuse("The name of the file, or of its directory, is no text.")
+            throw refuse("The path of the file is not valid UTF-8.")
         }
-        guard !isReadingOnly else { throw refuse("The connection cannot write.") }
-        guard !isInsideTransaction else { throw refuse("The key cannot be rotated inside of a transaction.") }
+        guard !isReadingOnly else { throw refuse("The connection is read-only.") }
+        guard !isInsideTransaction else { throw refuse("The key cannot be rotated inside a transaction.") }
         return file
     }
 
-    /// Refuses if the connection has what another one, which takes its place, would not have: temporary
-    /// tables and attached databases.
+    /// Refuses if the connection has temporary tables or attached databases, which its replacement would not
+    /// have.
     private func checkLosesNothing() throws {
         let attached: [String]
         let temporary: [String]
@@ -96,22 +97,22 @@ extension Database {
             let names = attached.joined(separator: ", ")
             throw DatabaseFileError(
                 .unsupported(
-                    "Databases are attached to the connection (\(names)): detach them before the rotation."),
+                    "The connection has attached databases (\(names)). Detach them before the rotation."),
                 path: path)
         }
         guard temporary.isEmpty else {
             let names = temporary.joined(separator: ", ")
             throw DatabaseFileError(
                 .unsupported(
-                    "The connection has temporary objects (\(names)), which would be lost: drop them before "
+                    "The connection has temporary objects (\(names)), which would be lost. Drop them before "
                         + "the rotation."
                 ),
                 path: path)
         }
     }
 
-    /// What the file is open with, where nothing has to be derived or asked for; nil for a key that the
-    /// application gave by SQL.
+    /// Returns the file's current protection; nil if a key would have to be derived or requested, or if the
+    /// application set it by SQL.
     func knownProtection() throws -> FileProtection? {
         guard isEncrypted else { return .plaintext }
         guard let ring = keying.ring else { return nil }
@@ -120,7 +121,7 @@ extension Database {
         return try currentProtection()
     }
 
-    /// What the file is open with: one key, which is not asked for again.
+    /// Returns the file's current protection, with a single key that is not requested again.
     private func currentProtection() throws -> FileProtection {
         guard let ring = keying.ring else { throw DatabaseError(encryptionFailure: .noKey) }
         let salt = try FileHeader(handle).salt
@@ -128,7 +129,7 @@ extension Database {
         let material = ring.cachedMaterial(keyIndex: index, fileSalt: salt)
         let key =
             if ring.keys[index].isProvider, let material {
-                // A provider may know the new key only.
+                // The provider may already return the new key only.
                 DatabaseKey(.rawKey(material.secret, salt: material.isBoundToFileSalt ? nil : material.salt))
             } else {
                 ring.keys[index]
@@ -152,7 +153,8 @@ extension Database {
         return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
     }
 
-    /// Transactions of a rotation are none of the observers' business.
+    /// Runs `body` without the observers' hooks: the transactions of a rotation are not reported to
+    /// observers.
     private func withoutHooks<Result>(_ body: () throws -> Result) rethrows -> Result {
         let original = handle
         observerNotifier.removeHooks()
@@ -162,7 +164,8 @@ extension Database {
         return try body()
     }
 
-    /// What a rotation begins with while the database is in use: it refuses what its end would refuse.
+    /// Begins a rotation while the database is in use. It makes the same checks as the end of the rotation,
+    /// so that it fails early.
     func planLiveKeyChange(to key: DatabaseKey) throws -> KeyChange {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         let file = try pathOfRotatableFile()
@@ -170,7 +173,9 @@ extension Database {
         return try describingFailures(file) {
             guard try handle.journalMode() == .wal else {
                 throw DatabaseFileError(
-                    .unsupported("The key can be rotated while the database is in use in WAL mode only."),
+                    .unsupported(
+                        "The key can only be rotated while the database is in use if the database is in "
+                            + "WAL mode."),
                     path: file)
             }
             try endOwnStatements()
@@ -178,11 +183,11 @@ extension Database {
         }
     }
 
-    /// The end of a rotation while the database was in use.
+    /// Completes a rotation during which the database was in use.
     ///
     /// - Precondition: no other connection of the pool is in use.
-    /// - Parameter replace: puts the copy in the place of the file; called with this connection, and with
-    ///   what goes on with the new file.
+    /// - Parameter replace: puts the copy in the place of the file; called with this connection, and with a
+    ///   function that continues with the new file.
     func completeLiveRotation<Result>(
         _ change: KeyChange,
         _ replace: (ConnectionHandle, _ resume: @escaping (JournalMode) throws -> Void) throws -> Result
@@ -205,8 +210,8 @@ extension Database {
         }
     }
 
-    /// How long the connection waits for others that have the new file open already, in seconds. It has no
-    /// other file to go on with.
+    /// The time to wait for other connections that have already opened the new file, in seconds. This
+    /// connection has no other file to continue with.
     private static let patienceForNewFile = 5.0
 
     private func resume(_ change: KeyChange, journalMode: JournalMode) throws {
@@ -216,7 +221,7 @@ extension Database {
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
             reopening: {
-                // Another process may be the first to open the new file, and bring it into WAL mode.
+                // Another process may be the first to open the new file, and may be switching it to WAL mode.
                 let deadline = Deadline(after: Self.patienceForNewFile)
                 let new = try deadline.retryingWhileBusy {
                     try after.openForWriting(
@@ -224,7 +229,7 @@ extension Database {
                         work: keying.keys.pageWork)
                 }
                 adopt(wanted, openedBy: after, new.handle)
-                // Before the observers are there, which would be notified of a commit.
+                // Done before observers are attached, which would be notified of a commit.
                 try? deadline.retryingWhileBusy { try new.handle.restore(journalMode, after) }
                 return new
             })
@@ -232,7 +237,7 @@ extension Database {
         try FailPoint.reopened.pass(file)
     }
 
-    /// Has this connection and later ones use the new key, with what was derived already.
+    /// Makes this connection and later ones use the new key, with its derived key material.
     func adopt(_ wanted: KeyRing, openedBy after: FileProtection, _ new: ConnectionHandle) {
         if let salt = try? FileHeader(new).salt, let material = try? after.material(fileSalt: salt) {
             wanted.remember(material, keyIndex: 0, fileSalt: salt)

@@ -1,31 +1,32 @@
 internal import Dispatch
 
 extension DatabaseWriter {
-    /// Encrypts the database file with another key, while the database goes on: see
-    /// ``DatabaseFile/rotate(from:to:options:progress:)`` for how.
+    /// Encrypts the database file with another key while the database stays open. See
+    /// ``DatabaseFile/rotate(from:to:options:progress:)`` for the steps.
     ///
-    /// Accesses that run are waited for, others wait. Observers, functions, collations and the trace stay. In
-    /// WAL mode the log is brought into the file before, and the mode is set again afterwards.
+    /// The rotation waits for current accesses, and later accesses wait for the rotation. Observers,
+    /// functions, collations, and the trace stay. In WAL mode the log is checkpointed first, and the mode is
+    /// set again afterwards.
     ///
-    /// With ``DatabaseFile/RotationOptions/whileInUse``, accesses of a pool go on while the copy is made and
-    /// proved, and wait only for its last part.
+    /// With ``DatabaseFile/RotationOptions/whileInUse``, accesses of a pool continue while the copy is made
+    /// and proved, and wait only for its last part.
     ///
-    /// A process that opens the file later needs the new key: give it both by ``Configuration/previousKeys``,
-    /// or a provider.
+    /// A process that opens the file later needs the new key: give it both keys with
+    /// ``Configuration/previousKeys``, or a provider.
     ///
     ///     try queue.rotateKey(to: next)
     ///
     /// - Parameters:
-    ///   - key: the new key. Only this one opens the file when the method returns.
-    ///   - options: ``DatabaseFile/RotationOptions/cipher`` has no meaning here: the settings are those of
-    ///     the configuration.
-    ///   - progress: called with the pages that were done; throws to end the rotation. It must not use the
-    ///     database, whose accesses may wait at that moment.
-    /// - Throws: a ``DatabaseFileError``: `outpaced` when more is written than
-    ///   ``DatabaseFile/RotationOptions/whileInUse`` allows, which only a pool in WAL mode can have; `busy`
-    ///   when statements, snapshots, other connections or processes have the file open. The old key goes on
-    ///   working then, as after any other error that has ``DatabaseFileError/isPublished`` false.
-    /// - Precondition: not called inside of an access of the same writer.
+    ///   - key: the new key. Only this key opens the file when the method returns.
+    ///   - options: ``DatabaseFile/RotationOptions/cipher`` is ignored here: the configuration's settings
+    ///     apply.
+    ///   - progress: called with the number of completed pages; throws to end the rotation. It must not use
+    ///     the database, whose accesses may be waiting.
+    /// - Throws: a ``DatabaseFileError``: `outpaced` if more is written than
+    ///   ``DatabaseFile/RotationOptions/whileInUse`` allows, which only applies to a pool in WAL mode; `busy`
+    ///   if statements, snapshots, other connections, or processes have the file open. The old key then
+    ///   remains valid, as after any other error whose ``DatabaseFileError/isPublished`` is false.
+    /// - Precondition: not called inside an access of the same writer.
     @discardableResult
     @_disfavoredOverload
     public func rotateKey(
@@ -45,11 +46,8 @@ extension DatabaseWriter {
     /// Encrypts the database file with another key as `rotateKey(to:options:progress:)` does, without
     /// blocking a thread while it waits.
     ///
-    /// - Parameters:
-    ///   - key: the new key.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end the rotation.
-    /// - Throws: also `CancellationError` if the task is cancelled before the copy is in its place.
+    /// - Parameter progress: called with the number of completed pages; throws to end the rotation.
+    /// - Throws: also `CancellationError` if the task is canceled before the copy is in its place.
     @discardableResult
     public func rotateKey(
         to key: DatabaseKey, options: DatabaseFile.RotationOptions = DatabaseFile.RotationOptions(),
@@ -83,9 +81,9 @@ extension DatabaseWriter {
 }
 
 extension Task where Success == Never, Failure == Never {
-    /// Does long work on a thread of its own, and not on one of those that tasks share.
+    /// Runs long work on a thread of its own, instead of a thread of the cooperative pool.
     ///
-    /// - Parameter body: looks at the signal now and then, which is set when the task is cancelled.
+    /// - Parameter body: must check the signal regularly. The signal is set when the task is canceled.
     fileprivate static func onThread<Value: Sendable>(
         _ body: @escaping @Sendable (StopSignal) throws -> Value
     ) async throws -> Value {

@@ -1,15 +1,16 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
 /// The rotation of the key of a closed file.
 ///
-/// What its plan has derived from the keys serves its run.
+/// Keys that its plan derives are reused when it runs.
 struct FileRotation {
     let path: String
     let newKey: DatabaseKey
     var options: DatabaseFile.RotationOptions
     private let change: FileChange
 
-    /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened.
+    /// Asks providers for their keys, and checks the keys and the settings. Opens no file.
     init(path: String, oldKey: DatabaseKey, newKey: DatabaseKey, options: DatabaseFile.RotationOptions) throws
     {
         self.path = path
@@ -42,7 +43,7 @@ struct FileRotation {
         }
     }
 
-    /// By a connection of its own, as a queue does it.
+    /// Rotates in place through a connection of its own, as a queue does.
     private func rotateInPlace(_ progress: ProgressReport, since start: ContinuousClock.Instant) throws
         -> DatabaseFile.RotationResult
     {
@@ -60,8 +61,8 @@ struct FileRotation {
             let isResumed = try InPlaceNote.completeInterruptedRun(path, new.handle, change.after)
             return FileRotation.result(nil, isResumed: isResumed, options, since: start)
         }
-        // A journal of a first transaction may have been played back. The queue would make a new database of
-        // what is left.
+        // Rolling back the journal of a first transaction may have left an empty file, in which the queue
+        // would create a new database.
         try ExaminedFile.checkIsNotEmpty(path, SystemFile.regularFile(path))
         var configuration = Configuration()
         configuration.key = change.before.ring?.keys[0]
@@ -75,7 +76,7 @@ struct FileRotation {
         }
     }
 
-    /// What a rotation in the file itself needs to know before.
+    /// Checks the file before a rotation in place.
     @discardableResult
     private func checkInPlace() throws(DatabaseFileError) -> FileStatus {
         let status = try SystemFile.regularFile(path)
@@ -99,7 +100,7 @@ struct FileRotation {
                 (size, room) = (file.room.size, (file.room.required, file.room.available))
             case .inPlace:
                 size = try checkInPlace().size
-                // The journal has each page once.
+                // The journal contains each page at most once.
                 room = (size, try SystemFile.availableSpace(SystemFile.directory(of: path)))
             }
             let (opened, isAlreadyRotated) = try SteadyLook.look(into: path) { try open() }
@@ -117,7 +118,7 @@ struct FileRotation {
         }
     }
 
-    /// Opens the file with the old key, or with the new one when an earlier run has done its work.
+    /// Opens the file with the old key, or with the new one if an earlier run has completed.
     private func open() throws -> (OpenedView, isAlreadyRotated: Bool) {
         do {
             return (try OpenedView(path, change.before, timeout: options.lockTimeout), false)
@@ -131,39 +132,40 @@ struct FileRotation {
 
     private func steps(isAlreadyRotated: Bool) -> [String] {
         if isAlreadyRotated {
-            return ["Nothing: the file has the new key. Leftovers of an interrupted run are removed."]
+            return ["Nothing: the file already has the new key. Leftovers of an interrupted run are removed."]
         }
         var steps = [
-            "Open the file with the old key, which plays back what an interrupted process has left.",
-            "Leave the WAL mode, prove that nobody else has the file open, and keep others from writing.",
+            "Open the file with the old key, which rolls back or replays the work of an interrupted process.",
+            "Leave WAL mode, verify that no other process has the file open, and keep others from writing.",
         ]
         switch options.method {
         case .copy:
             steps += [
-                "Copy all pages into a new file beside it, with the new key and a fresh salt, and the "
+                "Copy all pages into a new file next to it, with the new key and a fresh salt, and the "
                     + "owner, mode and attributes of the file.",
-                "Prove on a new connection that the copy has the same content, is whole, and does not open "
+                "Verify on a new connection that the copy has the same content, is intact, and does not open "
                     + "with the old key.",
-                "Make the copy permanent, and put it in the place of the file in one step.",
+                "Sync the copy to disk, and replace the file with it in one step.",
             ]
-            if let kept = options.keepOldPath { steps.insert("Give the old file the name \(kept).", at: 4) }
+            if let kept = options.keepOldPath { steps.insert("Keep the old file as \(kept).", at: 4) }
         case .inPlace:
             steps += [
-                "Encrypt the pages of the file with the new key, with a journal, and close the connection.",
-                "Prove on a new connection that the file has the same content, and is whole.",
+                "Encrypt the pages of the file with the new key, protected by a journal, and close the "
+                    + "connection.",
+                "Verify on a new connection that the file has the same content and is intact.",
             ]
         }
-        return steps + ["Open the file with the new key, and set its journal mode again."]
+        return steps + ["Open the file with the new key, and restore its journal mode."]
     }
 
-    /// The job of a rotation by copy, of a closed file.
+    /// Returns the job for a rotation by copy of a closed file.
     static func job(_ change: FileChange, _ options: DatabaseFile.RotationOptions) -> ReplacementJob {
         ReplacementJob(
             operation: .rotate, change: change, method: PageCopy(threadCount: options.threadCount),
             lockTimeout: options.lockTimeout, keepOldPath: options.keepOldPath)
     }
 
-    /// Has a result recorded, and turns a failure of that into the error that says so.
+    /// Calls the audit function with a result, and turns its failure into the error `auditFailed`.
     static func audit(
         _ proof: ReplacementProof, _ options: DatabaseFile.RotationOptions, path: String,
         since start: ContinuousClock.Instant, pause: Duration? = nil
@@ -190,7 +192,7 @@ struct FileRotation {
 }
 
 extension DatabaseFile.RotationProof {
-    /// A copy that did not prove all of this has not taken the place of the file.
+    /// Creates a proof with all properties set: a copy without one of them has not replaced the file.
     fileprivate init(_ proof: ReplacementProof) {
         self.init(
             pageCount: proof.pageCount, pageSize: proof.pageSize,
@@ -202,14 +204,14 @@ extension DatabaseFile.RotationProof {
     }
 }
 
-/// A rotation whose keys were tried on the file, and that has changed nothing yet.
+/// A rotation whose keys were tried on the file, and that has not changed anything yet.
 ///
-/// For work on many files, none of which is to be touched before the keys of all have proved right. What was
-/// derived from the keys is kept until the life of this value ends, so that nothing is derived twice.
+/// Used for work on many files, none of which may be changed before the keys of all are verified. Derived
+/// keys are kept until the end of this value's life, so none is derived twice.
 package struct PreparedRotation: Sendable {
     private let rotation: FileRotation
 
-    /// What the rotation found, and would do.
+    /// The plan of the rotation, with the properties of the file.
     package let plan: DatabaseFile.RotationPlan
 
     fileprivate init(_ rotation: FileRotation) throws {
@@ -217,9 +219,9 @@ package struct PreparedRotation: Sendable {
         plan = try rotation.plan()
     }
 
-    /// Rotates: see ``DatabaseFile/rotate(from:to:options:progress:)``.
+    /// Runs the rotation: see ``DatabaseFile/rotate(from:to:options:progress:)``.
     ///
-    /// Whatever happened to the file meanwhile is noticed as it would be without the preparation.
+    /// Changes to the file since the preparation are detected as they would be without one.
     package func run(
         audit: (@Sendable (DatabaseFile.RotationResult) throws -> Void)? = nil,
         progress: DatabaseFile.ProgressFunction? = nil
@@ -231,7 +233,7 @@ package struct PreparedRotation: Sendable {
 }
 
 extension DatabaseFile {
-    /// Tries the keys of a rotation, and makes its plan. Nothing is changed.
+    /// Tries the keys of a rotation, and creates its plan. Nothing is changed.
     package func prepareRotation(
         from oldKey: DatabaseKey, to newKey: DatabaseKey, options: RotationOptions = RotationOptions()
     ) throws -> PreparedRotation {

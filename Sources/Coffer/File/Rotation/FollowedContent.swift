@@ -1,18 +1,18 @@
 internal import SQLCipherBridge
 
-/// The content of a copy that is brought up to date while others write to its source.
+/// The content of a copy that is brought up to date while other connections write to its source.
 struct FollowedContent {
     let change: FileChange
     let target: HeldFile
 
-    /// Of the copy.
+    /// The copy's salt.
     private let salt: [UInt8]
     private var pageCount = 0
     private let digests: PageDigests
-    /// What was proved of all pages, as they were at one time.
+    /// The facts that were proved about all pages of one state.
     private var proved: ProvedContent?
 
-    /// How many pages are copied and compared at once.
+    /// The maximum number of pages in a range that is copied and compared at once.
     private static let portion = 64
 
     init(_ change: FileChange, in target: HeldFile) throws {
@@ -52,9 +52,9 @@ struct FollowedContent {
         try prove(pages, PageFile(target, change.after), against: source)
     }
 
-    /// Proves all pages, of the state that was copied or followed last.
+    /// Proves all pages of the state that was copied or followed last.
     ///
-    /// This takes as long as the copy. What is copied afterwards is proved page by page.
+    /// This takes as long as the copy. Pages that are copied later are proved one by one.
     mutating func proveAll(of pin: borrowing PinnedState, _ contents: LogContents, _ progress: ProgressReport)
         throws
     {
@@ -71,31 +71,31 @@ struct FollowedContent {
         ) { number, digest in
             digests.note(number, digest)
         }
-        // Without codes, it is looked for here and not while accesses wait.
+        // For pages without authentication codes, damage is searched here rather than while accesses wait.
         if content.structure == nil {
             content.structure = try StructureCheck.quick.findings(copy.handle, progress: progress).damage
         }
-        // The content is equal, so that the source has what is found.
+        // The content is equal, so the source has the same damage.
         if let findings = content.structure, !findings.isEmpty {
             throw DatabaseFileError(.damaged(pages: []), path: change.path)
         }
         guard content.isOldKeyAccepted == false else {
-            throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: change.path)
+            throw DatabaseFileError(.copyRejected("the old key opens it, too"), path: change.path)
         }
         proved = content
     }
 
-    /// Copies what is left, from a file to which nobody writes.
+    /// Copies the remaining pages, from a file that no connection writes to.
     ///
-    /// - Returns: what proves that.
+    /// - Returns: the proof for these pages.
     mutating func completed(
         from source: ConnectionHandle, _ changes: LogHistory.Changes, _ progress: ProgressReport
     ) throws -> any ContentProof {
         guard let proved else {
-            throw DatabaseFileError(.copyRejected("it was not proved"), path: change.path)
+            throw DatabaseFileError(.copyRejected("it was not verified"), path: change.path)
         }
         var changes = changes
-        // Its header has the journal mode.
+        // The header on page 1 contains the journal mode.
         changes.pages.insert(1)
         let pages = try copy(changes, of: PageFile(source, change.before), progress)
         return FollowedProof(pages: pages, digests: digests, proved: proved)
@@ -115,7 +115,8 @@ struct FollowedContent {
         return pages
     }
 
-    /// Was it the source that could not be read?
+    /// Runs `body`. If it fails because pages of the source are damaged, throws an error that names these
+    /// pages.
     private static func namingDamage<Result>(
         of source: PageFile, _ path: String, _ body: () throws -> Result
     ) throws -> Result {
@@ -135,7 +136,7 @@ struct FollowedContent {
         try PageComparison(source: source, copy: copy, path: change.path).run(pages) { digests.note($0, $1) }
     }
 
-    /// Pages that follow each other.
+    /// Groups page numbers into ranges of consecutive pages.
     static func portions(_ pages: [Int]) -> [Range<Int>] {
         var portions: [Range<Int>] = []
         for page in pages {
@@ -149,8 +150,7 @@ struct FollowedContent {
     }
 }
 
-/// Proves the pages that were copied last, where all others were proved before, and nothing has changed them
-/// since.
+/// A proof of the pages that were copied last. All others were proved before, and have not changed since.
 private struct FollowedProof: ContentProof {
     let pages: [Range<Int>]
     let digests: PageDigests

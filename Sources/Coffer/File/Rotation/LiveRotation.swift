@@ -1,26 +1,27 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// The rotation of the key of a pool whose connections go on reading and writing.
+/// The rotation of the key of a pool whose connections continue to read and write.
 ///
-/// A committed state is pinned and copied, and so is what changed until the next one is pinned, again and
-/// again, until little is left. The rest is done as for a database that waits (``FileReplacement``): the same
-/// note, the same stages, with a copy that has almost everything already.
+/// A committed state is pinned and copied. Then the pages that have changed are copied from a newer state,
+/// again and again, until few are left. The rest is done as for a database whose accesses wait
+/// (``FileReplacement``): with the same note and the same stages, and a copy that is almost complete.
 struct LiveRotation: Sendable {
     private let pool: DatabasePool
     private let key: DatabaseKey
     private let options: DatabaseFile.RotationOptions
     private let bounds: DatabaseFile.WhileInUse
 
-    /// - Returns: nil for a rotation for which all accesses wait.
-    /// - Throws: `unsupported` for what cannot go on.
+    /// - Returns: nil for a rotation during which all accesses wait.
+    /// - Throws: `unsupported` for a database or a method that does not allow accesses during the rotation.
     init?(_ writer: any DatabaseWriter, to key: DatabaseKey, _ options: DatabaseFile.RotationOptions) throws {
         guard let bounds = options.whileInUse else { return nil }
         guard options.method == .copy,
             let pool = ((writer as? AnyDatabaseWriter)?.base ?? writer) as? DatabasePool
         else {
             let words =
-                "Only a pool goes on while its key is rotated, and only by a copy. Rotate without "
-                + "`whileInUse`, or use a pool."
+                "Only a pool can stay in use while its key is rotated, and only if the rotation makes a "
+                + "copy. Rotate without `whileInUse`, or use a pool."
             throw DatabaseFileError(.unsupported(words), path: writer.path)
         }
         self.pool = pool
@@ -32,7 +33,7 @@ struct LiveRotation: Sendable {
     func perform(_ progress: ProgressReport) throws -> DatabaseFile.RotationResult {
         precondition(
             pool.readers.readerOfCurrentThread == nil,
-            "The key cannot be rotated inside of a read of its pool.")
+            "The key cannot be rotated inside a read of its pool.")
         let start = ContinuousClock.now
         let keys = try pool.writer.sync { db in try db.planLiveKeyChange(to: key) }
         return try DatabaseFileError.translated(keys.file) {
@@ -51,43 +52,43 @@ struct LiveRotation: Sendable {
     }
 }
 
-/// How far a rotation is.
+/// The progress of a rotation.
 private final class LiveCourse {
-    /// How often the copy was brought up to date.
+    /// The number of times that the copy was brought up to date.
     var round = 0
-    /// Since when accesses wait.
+    /// The time at which accesses began to wait.
     var pausedSince: ContinuousClock.Instant?
-    /// How long they have waited, in all.
+    /// The total time for which accesses have waited.
     private(set) var pause: Duration?
-    /// Whether the rounds do not become small.
+    /// True if the rounds do not become smaller.
     var isOutpaced = false
 
-    /// Notes how long they have waited by now.
+    /// Adds the current wait to the total.
     func notePause() {
         guard let pausedSince else { return }
         pause = (pause ?? .zero) + (ContinuousClock.now - pausedSince)
     }
 }
 
-/// How long reads that are running at the end are waited for: longer each time, up to a bound. Accesses go on
-/// in between, for nine times as long.
+/// The time to wait for reads that are still running at the end of a rotation. It grows with each attempt, up
+/// to a maximum. Between attempts, accesses continue for nine times as long.
 private struct ReadPatience {
     private(set) var seconds: Double
     private let longest: Double
 
-    /// - Parameter longest: in seconds.
+    /// - Parameter longest: the maximum, in seconds.
     init(longest: Double) {
         self.longest = longest
         seconds = min(0.05, longest)
     }
 
-    /// How long accesses go on before they wait again, after they have waited in vain.
+    /// The time for which accesses continue after an unsuccessful wait, in seconds.
     var rest: Double { max(0.02, 9 * seconds) }
 
     mutating func grow() { seconds = min(2 * seconds, longest) }
 }
 
-/// A rotation under way, with what it has begun.
+/// A rotation in progress, with everything that it has begun.
 private final class LiveRun {
     private let keys: Database.KeyChange
     private let options: DatabaseFile.RotationOptions
@@ -99,16 +100,16 @@ private final class LiveRun {
     private let history: LogHistory
     private let brake: WriterBrake
 
-    /// Has the file open, and brings the log into it.
+    /// The connection that keeps the file open and checkpoints the log.
     private var watcher: EngineConnection?
     private var note: RunNote?
     private var copy: CopyFile?
     private var content: FollowedContent?
     private var pin: PinnedState?
     private var resumed: ResumedFile?
-    /// How often accesses were let go on again, because too much was written before they waited.
+    /// The number of times that accesses were resumed because too much was written before they waited.
     private var givenWayCount = 0
-    /// How many rounds do not count, because reads went on for too long after them.
+    /// The number of rounds that do not count because reads took too long after them.
     private var excusedRoundCount = 0
 
     private var hasRoundsLeft: Bool { course.round - excusedRoundCount < bounds.maximumRoundCount }
@@ -155,23 +156,23 @@ private final class LiveRun {
         self.watcher = consume watcher
     }
 
-    /// Takes back what was begun and has not come to its end, in this order.
+    /// Undoes unfinished work, in this order.
     func end(of pool: DatabasePool) {
         brake.release()
-        // A pool that was closed meanwhile was not the last one to have the file open, which brings the log
-        // into it.
+        // If the pool was closed during the rotation, this connection kept it from checkpointing the log, and
+        // must do so itself.
         watcher?.checkpointsAtEnd = pool.writer.sync { $0.isClosed }
         pin = nil
         content = nil
         copy = nil
         note = nil
         watcher = nil
-        // Connections were closed, and others opened by other threads: the C library keeps what each thread
-        // has freed for that one, and a process that rotates again and again would grow.
+        // Connections were closed, and other threads opened new ones. The C library keeps freed memory per
+        // thread, so a process that rotates repeatedly would grow.
         FreeMemory.giveBack()
     }
 
-    /// The room that the rotation leaves to those who write meanwhile.
+    /// Returns the disk space that the rotation leaves to writers, in bytes.
     private static func reserve(_ path: String) throws -> Int64 {
         min(16 << 20, try SystemFile.regularFile(path).size / 4)
     }
@@ -193,7 +194,7 @@ private final class LiveRun {
         content = try FollowedContent(change, in: makeCopy())
         try copyAll()
         try checkpoint()
-        // So that the proof finds few pages that have changed in between.
+        // Brings the copy up to date, so that few of the pages to prove have changed since they were copied.
         _ = try follow()
         try checkpoint()
         try pin?.proveAll(&content, history, progress)
@@ -204,7 +205,8 @@ private final class LiveRun {
         return try resumed.recorded()
     }
 
-    /// Lets accesses wait and does the rest, as soon as little is left and no read goes on for too long.
+    /// Makes accesses wait and completes the rotation, as soon as few pages are left and no read takes too
+    /// long.
     private func completeWhileOthersWait(in pool: DatabasePool) throws {
         var patience = ReadPatience(longest: bounds.maximumReadWait)
         while true {
@@ -214,7 +216,7 @@ private final class LiveRun {
             let isCompleted = try pool.withoutOtherAccesses(
                 patience: patience.seconds, didBegin: { course.pausedSince = .now }
             ) { db in
-                // They may have written while this waited for them.
+                // Other connections may have written while this access waited for them.
                 guard try isLittleLeft() else { return false }
                 try db.completeLiveRotation(keys) { handle, resume in try complete(handle, resume) }
                 return true
@@ -227,7 +229,7 @@ private final class LiveRun {
                 givenWayCount += 1
                 course.pausedSince = nil
             case nil:
-                // The writers are not faster than the copy because of that.
+                // Long reads caused these rounds, not writers that outpace the copy.
                 excusedRoundCount += course.round - round
                 course.pausedSince = nil
                 try rest(patience.rest)
@@ -236,7 +238,7 @@ private final class LiveRun {
         }
     }
 
-    /// Lets accesses go on for so many seconds.
+    /// Lets accesses continue for a number of seconds.
     private func rest(_ seconds: Double) throws {
         let deadline = Deadline(after: seconds)
         repeat {
@@ -244,14 +246,14 @@ private final class LiveRun {
         } while deadline.wait()
     }
 
-    /// They would be in the way at the end. To look for them takes as long as there are processes, so that it
-    /// is not done while accesses wait.
+    /// Waits for other processes to close the file, as they would block the end of the rotation. The search
+    /// takes longer the more processes there are, so it is not done while accesses wait.
     private func waitForOtherProcesses() throws {
         try FileUsers.waitForNoneElse(
             of: examined.status, change.path, timeout: options.lockTimeout, countsOwn: false)
     }
 
-    /// Follows the log until little is left. What was copied before the last round is on the disk then.
+    /// Follows the log until few pages are left. All pages copied before the last round are synced by then.
     private func catchUp() throws {
         defer { course.isOutpaced = false }
         var before = Int.max
@@ -260,7 +262,7 @@ private final class LiveRun {
             try bringLogIn()
             let changed = try follow()
             let isSmall = changed <= bounds.maximumRemainder
-            // As long as it gets much smaller, one more round is shorter than what it spares.
+            // While rounds become much smaller, one more round takes less time than it saves.
             if isSmall && (changed <= 64 || changed > before / 2) { break }
             guard hasRoundsLeft else {
                 if isSmall { break }
@@ -272,18 +274,18 @@ private final class LiveRun {
         try bringLogIn()
     }
 
-    /// Has what is pinned in the file and on the disk, so that little of it is left for the end.
+    /// Checkpoints and syncs the pinned state, so little remains for the final step.
     ///
-    /// SQLite has the file written to the disk only when it has brought all of the log in, which it does at
-    /// the end: with all that it has brought in before.
+    /// SQLite syncs the file only when it has checkpointed the complete log. That happens at the end, and
+    /// would include everything that was checkpointed before.
     private func bringLogIn() throws {
         try checkpoint()
         try watcher?.handle.synchronizeFile()
     }
 
-    /// Whether the last transaction is not much newer than the state that was followed last.
+    /// Returns true if the last transaction is not much newer than the state that was followed last.
     ///
-    /// What is too much doubles each time: writers that write as much in a moment would never let it end.
+    /// The limit doubles each time: otherwise fast writers could keep the rotation from ever ending.
     private func isLittleLeft() throws -> Bool {
         guard hasRoundsLeft, let known = pin?.state else { return true }
         guard let last = try pin?.handle.logState().state else { return true }
@@ -311,42 +313,41 @@ private final class LiveRun {
         pin = consume first
     }
 
-    /// Goes on to the last committed state.
+    /// Advances to the last committed state.
     ///
-    /// - Returns: how many pages have changed.
+    /// - Returns: the number of changed pages.
     private func follow() throws -> Int {
         course.round += 1
         let next = try PinnedState(change.path, change.before, timeout: options.lockTimeout)
-        // The state before is still pinned, as the history asks for.
+        // The previous state is still pinned, as the history requires.
         let changes = try history.advance(to: next.state)
         try content?.follow(next, history.contents(of: next), changes, progress)
         pin = consume next
         return changes.pages.count
     }
 
-    /// Brings into the file what the pinned state has of the log, so that little is left for the end. Writes
-    /// go on meanwhile.
+    /// Checkpoints the pinned part of the log while writes continue, so that little is left for the end.
     ///
-    /// It is the connection of this rotation that does it, and not the one that writes, which would keep
-    /// writers waiting. Two connections at the log are safe only as long as it is not begun anew: not while a
-    /// state is pinned that needs it.
+    /// This uses the rotation's own connection: a checkpoint on the pool's writer would keep writers waiting.
+    /// Two connections can safely use the log only while SQLite does not restart it, and it cannot restart
+    /// the log while a pinned state needs it.
     private func checkpoint() throws {
         guard let isInFile = pin?.isInFile, !isInFile else { return }
         _ = watcher?.handle.checkpoint(schema: "main", mode: Database.CheckpointMode.passive.rawValue)
     }
 
-    /// Copies what is left, and publishes the copy, while no other connection of the pool is in use.
+    /// Copies the remaining pages, and publishes the copy, while no other connection of the pool is in use.
     private func complete(
         _ handle: ConnectionHandle, _ resume: @escaping (JournalMode) throws -> Void
     ) throws {
-        // In this order: a log that is begun anew in between by another process is found so.
+        // This order detects a log that another process restarts in between.
         let beginning = try history.start()
         guard let last = try pin?.handle.logState().state else { throw CancellationError() }
         let changes = try history.advance(to: last)
-        // From here on they end in this access.
+        // From here on, both end with this access.
         guard var note = note.take(), let copy = copy.take() else { throw CancellationError() }
         note.use(handle)
-        // Connections of our own must not be in the way of what comes next.
+        // The rotation's own connections must not block the next steps.
         pin = nil
         watcher = nil
         try FailPoint.released.pass(change.path)
@@ -358,7 +359,7 @@ private final class LiveRun {
             guard let proof = try content?.completed(from: source, changes, progress) else {
                 throw CancellationError()
             }
-            // It holds the file of the copy.
+            // The content retains the file of the copy.
             content = nil
             return proof
         }

@@ -1,18 +1,18 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Has writes of a pool wait now and then, where they are faster than the copy of its file.
+/// Delays the writes of a pool while they are faster than the copy of its file.
 ///
-/// The connection that writes is held for a while; then those who wait have their turn, each once, and it is
-/// held again, until the brake is released.
+/// The writer connection is held for a while. Then each waiting write runs once, and the connection is held
+/// again, until the brake is released.
 final class WriterBrake: Sendable {
     private let pool: DatabasePool
     private let delay: Double
 
-    /// Signalled when the brake is released; nil while it is.
+    /// Signaled when the brake is released; nil while the brake is off.
     private let end = Mutex<DispatchSemaphore?>(nil)
 
-    /// - Parameter delay: how long a write waits at a time, in seconds.
+    /// - Parameter delay: the delay of a write, in seconds.
     init(_ pool: DatabasePool, delay: Double) {
         self.pool = pool
         self.delay = delay
@@ -46,15 +46,15 @@ final class WriterBrake: Sendable {
     }
 }
 
-/// How much of its bound the log of a database may have taken when a part of the rotation is done.
+/// The share of its maximum size that the log may use at each step of a rotation.
 ///
-/// What is left of the log lasts as long as what is left of the work, if writes go on as before.
+/// If writes continue at the same rate, the remaining log space lasts as long as the remaining work.
 struct LogPace {
-    /// The sizes of the log at the beginning, and at most, in bytes.
+    /// The sizes of the log at the beginning and at most, in bytes.
     let start: Int64
     let end: Int64
 
-    /// How much of the work is done when a phase of a round begins, and when it ends.
+    /// Returns the share of the work that is done when a phase of a round begins, and when it ends.
     private static func share(_ phase: DatabaseFile.Progress.Phase, round: Int) -> ClosedRange<Double> {
         switch (phase, round) {
         case (.copying, 0): 0...0.45
@@ -65,9 +65,9 @@ struct LogPace {
         }
     }
 
-    /// Whether the log is larger than it should be at this step.
+    /// Returns true if the log is larger than it should be at this step.
     ///
-    /// A tenth of the bound is for everybody, at once.
+    /// A tenth of the maximum may be used from the beginning.
     func isExceeded(by step: DatabaseFile.Progress) -> Bool {
         let share = LogPace.share(step.phase, round: step.round)
         let part =
