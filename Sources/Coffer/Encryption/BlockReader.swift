@@ -1,17 +1,17 @@
-/// Reads a file in blocks, for those who want small pieces of it, mostly in order.
+/// Reads a file in blocks, for callers that need small pieces of it, usually in order.
 final class BlockReader {
-    /// Fills the target with the bytes from an offset on, and returns how many there were: fewer than the
-    /// target has at the end of the file only.
+    /// Fills the target with the bytes at an offset, and returns their number. It is smaller than the
+    /// target's size only at the end of the file.
     typealias Read = (_ offset: Int64, _ target: inout [UInt8]) throws -> Int
 
     private let read: Read
-    /// Used again for each block, unless a caller still has a piece of the last one.
+    /// The block's storage, which is reused unless a caller still holds a slice of it.
     private var block: [UInt8] = []
-    /// Which part of the file is in the block.
+    /// The range of the file that the block contains.
     private var range: Range<Int64> = 0..<0
 
-    /// How much is read at once: little at first, as most logs are short, and most readers look at the
-    /// beginning only.
+    /// The number of bytes read at once. It starts small because most logs are short and most callers read
+    /// only the beginning.
     private var blockSize = 1 << 14
     private static let largestBlockSize = 1 << 18
 
@@ -19,7 +19,7 @@ final class BlockReader {
         self.read = read
     }
 
-    /// Up to `count` bytes; fewer at the end of the file.
+    /// Returns up to `count` bytes; fewer only at the end of the file.
     func bytes(at offset: Int64, count: Int) throws -> ArraySlice<UInt8> {
         if offset < range.lowerBound || offset + Int64(count) > range.upperBound {
             if block.count < max(count, blockSize) {
@@ -36,7 +36,7 @@ final class BlockReader {
 }
 
 extension ArraySlice<UInt8> {
-    /// Four bytes, the highest one first.
+    /// Returns the big-endian 32-bit number at an offset.
     func word(at offset: Int) -> UInt32 {
         let first = startIndex + offset
         return UInt32(self[first]) << 24 | UInt32(self[first + 1]) << 16 | UInt32(self[first + 2]) << 8

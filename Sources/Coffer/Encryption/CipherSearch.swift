@@ -1,18 +1,18 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// Looks for cipher settings that are common without being those of a format, by whether page 1 of a file is
-/// authentic with them.
+/// Searches common cipher settings that are not the defaults of a format, by checking whether page 1 of a
+/// file is authentic with them.
 ///
-/// The derivations from a passphrase are all that costs time: sizes of pages, hash functions of codes and
-/// plaintext headers are tried on what one derivation gave, which takes less than a millisecond each.
-/// Derivations are tried in the order of their cost. A wrong passphrase costs two of 256,000 rounds more than
-/// the formats do.
+/// Only the derivations from a passphrase are slow. Page sizes, HMAC hash functions and plaintext headers are
+/// tried on the result of one derivation, in less than a millisecond each. Derivations are tried in order of
+/// their cost. With a wrong passphrase, the search costs two derivations of 256,000 rounds more than trying
+/// the formats.
 struct CipherSearch {
     private let start: [UInt8]
     private let fileSalt: [UInt8]
 
-    /// - Parameter header: with the first bytes of the file, up to the largest page.
+    /// - Parameter header: contains the first bytes of the file, up to the size of the largest page.
     init(_ header: FileHeader) {
         start = header.start
         fileSalt = header.salt
@@ -22,20 +22,20 @@ struct CipherSearch {
 
     private typealias Derivation = (algorithm: CipherSettings.HashAlgorithm, rounds: Int)
 
-    /// How a passphrase is stretched: by one round where programs give a key that needs no stretching as a
-    /// passphrase; as in the formats, with other sizes of pages; and as in format 4 with the hash functions
-    /// that it may have.
+    /// The common ways to stretch a passphrase: one round, for programs that pass a key that needs no
+    /// stretching as a passphrase; the derivations of the formats, for other page sizes; and format 4's
+    /// rounds with the other hash functions.
     private static let usualDerivations: [Derivation] = [
         (.sha512, 1), (.sha1, 1), (.sha256, 1), (.sha1, 4_000), (.sha1, 64_000), (.sha512, 256_000),
         (.sha1, 256_000), (.sha256, 256_000),
     ]
 
-    /// Returns the settings that page 1 proves.
+    /// Returns the settings with which page 1 is authentic, or nil if there are none.
     ///
     /// - Parameters:
-    ///   - key: a key that is no provider.
+    ///   - key: any key except a provider.
     ///   - own: the configured settings, whose derivation is tried as well.
-    ///   - material: derives from the key.
+    ///   - material: derives the material from the key.
     func settings(
         for key: DatabaseKey, own: CipherSettings,
         _ material: (CipherSettings) throws(KeyError) -> KeyRing.Material
@@ -53,7 +53,7 @@ struct CipherSearch {
     }
 
     private static func derivations(for key: DatabaseKey, _ own: CipherSettings) -> [Derivation] {
-        // The rounds say nothing about a raw key, and are those of the formats then.
+        // A raw key does not use the rounds. Those of the formats are used.
         guard case .passphrase = key.kind else {
             return [(.sha512, 256_000), (.sha1, 64_000), (.sha256, 256_000)]
         }
@@ -62,7 +62,7 @@ struct CipherSearch {
     }
 
     private func candidates(_ settings: CipherSettings, _ material: KeyRing.Material) -> [CipherSettings] {
-        // A salt that is not in the file has come with the key.
+        // The salt was given with the key if it does not come from the file.
         let hasClearHeader =
             start.starts(with: DatabaseHeader.magic) && material.salt != nil && !material.isBoundToFileSalt
         let own = settings.kdfAlgorithm
@@ -76,7 +76,7 @@ struct CipherSearch {
                     candidate.hmacAlgorithm = hash
                     result.append(candidate)
                 }
-                // Without codes, a header in the clear proves nothing.
+                // Without MACs, a plaintext header verifies nothing.
                 guard headerSize == 0 else { continue }
                 (candidate.usesHMAC, candidate.hmacAlgorithm) = (false, own)
                 result.append(candidate)
@@ -102,7 +102,7 @@ struct CipherSearch {
 }
 
 extension CipherSettings {
-    /// The format that has the most of these settings, and the settings that differ from it.
+    /// The format that shares the most of these settings, and the settings that differ from it.
     package var nearestFormat: (number: Int, differences: [(name: String, value: String)]) {
         let candidates = CipherSettings.formats.reversed().map { format in
             (format, differences(from: .sqlcipher(format: format)))
@@ -132,7 +132,7 @@ extension CipherSettings {
         return result
     }
 
-    /// The settings as a program writes them, such as `.sqlcipher(format: 3) with pageSize = 4096`.
+    /// The settings in source form, such as `.sqlcipher(format: 3) with pageSize = 4096`.
     var spelling: String {
         let (number, differences) = nearestFormat
         let words = differences.map { "\($0.name) = \($0.value)" }.joined(separator: ", ")

@@ -31,10 +31,10 @@ extension CipherSettings.ByteOrder {
 // MARK: - Applying
 
 extension CipherSettings {
-    /// Applies all settings to a connection that has its key and did not use it yet, and proves that
-    /// SQLCipher took them (I2, I3).
+    /// Applies all settings to a connection that has its key but has not used it yet, and verifies that
+    /// SQLCipher accepted them (invariants "Verified engine" and "Key first").
     ///
-    /// All of them, because the process-wide defaults may not be SQLCipher's own.
+    /// Default values are applied too, because the process-wide defaults may differ from SQLCipher's own.
     func apply(to handle: ConnectionHandle) throws(EngineError) {
         let settings = pragmas
         try handle.execute(trusted: settings.joined(separator: "\n"))
@@ -48,7 +48,7 @@ extension CipherSettings {
             }
         }
         if hmacPageNumberOrder != .littleEndian {
-            // Deprecated and not listed, too. It is the connection's own.
+            // Also deprecated and not listed. It belongs to the connection.
             try handle.execute(trusted: "PRAGMA cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName);")
             guard try handle.firstText(trusted: "PRAGMA cipher_hmac_pgno") == hmacPageNumberOrder.pragmaName
             else {
@@ -60,7 +60,7 @@ extension CipherSettings {
         try handle.proveCodec(settings: settings)
     }
 
-    /// In the words in which `PRAGMA cipher_settings` reports them.
+    /// The settings as pragmas, in the wording in which `PRAGMA cipher_settings` reports them.
     private var pragmas: [String] {
         [
             "PRAGMA cipher_page_size = \(pageSize);",
@@ -73,12 +73,12 @@ extension CipherSettings {
     }
 }
 
-// MARK: - Pragmas of users
+// MARK: - The user's pragmas
 
 extension CipherSettings {
-    /// Whether a pragma says what holds already.
+    /// Returns true if a pragma would not change anything.
     ///
-    /// - Parameter pragma: the name of one of SQLCipher's settings, in lower case.
+    /// - Parameter pragma: the lowercase name of one of SQLCipher's settings.
     func holds(_ pragma: String, _ value: String) -> Bool {
         let value = value.lowercased()
         return switch pragma {
@@ -92,15 +92,15 @@ extension CipherSettings {
         case "cipher_compatibility": Int(value).map(isFormat) ?? false
         case "cipher_hmac_pgno": value == hmacPageNumberOrder.pragmaName
         case "cipher_hmac_salt_mask": value == "x'\([hmacSaltMask].hexadecimal)'"
-        // What Coffer never sets, so that SQLCipher's own values hold.
+        // Coffer never sets these, so SQLCipher's own values apply.
         case "cipher": value == "aes-256-cbc"
         case "cipher_store_pass": CipherSettings.boolean(value) == false
         default: false
         }
     }
 
-    /// Whether these are the settings of a format, which says nothing of a plaintext header and of the key
-    /// for HMAC.
+    /// Returns true if these are the settings of a format. A format does not determine the plaintext header
+    /// or the derivation of the HMAC key.
     private func isFormat(_ format: Int) -> Bool {
         guard CipherSettings.formats.contains(format) else { return false }
         var settings = CipherSettings.sqlcipher(format: format)
@@ -111,7 +111,7 @@ extension CipherSettings {
         return settings == ofFile
     }
 
-    /// A truth value as SQLite's pragmas take it.
+    /// Returns a Boolean value in the notation of SQLite's pragmas.
     private static func boolean(_ value: String) -> Bool? {
         switch value {
         case "1", "on", "yes", "true": true
@@ -124,7 +124,7 @@ extension CipherSettings {
 // MARK: - Pages
 
 extension PageCipher.Layout {
-    /// How pages are laid out under these settings.
+    /// Creates the page layout for these settings.
     init(_ settings: CipherSettings) {
         self.init(
             pageSize: settings.pageSize, hmac: settings.usesHMAC ? settings.hmacAlgorithm.bridged : nil,
@@ -134,8 +134,8 @@ extension PageCipher.Layout {
             hmacSaltMask: settings.hmacSaltMask)
     }
 
-    /// The first pages, the last, and some between: enough to find an intact one unless nearly all are
-    /// damaged.
+    /// Returns the first pages, the last, and some in between: enough to find an intact page unless nearly
+    /// all are damaged.
     static func sample(of pageCount: Int) -> [Int] {
         guard pageCount > 16 else { return Array(1..<max(0, pageCount) + 1) }
         return Array(1...8) + (1...8).map { 8 + (pageCount - 8) * $0 / 8 }

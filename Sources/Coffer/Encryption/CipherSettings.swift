@@ -1,86 +1,89 @@
 internal import SQLCipherBridge
 
-/// How a database is encrypted: the parameters that SQLCipher does not store in the file, so that whoever
-/// opens it must know them.
+/// The encryption parameters of a database. SQLCipher does not store them in the file, so a program that
+/// opens the file must know them.
 ///
-/// The defaults are those of SQLCipher 4: AES-256-CBC with HMAC-SHA512 on pages of 4096 bytes, and
-/// PBKDF2-HMAC-SHA512 with 256,000 iterations for passphrases. Change them only for files that were made with
-/// other ones.
+/// The defaults are SQLCipher 4's: AES-256-CBC with HMAC-SHA512 on pages of 4096 bytes, and
+/// PBKDF2-HMAC-SHA512 with 256,000 iterations for passphrases. Change them only for files that were created
+/// with other settings.
 ///
-/// Values that cannot work are refused with ``EncryptionFailure/invalidCipherSettings(_:)`` when a database
+/// Settings that cannot work are refused with ``EncryptionFailure/invalidCipherSettings(_:)`` when a database
 /// is opened with them.
 public struct CipherSettings: Sendable, Hashable {
-    /// The order of the bytes of a number.
+    /// The byte order of a number.
     public enum ByteOrder: Sendable, Hashable, CaseIterable {
         /// The least significant byte, or the most significant byte, comes first.
         case littleEndian, bigEndian
     }
 
-    /// The hash function under PBKDF2 and HMAC.
+    /// The hash function used by PBKDF2 and HMAC.
     public enum HashAlgorithm: Sendable, Hashable, CaseIterable {
-        /// The hash functions that SQLCipher can use. All files of format 4 have SHA-512.
+        /// The hash functions that SQLCipher supports. Format 4 uses SHA-512 by default.
         case sha1, sha256, sha512
     }
 
     /// The size of a page in bytes, a power of two from 1024 to 65536.
     public var pageSize = 4096
 
-    /// The iterations of PBKDF2 that stretch a passphrase. Raw keys are not stretched.
+    /// The number of PBKDF2 iterations that stretch a passphrase. Raw keys are not stretched.
     public var kdfIterations = 256_000
 
     /// The hash function of PBKDF2.
     public var kdfAlgorithm = HashAlgorithm.sha512
 
-    /// The iterations of PBKDF2 that make the key for HMAC from the key of the database, called
-    /// `fast_kdf_iter` by SQLCipher.
+    /// The number of PBKDF2 iterations that derive the HMAC key from the database key. SQLCipher calls it
+    /// `fast_kdf_iter`.
     public var hmacKeyIterations = 2
 
     /// The hash function of HMAC.
     public var hmacAlgorithm = HashAlgorithm.sha512
 
-    /// How the number of a page is written where HMAC covers it, called `cipher_hmac_pgno` by SQLCipher:
-    /// little endian in all files of SQLCipher 3 and later. SQLCipher 2 wrote it as the machine does, so that
-    /// files of big-endian machines have the other order.
+    /// The byte order of the page number that HMAC covers. SQLCipher calls it `cipher_hmac_pgno`. All files
+    /// of SQLCipher 3 and later use little endian. SQLCipher 2 used the machine's byte order, so files from
+    /// big-endian machines have the other one.
     public var hmacPageNumberOrder = ByteOrder.littleEndian
 
-    /// What each byte of the salt is combined with, by exclusive or, where the key for HMAC is derived,
-    /// called `cipher_hmac_salt_mask` by SQLCipher: 0x3a in all released versions. Files of the beta of
-    /// SQLCipher 2 have 0, and 4,000 for ``hmacKeyIterations``.
+    /// The value that is combined with each byte of the salt, by exclusive or, to derive the HMAC key.
+    /// SQLCipher calls it `cipher_hmac_salt_mask`. It is 0x3a in all released versions. Files of the beta of
+    /// SQLCipher 2 use 0, and 4,000 for ``hmacKeyIterations``.
     ///
-    /// SQLCipher has one mask for the whole process. Coffer leaves it alone, and uses another one for the
-    /// connections of these settings only.
+    /// SQLCipher has one mask for the whole process. Coffer leaves it unchanged, and applies this value only
+    /// to connections with these settings.
     public var hmacSaltMask = PageCipher.Layout.engineSaltMask
 
-    /// Whether each page carries an authentication code. Without one, nobody notices that a file was changed.
+    /// A Boolean value that indicates whether each page has a message authentication code (MAC). Without
+    /// MACs, changes to a file go unnoticed.
     public var usesHMAC = true
 
-    /// The bytes at the start of the file that are stored in the clear: 0, or a multiple of 16 up to 96.
+    /// The number of bytes at the start of the file that are not encrypted: 0, or a multiple of 16 up to 96.
     ///
-    /// 32 let systems recognise the file as a SQLite database. The salt that stands there otherwise must come
-    /// with the key.
+    /// With 32, systems recognize the file as a SQLite database. The file then has no room for the salt,
+    /// which must be given with the key.
     public var plaintextHeaderSize = 0
 
-    /// How many bytes a queue or pool takes at most to know pages again that its connections have
-    /// authenticated or written; 0 for none. 4 MB know 131,072 pages: a file of half a gigabyte.
+    /// The maximum number of bytes that a queue or pool uses to recognize pages that its connections have
+    /// already authenticated or written; 0 to disable. 4 MB cover 131,072 pages, which is a file of half a
+    /// gigabyte.
     ///
-    /// Most of what a page costs that is not in the page cache is the hash of its bytes. A page whose bytes,
-    /// with their code, are known to be authentic is not hashed again: it is recognised by a shorter code
-    /// under a random key, as <doc:SecurityModel> explains. Small files take less memory. It is a power of
-    /// two; other numbers are rounded down. ``Database/releaseMemory()`` gives the memory back. Nothing is
-    /// known again with an engine whose version Coffer does not know.
+    /// Most of the cost of a page that is not in the page cache is the hash of its bytes. A page whose bytes
+    /// and MAC are known to be authentic is not hashed again: it is recognized by a shorter code under a
+    /// random key, as <doc:SecurityModel> explains. Small files take less memory. The size is a power of two;
+    /// other numbers are rounded down. ``Database/releaseMemory()`` frees the memory. The memo is disabled if
+    /// Coffer does not know the engine's version.
     ///
-    /// This says nothing about files: whoever opens a file need not know it.
+    /// This setting does not affect the file, so it need not match when the file is opened again.
     public var pageMemoSize = 4 << 20
 
-    /// Whether connections keep the states of hashes and ciphers with their key, and draw random bytes for
-    /// several pages at once, in place of having the engine make them anew for each page. Without this there
-    /// is no memo (``pageMemoSize``) either, and nothing but the engine's own code works on pages.
+    /// A Boolean value that indicates whether connections keep hash and cipher states together with their
+    /// key, and draw random bytes for several pages at once, instead of letting the engine create them for
+    /// each page. If false, the page memo (``pageMemoSize``) is disabled too, and pages are processed only by
+    /// the engine's own code.
     ///
-    /// It takes an engine whose version Coffer knows. Others do their own work in any case. This says nothing
-    /// about files either.
+    /// It has an effect only if Coffer knows the engine's version. This setting does not affect the file
+    /// either.
     public var keepsPageStates = true
 
-    /// The number of a format that does not exist, until the settings are used.
+    /// The number of an unknown format, which is reported when the settings are used.
     private(set) var unknownFormat: Int?
 
     /// The settings of SQLCipher 4.
@@ -102,13 +105,13 @@ public struct CipherSettings: Sendable, Hashable {
         return settings
     }
 
-    /// The formats that have settings of their own.
+    /// The formats with distinct default settings.
     static let formats = 1...4
 
-    /// The format whose settings these are; nil for others.
+    /// The format with these settings; nil if there is none.
     var format: Int? { CipherSettings.formats.first { .sqlcipher(format: $0) == ofFile } }
 
-    /// The settings without those that say nothing about files.
+    /// The settings with default values for those that do not affect the file.
     var ofFile: CipherSettings {
         var settings = self
         settings.pageMemoSize = CipherSettings().pageMemoSize
@@ -116,7 +119,7 @@ public struct CipherSettings: Sendable, Hashable {
         return settings
     }
 
-    /// The settings of SQLCipher 2 on machines that store the highest byte of a number first.
+    /// The settings of SQLCipher 2 on big-endian machines.
     static let ofBigEndianMachines: CipherSettings = {
         var settings = CipherSettings.sqlcipher(format: 2)
         settings.hmacPageNumberOrder = .bigEndian
@@ -131,7 +134,7 @@ public struct CipherSettings: Sendable, Hashable {
         return settings
     }()
 
-    /// What a file of SQLCipher 2 may have in place of the settings of its format.
+    /// Settings that a file of SQLCipher 2 may have instead of the default ones.
     static let unusualFormats: [CipherSettings] = {
         var betaOfBigEndianMachines = ofFormat2Beta
         betaOfBigEndianMachines.hmacPageNumberOrder = .bigEndian
@@ -140,7 +143,8 @@ public struct CipherSettings: Sendable, Hashable {
 }
 
 extension CipherSettings {
-    /// Refuses settings that can never work with a key. A provider's key is checked when it is asked.
+    /// Throws if the settings can never work with a key. A provider's key is checked when the provider is
+    /// called.
     func validate(with key: DatabaseKey) throws(KeyError) {
         if let problem { throw .failure(.invalidCipherSettings(problem)) }
         if plaintextHeaderSize > 0 && key.salt == nil && (!key.isProvider || key.isLocated) {
@@ -151,11 +155,11 @@ extension CipherSettings {
     private var problem: EncryptionFailure.CipherSettingsProblem? {
         let iterations = 1...Int(Int32.max)
         if let unknownFormat { return .unknownFormat(unknownFormat) }
-        // SQLite and SQLCipher also know 512, but what SQLCipher writes with it cannot be read again.
+        // SQLite and SQLCipher also accept 512, but files that SQLCipher writes with it cannot be read again.
         if !(1024...65536).contains(pageSize) || pageSize.nonzeroBitCount != 1 { return .pageSize(pageSize) }
         if !iterations.contains(kdfIterations) { return .kdfIterations(kdfIterations) }
         if !iterations.contains(hmacKeyIterations) { return .hmacKeyIterations(hmacKeyIterations) }
-        // The database header ends at byte 100: what follows is content.
+        // The database header ends at byte 100. Content follows.
         if !(0...96).contains(plaintextHeaderSize) || !plaintextHeaderSize.isMultiple(of: 16) {
             return .plaintextHeaderSize(plaintextHeaderSize)
         }

@@ -2,10 +2,10 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 
 extension DatabaseKey {
-    /// The memory in which Coffer holds keys and what it has derived from them.
+    /// The memory in which Coffer holds keys and values derived from them.
     ///
-    /// The system locks as much memory as `RLIMIT_MEMLOCK` allows (`ulimit -l`, or `LimitMEMLOCK=` of a unit
-    /// of systemd). Beyond that, databases open all the same, and their keys may get into the swap space.
+    /// The system locks as much memory as `RLIMIT_MEMLOCK` allows (`ulimit -l`, or `LimitMEMLOCK=` of a
+    /// systemd unit). Beyond that, databases still open, but their keys may be swapped out.
     ///
     /// ```swift
     /// if DatabaseKey.memoryUse.unlockedByteCount > 0 {
@@ -18,11 +18,11 @@ extension DatabaseKey {
         /// The bytes that are locked, in whole pages.
         public var lockedByteCount: Int
 
-        /// The bytes that the system has refused to lock, in whole pages.
+        /// The bytes that the system refused to lock, in whole pages.
         public var unlockedByteCount: Int
     }
 
-    /// The memory for keys that this process uses now. Can be read on any thread.
+    /// The memory that this process currently uses for keys. It can be read on any thread.
     public static var memoryUse: KeyMemory {
         let (secrets, provider) = (SecretArena.shared.use, PageProvider.memoryUse)
         return KeyMemory(
@@ -30,7 +30,8 @@ extension DatabaseKey {
             unlockedByteCount: secrets.unlockedByteCount + provider.unlocked)
     }
 
-    /// About as many bytes as a pool has locked, with its writer: SQLCipher locks some 40 kB of its heap, the
-    /// memo of pages has 12 kB, and the states of each connection have 8 kB. Keys themselves share a page.
+    /// The approximate number of bytes that a pool locks, including its writer: SQLCipher locks about 40 kB
+    /// of its heap, the page memo has 12 kB, and the states of each connection have 8 kB. The keys themselves
+    /// share one page.
     package static let lockedByteCountOfPool = 64 * 1024
 }

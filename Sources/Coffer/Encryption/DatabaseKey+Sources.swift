@@ -1,66 +1,73 @@
 internal import Glibc
 internal import KeyMaterial
+internal import SystemCalls
 
-// The ways of a key from the place where it is kept into a DatabaseKey. Its bytes never pass through a
-// String.
+// Creates keys from the places where they are stored. Their bytes never pass through a String.
 extension DatabaseKey {
-    /// What the bytes of a secret are. They are never guessed from their look.
+    /// The format of a secret's bytes. It is never guessed from their content.
     public enum Contents: Sendable, Hashable, CaseIterable {
-        /// A passphrase, without the newline that editors add.
+        /// A passphrase, without the trailing newline that editors add.
         case passphrase
         /// 32 bytes, or 64 hexadecimal digits, as `coffer keygen --out` writes them.
         case rawKey
-        /// 32 bytes of key and 16 of salt, or 96 hexadecimal digits.
+        /// A key of 32 bytes and its salt of 16 bytes, or 96 hexadecimal digits.
         case rawKeyAndSalt
     }
 
-    /// A raw key, written as 64 hexadecimal digits, or 96 with its salt.
+    /// Returns a raw key given as 64 hexadecimal digits, or 96 with its salt.
     ///
     /// ```swift
-    /// config.key = .hexadecimal(digits)              // Data or [UInt8], from a secret store
-    /// config.key = .hexadecimal(text.utf8)           // where the digits are a String already
+    /// config.key = .hexadecimal(digits)  // Data or [UInt8], from a secret store
     /// ```
     public static func hexadecimal(_ digits: some Sequence<UInt8>) -> DatabaseKey {
         let digits = SecretBytes(digits)
         let count = digits.count
-        // As many bytes as a key has are no digits of one.
+        // 32 or 48 bytes are a raw key, not the digits of one.
         guard count == 64 || count == 96, let bytes = digits.decoded(size: count / 2) else {
             return DatabaseKey(.invalid(.notHexadecimal(digits: count)))
         }
         return DatabaseKey(rawBytes: bytes)
     }
 
-    /// A key in SQLCipher's own notation, as `PRAGMA key` and GRDB's `usePassphrase` take it: `x'...'` with
-    /// 64 hexadecimal digits is a raw key, with 96 digits a raw key and its salt, and everything else a
-    /// passphrase.
+    /// Returns a raw key given as a string of 64 hexadecimal digits, or 96 with its salt. Coffer cannot wipe
+    /// the string.
     ///
-    /// Prefer ``rawKey(_:)`` and `passphrase(_:)` for new programs, where a mistake in the text does not make
+    /// ```swift
+    /// config.key = .hexadecimal(text)
+    /// ```
+    public static func hexadecimal(_ digits: some StringProtocol) -> DatabaseKey { hexadecimal(digits.utf8) }
+
+    /// Returns a key given in SQLCipher's own notation, as `PRAGMA key` and GRDB's `usePassphrase` accept it:
+    /// `x'...'` with 64 hexadecimal digits is a raw key, with 96 digits a raw key and its salt. Everything
+    /// else is a passphrase.
+    ///
+    /// Prefer ``rawKey(_:)`` and `passphrase(_:)` in new programs, where a mistake in the text cannot produce
     /// another kind of key.
     public static func keySpec(_ text: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(sqlCipherText: SecretBytes(text))
     }
 
-    /// A key in SQLCipher's own notation: a raw key as `x'...'` with 64 or 96 hexadecimal digits, or a
-    /// passphrase.
+    /// Returns a key given in SQLCipher's own notation: a raw key as `x'...'` with 64 or 96 hexadecimal
+    /// digits, or a passphrase.
     public static func keySpec(_ text: String) -> DatabaseKey {
         DatabaseKey(sqlCipherText: SecretBytes(utf8: text))
     }
 
-    /// A key that is kept in a file, which is read when the key is needed, and again when the database no
-    /// longer opens with it.
+    /// Returns a key that is stored in a file. The file is read when the key is needed, and again when the
+    /// database no longer opens with it.
     ///
     /// ```swift
-    /// config.key = .keyFile(keyPath)  // a file that `coffer keygen --out` has made
+    /// config.key = .keyFile(keyPath)  // a file created by `coffer keygen --out`
     /// ```
     ///
-    /// The file must be regular, or a pipe. Unless insecure files are allowed, nobody but its owner may have
-    /// access to it (mode 600 or 400), and its owner must be the user of this process, or root. Opening a
-    /// database throws ``EncryptionFailure/invalidKey(_:)`` otherwise.
+    /// The file must be a regular file or a pipe. Unless insecure files are allowed, only its owner may have
+    /// access to it (mode 600 or 400), and its owner must be the user of this process or root. Otherwise,
+    /// opening a database throws ``EncryptionFailure/invalidKey(_:)``.
     ///
     /// - Parameters:
     ///   - path: the path of the file. Symbolic links are followed.
-    ///   - contents: what the file holds.
-    ///   - allowsInsecureMode: whether neither the owner of the file nor its mode matter.
+    ///   - contents: the format of the file's bytes.
+    ///   - allowsInsecureMode: true to skip the checks of the file's owner and mode.
     public static func keyFile(
         _ path: String, contents: Contents = .rawKey, allowsInsecureMode: Bool = false
     ) -> DatabaseKey {
@@ -68,15 +75,15 @@ extension DatabaseKey {
         return .provider { try read(path, access, contents) }
     }
 
-    /// A key that systemd hands over as a credential (`LoadCredential=` or `LoadCredentialEncrypted=` of the
-    /// unit).
+    /// Returns a key that systemd passes to the process as a credential (`LoadCredential=` or
+    /// `LoadCredentialEncrypted=` of the unit).
     ///
-    /// It is read when the key is needed. Opening a database throws ``EncryptionFailure/invalidKey(_:)``
-    /// where there is no such credential.
+    /// The credential is read when the key is needed. Opening a database throws
+    /// ``EncryptionFailure/invalidKey(_:)`` if there is no such credential.
     ///
     /// - Parameters:
     ///   - name: the name of the credential, without a slash.
-    ///   - contents: what the credential holds.
+    ///   - contents: the format of the credential's bytes.
     public static func credential(_ name: String, contents: Contents = .rawKey) -> DatabaseKey {
         guard !name.isEmpty, name != ".", name != "..", !name.contains("/"), !name.contains("\0") else {
             return DatabaseKey(.invalid(.noCredential(name: name)))
@@ -111,7 +118,7 @@ extension DatabaseKey {
         }
     }
 
-    /// A raw key of 32 bytes, which its salt of 16 bytes may follow.
+    /// Creates a raw key from 32 bytes, or from 48 bytes that end with a salt of 16.
     private init(rawBytes secret: SharedSecret) {
         if secret.bytes.count == 32 {
             self.init(.rawKey(secret, salt: nil))
@@ -125,7 +132,7 @@ extension DatabaseKey {
 extension EncryptionFailure.KeyFileProblem {
     fileprivate init(_ problem: SecretFile.Problem) {
         switch problem {
-        case .notOpened(let code), .notRead(let code): self = .unreadable(errno: code)
+        case .notOpened(let error), .notRead(let error): self = .unreadable(errno: error.code)
         case .notAFile: self = .notAFile
         case .readableByOthers(let mode): self = .readableByOthers(mode: mode)
         case .ofAnotherUser: self = .ofAnotherUser

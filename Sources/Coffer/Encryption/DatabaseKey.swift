@@ -1,10 +1,9 @@
-internal import Glibc
 internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
+internal import SystemCalls
 
-/// The key of an encrypted database: a passphrase, 32 raw bytes, or a closure that gives one when it is
-/// needed.
+/// The key of an encrypted database: a passphrase, 32 raw bytes, or a closure that supplies either on demand.
 ///
 /// ```swift
 /// var config = Configuration()
@@ -13,17 +12,18 @@ internal import Synchronization
 /// config.key = .provider { try .passphrase(answerOfStore()) }
 /// ```
 ///
-/// A passphrase costs about a tenth of a second, because it is stretched by PBKDF2 with the file's salt.
-/// Copies of a key share what was derived: all queues and pools that are made from one configuration pay once
-/// for a file, also when they are opened at the same time. A raw key costs nothing.
+/// A passphrase costs about a tenth of a second, because PBKDF2 stretches it with the file's salt. Copies of
+/// a key share the derived keys: all queues and pools created from one configuration pay once per file, even
+/// if they are opened at the same time. A raw key costs nothing.
 ///
-/// The bytes are kept in memory of their own, which is locked where the system allows it, left out of core
-/// dumps, and wiped when the last copy of the key goes away. SQLCipher's copies are not: while a database is
-/// open, a core dump of the process has its key in it. A `String` that was given is the caller's, and not
-/// under control: prefer bytes for keys that must not stay. A key has no readable description, is not
+/// The bytes are kept in separate memory, which is locked where the system allows it, excluded from core
+/// dumps, and wiped when the last copy of the key is released. SQLCipher's copies are not excluded: while a
+/// database is open, a core dump of the process contains its key. Coffer cannot wipe a `String` that you pass
+/// in, so prefer bytes for keys that must not stay in memory. A key has no readable description, is not
 /// `Codable`, and shows nothing to debuggers and mirrors.
 ///
-/// Making a key never fails. A key that cannot work (empty, of a wrong length) is refused with
+/// Creating a key never fails. A key that cannot work (because it is empty or has the wrong length) is
+/// refused with
 /// ``EncryptionFailure/invalidKey(_:)`` when a database is opened with it.
 public struct DatabaseKey: Sendable {
     enum Kind: Sendable {
@@ -36,7 +36,7 @@ public struct DatabaseKey: Sendable {
 
     let kind: Kind
 
-    /// Whether a passphrase of the form `x'...'` is meant as it is written; see ``init(sqlCipherText:)``.
+    /// True if a passphrase of the form `x'...'` is to be used literally; see ``init(sqlCipherText:)``.
     let isVerbatim: Bool
 
     init(_ kind: Kind, isVerbatim: Bool = false) {
@@ -45,50 +45,48 @@ public struct DatabaseKey: Sendable {
     }
 }
 
-// MARK: - Making a key
+// MARK: - Creating keys
 
 extension DatabaseKey {
-    /// A passphrase, used as its UTF-8 bytes, which are stretched by PBKDF2 as the cipher settings say.
+    /// Returns a passphrase that is used as its UTF-8 bytes and stretched by PBKDF2 according to the cipher
+    /// settings.
     ///
-    /// Unicode offers several spellings of the same text, and no normalization takes place, here or in other
-    /// tools.
+    /// The text is not normalized, neither here nor in other tools, so different Unicode spellings of the
+    /// same text are different passphrases.
     public static func passphrase(_ passphrase: String) -> DatabaseKey {
         DatabaseKey(.passphrase(Passphrase(SecretBytes(utf8: passphrase)), salt: nil))
     }
 
-    /// A passphrase given as bytes, such as `Data` or `[UInt8]`.
+    /// Returns a passphrase given as bytes, such as `Data` or `[UInt8]`.
     public static func passphrase(_ bytes: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(.passphrase(Passphrase(SecretBytes(bytes)), salt: nil))
     }
 
-    /// A passphrase given as bytes, with the 16 bytes of salt that a file with a plaintext header cannot
-    /// store.
+    /// Returns a passphrase given as bytes, with the salt that a file with a plaintext header cannot store.
     ///
-    /// - Parameters:
-    ///   - bytes: the secret itself.
-    ///   - salt: 16 bytes.
+    /// - Parameter salt: 16 bytes.
     public static func passphrase(_ bytes: some Sequence<UInt8>, salt: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(.passphrase(Passphrase(SecretBytes(bytes)), salt: Array(salt)))
     }
 
-    /// A key of 32 bytes that is used without derivation. The salt is read from the file, or made at random
-    /// for a new file.
+    /// Returns a key of 32 bytes that is used without derivation. The salt is read from the file, or chosen
+    /// at random for a new file.
     public static func rawKey(_ bytes: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(.rawKey(SharedSecret(SecretBytes(bytes)), salt: nil))
     }
 
-    /// A key of 32 bytes with an explicit salt of 16 bytes, which wins over the one in the file.
+    /// Returns a key of 32 bytes with an explicit salt, which takes precedence over the one in the file.
     ///
     /// - Parameters:
-    ///   - bytes: the secret itself.
+    ///   - bytes: 32 bytes.
     ///   - salt: 16 bytes.
     public static func rawKey(_ bytes: some Sequence<UInt8>, salt: some Sequence<UInt8>) -> DatabaseKey {
         DatabaseKey(.rawKey(SharedSecret(SecretBytes(bytes)), salt: Array(salt)))
     }
 
-    /// A new raw key from the system's random generator.
+    /// Returns a new raw key from the system's random generator.
     ///
-    /// Whoever does not store its bytes (see ``withUnsafeRawKeyBytes(_:)``) can never open the database
+    /// If you do not store its bytes (see ``withUnsafeRawKeyBytes(_:)``), the database cannot be opened
     /// again.
     public static func random() -> DatabaseKey {
         do throws(RandomnessFailure) {
@@ -98,19 +96,20 @@ extension DatabaseKey {
         }
     }
 
-    /// A key that is asked for when it is needed: at the first opening of a file, and again when the file no
-    /// longer opens with the answer.
+    /// Returns a key that is requested when it is needed: when a file is first opened, and again when the
+    /// earlier answer no longer opens the file.
     ///
-    /// The closure is called on the thread that opens a connection, and may be called by several threads at
-    /// once. Its errors are thrown by whoever opens the connection, as they are.
+    /// The closure is called on the thread that opens a connection, possibly on several threads at once. Its
+    /// errors are rethrown unchanged to the caller that opens the connection.
     public static func provider(_ key: @escaping @Sendable () throws -> DatabaseKey) -> DatabaseKey {
         DatabaseKey(.provider(key))
     }
 
-    /// Calls `body` with the 32 bytes of a raw key, so that they can be stored, or returns nil when the key
-    /// is of another kind.
+    /// Calls `body` with the 32 bytes of a raw key, so that they can be stored.
     ///
-    /// The pointer is valid during the call only.
+    /// The pointer is valid only during the call.
+    ///
+    /// - Returns: nil if the key is not a raw key.
     public func withUnsafeRawKeyBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
         -> Result?
     {
@@ -119,7 +118,7 @@ extension DatabaseKey {
     }
 }
 
-// MARK: - Showing nothing
+// MARK: - Redacted descriptions
 
 extension DatabaseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Always `DatabaseKey(<redacted>)`.
@@ -129,8 +128,8 @@ extension DatabaseKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
 }
 
 extension DatabaseKey {
-    /// Whether both are made of the same bytes in the same way, whatever the salts that come with them. Takes
-    /// as long for different bytes as for equal ones.
+    /// Returns true if both keys consist of the same bytes, used in the same way. Salts that were given with
+    /// them are ignored. The comparison takes constant time.
     func hasSameSecret(as other: DatabaseKey) -> Bool {
         switch (kind, other.kind) {
         case (.passphrase(let mine, _), .passphrase(let theirs, _)): mine.bytes == theirs.bytes
@@ -139,7 +138,7 @@ extension DatabaseKey {
         }
     }
 
-    /// The salt that comes with the key, if any. A provider's is known only when it is asked.
+    /// The salt given with the key, if any. A provider's salt is unknown until it is called.
     var salt: [UInt8]? {
         switch kind {
         case .passphrase(_, let salt), .rawKey(_, let salt): salt
@@ -147,7 +146,7 @@ extension DatabaseKey {
         }
     }
 
-    /// Whether the key is asked for when a file is opened.
+    /// True if the key is requested when a file is opened.
     var isProvider: Bool {
         switch kind {
         case .provider, .located: true
@@ -159,7 +158,7 @@ extension DatabaseKey {
         if case .located = kind { true } else { false }
     }
 
-    /// Refuses a key that can never work. A provider is not asked.
+    /// Throws if the key can never work. Providers are not called.
     func validate() throws(KeyError) {
         if let problem { throw .failure(.invalidKey(problem)) }
     }
@@ -184,8 +183,8 @@ extension DatabaseKey {
         return .saltLength(salt.count)
     }
 
-    /// Whether a text has the form `x'...'` with hexadecimal digits only. SQLCipher takes 64 or 96 digits as
-    /// a raw key, and any other number as a passphrase, a trap in itself.
+    /// Returns true if the text has the form `x'...'` and contains only hexadecimal digits. SQLCipher treats
+    /// 64 or 96 digits as a raw key and any other number as a passphrase, which is easy to get wrong.
     static func looksLikeRawKey(_ text: borrowing SecretBytes) -> Bool {
         text.withUnsafeBytes { text in
             guard text.count >= 3, unsafe text[0] | 0x20 == UInt8(ascii: "x"),
@@ -200,8 +199,8 @@ extension DatabaseKey {
 // MARK: - SQLCipher's own notation
 
 extension DatabaseKey {
-    /// A key in the words of SQLCipher and GRDB: `x'...'` with 64 digits is a raw key, with 96 digits a raw
-    /// key and its salt, and everything else a passphrase, also when it looks similar.
+    /// Creates a key from the notation of SQLCipher and GRDB: `x'...'` with 64 digits is a raw key, with 96
+    /// digits a raw key and its salt. Everything else is a passphrase, even if it looks similar.
     init(sqlCipherText text: consuming SecretBytes) {
         let digits = text.count - 3
         guard digits == 64 || digits == 96, DatabaseKey.looksLikeRawKey(text) else {
@@ -219,25 +218,25 @@ extension DatabaseKey {
             }
             return isKeyRead && isSaltRead
         }
-        // looksLikeRawKey saw nothing but digits, and an even number of them.
+        // looksLikeRawKey has accepted only digits, and 64 or 96 are an even number.
         precondition(isRead)
         self.init(.rawKey(SharedSecret(key), salt: salt.isEmpty ? nil : salt))
     }
 }
 
-/// A passphrase, and what was derived from it (I4).
+/// A passphrase, and the keys derived from it (invariant "Derived once").
 ///
-/// All copies of a ``DatabaseKey`` share it, so that queues and pools that are made from one configuration
-/// derive once for each file, also when they are opened at the same time. What was derived is wiped together
-/// with the passphrase, when the last of them goes away.
+/// All copies of a ``DatabaseKey`` share it, so queues and pools created from one configuration derive once
+/// per file, even if they are opened at the same time. The derived keys are wiped together with the
+/// passphrase, when the last reference is released.
 final class Passphrase: Sendable {
     let bytes: SecretBytes
 
     private let derivations = Mutex<[Derivation]>([])
     private let newFiles = Mutex<[NewFile]>([])
 
-    /// How many derivations, and new files, are remembered: a program that opens more files with one key
-    /// derives the oldest anew.
+    /// The number of derivations, and of new files, that are remembered. A program that opens more files with
+    /// one key derives the oldest ones again.
     private static let limit = 16
 
     init(_ bytes: consuming SecretBytes) {
@@ -252,7 +251,7 @@ final class Passphrase: Sendable {
         let algorithm: CipherSettings.HashAlgorithm
     }
 
-    /// One derivation, which the first thread that needs it makes while the others wait.
+    /// One derivation. The first thread that needs it computes it while the others wait.
     private final class Derivation: Sendable {
         let parameters: Parameters
         let result = Mutex<SharedSecret?>(nil)
@@ -262,10 +261,10 @@ final class Passphrase: Sendable {
         }
     }
 
-    /// The key for a file with this salt.
+    /// Returns the key for a file with this salt.
     ///
-    /// - Returns: the 32 bytes, and whether they were derived by this call. Otherwise they were known, or
-    ///   another thread has derived them while this one waited.
+    /// - Returns: the 32 bytes, and true if this call derived them. False means that they were already known,
+    ///   or that another thread derived them while this one waited.
     func derived(salt: [UInt8], settings: CipherSettings) throws(CryptographyFailure) -> (
         secret: SharedSecret, isFresh: Bool
     ) {
@@ -293,27 +292,26 @@ final class Passphrase: Sendable {
 
     // MARK: - New files
 
-    /// A file that was found empty, and the salt that it is to have.
+    /// A file that was found empty, and the salt chosen for it.
     private struct NewFile {
         let identity: FileIdentity
         let salt: [UInt8]
-        /// Whether the salt was written: an empty file with this number is another one, made after this one
-        /// was deleted.
+        /// True once the salt has been written. An empty file with this inode is then another file, created
+        /// after this one was deleted.
         var isWritten = false
     }
 
-    /// The salt for an empty file: the same for all that open the file at this time, and never that of
-    /// another file.
+    /// Returns the salt for an empty file: the same one for every connection that opens the file at this
+    /// time, and never the salt of another file.
     ///
-    /// - Parameter path: where the file is; nil when only its owner knows.
+    /// - Parameter path: nil if only the file's owner knows the path.
     func salt(forNewFileAt path: String?) throws(RandomnessFailure) -> [UInt8] {
         let fresh = try SystemRandomness.bytes(count: 16)
-        var status = stat()
-        guard let path, unsafe stat(path, &status) == 0 else { return fresh }
-        let identity = FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        guard let path, let status = try? FileStatus(path, followsLinks: true) else { return fresh }
+        let identity = status.identity
         return newFiles.withLock { files in
             if let index = files.firstIndex(where: { $0.identity == identity }) {
-                if !files[index].isWritten || status.st_size > 0 { return files[index].salt }
+                if !files[index].isWritten || status.size > 0 { return files[index].salt }
                 files.remove(at: index)
             }
             files.append(NewFile(identity: identity, salt: fresh))
@@ -322,7 +320,7 @@ final class Passphrase: Sendable {
         }
     }
 
-    /// Notes that a file has got its salt.
+    /// Records that the salt has been written to its file.
     func didWriteSalt(_ salt: [UInt8]) {
         newFiles.withLock { files in
             for index in files.indices where files[index].salt == salt { files[index].isWritten = true }
@@ -330,8 +328,8 @@ final class Passphrase: Sendable {
     }
 }
 
-/// The passphrases that the preparations of a configuration have used, as long as a connection has them: all
-/// queues and pools that are made from the configuration share what is derived from them.
+/// The passphrases that a configuration's preparations have used, for as long as a connection holds them. All
+/// queues and pools created from the configuration share the keys derived from them.
 final class PreparedPassphrases: Sendable {
     private struct Entry {
         weak var passphrase: Passphrase?
@@ -340,7 +338,7 @@ final class PreparedPassphrases: Sendable {
 
     private let entries = Mutex<[Entry]>([])
 
-    /// The key that is known for the same passphrase, or the key itself.
+    /// Returns the known key with the same passphrase and salt, or else the key itself.
     func shared(_ key: DatabaseKey) -> DatabaseKey {
         guard case .passphrase(let passphrase, let salt) = key.kind else { return key }
         return entries.withLock { entries in

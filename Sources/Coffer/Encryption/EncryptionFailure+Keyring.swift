@@ -1,198 +1,202 @@
-internal import Glibc
+internal import SystemCalls
 
 extension EncryptionFailure {
-    /// What is wrong with the keyring of a database, or between the two: see ``DatabaseKeyring``.
+    /// A problem with a database's keyring, or a mismatch between the two: see ``DatabaseKeyring``.
     public enum KeyringProblem: Sendable, Hashable {
-        /// There is no keyring beside the database.
+        /// There is no keyring next to the database.
         case missing
-        /// The keyring cannot be opened or read: the system's number of the error.
+        /// The keyring cannot be opened or read. The value is the system's error number.
         case unreadable(errno: Int32)
-        /// What has the name of the keyring is no regular file, or a symbolic link.
+        /// The file with the keyring's name is not a regular file, or is a symbolic link.
         case notAFile
-        /// The database is new, empty or missing, so that no page of it confirms the keyring, and the keyring
-        /// belongs to another user, who can read what is written with its data key.
+        /// The keyring belongs to another user, and the database is new, empty or missing, so no page of it
+        /// confirms the keyring. That user could read everything written with the keyring's data key.
         case ofAnotherUser(userID: UInt32)
         /// The database is new, empty or missing, and other users may write to the keyring.
         case writableByOthers(mode: UInt32)
-        /// The database is new, empty or missing, and the file of the keyring has more than one name.
+        /// The database is new, empty or missing, and the keyring's file has more than one name (hard links).
         case hardLinks(count: Int)
-        /// The file is longer than a keyring can be: its size in bytes.
+        /// The file is longer than any keyring can be. The size is in bytes.
         case tooLong(size: Int64)
         /// The keyring has a version that this library does not know.
         case unsupportedVersion(Int)
-        /// Neither of the two copies in the file is whole: where they are damaged.
+        /// Both copies in the file are damaged, at these places.
         case damaged([KeyringDamage])
-        /// The two copies in the file say different things.
+        /// The two copies in the file have different contents.
         case copiesDiffer
-        /// A slot was opened, and the text around it is not what was written by who had the data key.
+        /// A slot was opened, but the text around it was not written with the data key.
         case notAuthentic
-        /// No slot is opened by what was given.
+        /// The given secret opens no slot.
         case noMatchingSlot
-        /// The keyring is that of another database.
+        /// The keyring belongs to another database.
         case ofAnotherFile
-        /// The database has a newer data key than the keyring: an older keyring was put back.
+        /// The database has a newer data key than the keyring: an older keyring was restored.
         case olderThanFile
-        /// The keyring has a newer data key than the database: an older database was put back.
+        /// The keyring has a newer data key than the database: an older database was restored.
         case newerThanFile
-        /// The connection does not know where its database is, and so not where the keyring is; or the
-        /// database is a copy that needs a keyring of its own.
+        /// The connection does not know the path of its database, and therefore not the keyring's path; or
+        /// the database is a copy that needs a keyring of its own.
         case noPlace
         /// The keyring has no slot of this number.
         case noSlot(Int)
-        /// The keyring has as many slots as it can have.
+        /// All slots of the keyring are in use.
         case full
-        /// The slot is the last one, without which nobody opens the database any more.
+        /// The slot is the last one. Without it, the database could not be opened any more.
         case lastSlot
         /// The name of a slot is too long, or cannot be shown on one line.
         case invalidName
-        /// What was given for a recovery key is none: a character is wrong, or missing.
+        /// The given recovery key is not valid: a character is wrong or missing.
         case invalidRecoveryKey
-        /// What was given for a recipient, or for the identity of one, is none.
+        /// The given recipient, or the given identity of a recipient, is not valid.
         case invalidRecipient
-        /// The program that is to open a slot has not.
+        /// The program that opens a slot has failed.
         case command(program: String, KeyCommandProblem)
         /// The keyring has changed since it was read.
         case changed
-        /// The keyring is older than the one that it is to replace.
+        /// The keyring is older than the one that it would replace.
         case olderKeyring(generation: UInt64, present: UInt64)
-        /// A data key is being rotated, and the work was interrupted: complete it first.
+        /// A rotation of the data key was interrupted. Complete it first.
         case rotationUnderWay
-        /// Another process, or another thread, changes the keyring, and has not ended in the time that was to
-        /// be waited.
+        /// Another process or thread is changing the keyring, and did not finish within the time limit.
         case changeUnderWay
     }
 }
 
 extension EncryptionFailure {
-    /// What a program has done wrong that was to open a slot of a keyring: see ``DatabaseKeyring/Command``.
+    /// An error of a program that opens a slot of a keyring: see ``DatabaseKeyring/Command``.
     public enum KeyCommandProblem: Sendable, Hashable {
-        /// The program cannot be run: the system's number of the error.
+        /// The program cannot be run. The value is the system's error number.
         case notStarted(errno: Int32)
-        /// What it prints cannot be read: the system's number of the error.
+        /// The program's output cannot be read. The value is the system's error number.
         case unreadable(errno: Int32)
-        /// It had not answered and ended in time, and was ended.
+        /// The program did not answer and exit in time, and was killed.
         case outOfTime(seconds: Double)
-        /// It ended with a code other than zero.
+        /// The program exited with a code other than zero.
         case failed(exitCode: Int32)
-        /// A signal ended it.
+        /// The program was terminated by a signal.
         case killed(signal: Int32)
-        /// This process ignores the ends of its children (`SIGCHLD`), so that nobody knows whether the
-        /// program has failed.
+        /// This process ignores `SIGCHLD`, so the program's exit status is unknown.
         case endUnknown
-        /// What it printed is no answer, or the answer has no secret but zeros.
+        /// The program printed no valid answer, or an answer whose secret is all zeros.
         case noAnswer
-        /// It answered another secret when it was asked again: nobody would open the slot.
+        /// The program returned a different secret when it was asked again, so the slot could never be
+        /// opened.
         case answersDiffer
     }
 }
 
-/// A place at which a keyring is not as it was written.
+/// A place where a keyring is damaged.
 public struct KeyringDamage: Sendable, Hashable, Error, CustomStringConvertible {
-    /// Which of the two copies in the file, from 1.
+    /// The number of the copy in the file, from 1.
     public let copy: Int
 
-    /// The line in the copy, from 1.
+    /// The number of the line in the copy, from 1.
     public let line: Int
 
     let words: String
 
-    /// The version that the copy says that it has, if that is all that is wrong.
+    /// The version that the copy states, if an unknown version is the only problem.
     let otherVersion: Int?
 
-    /// The place, and what is wrong there.
+    /// The place and the problem.
     public var description: String { "copy \(copy), line \(line): \(words)" }
 }
 
 extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
-    /// What happened, and what to do.
+    /// A message that states the problem and the remedy.
     public var description: String {
         switch self {
         case .missing:
-            "There is no keyring of that name beside the database. Put it back from a backup or an exported "
-                + "header; without it only the exported raw key opens the database."
-        case .unreadable(let code): "The keyring cannot be read: \(systemWords(code))."
+            "The keyring is missing. Restore it from a backup or an exported header. Without it, only the "
+                + "exported raw key opens the database."
+        case .unreadable(let code): "The keyring cannot be read: \(Errno(code).words)."
         case .notAFile:
-            "What has the name of the keyring is no regular file, and was left as it is. Look at it, and "
-                + "move it away; put the keyring in its place where it is missing."
+            "The file with the name of the keyring is not a regular file, and was not changed. Inspect it, "
+                + "move it away, and restore the keyring if there is none."
         case .ofAnotherUser(let userID):
-            "The keyring belongs to another user (number \(userID)), and no page of a database confirms it: "
-                + "that user could read what is written. Move it away; or, if you know who made it, make it "
-                + "your own with chown, and try again."
+            "The keyring belongs to another user (ID \(userID)), and no page of a database confirms it: that "
+                + "user could read everything that is written with it. Move it away, or, if you know who "
+                + "made it, make it your own with chown, and try again."
         case .writableByOthers(let mode):
-            "Other users may write to the keyring (mode \(String(mode, radix: 8))), and no page of a "
-                + "database confirms it: they could read what is written. Move it away; or, if you know who "
-                + "made it, run 'chmod go-w' on it, and try again."
+            "Other users can write to the keyring (mode \(String(mode, radix: 8))), and no page of a "
+                + "database confirms it: they could read everything that is written with it. Move it away, "
+                + "or, if you know who made it, run 'chmod go-w' on it, and try again."
         case .hardLinks(let count):
-            "The file of the keyring has \(count) names (hard links), and no page of a database confirms it. "
-                + "Move it away; or, if you know who made it, put a copy of it in its place, and try again."
+            "The keyring has \(count) names (hard links), and no page of a database confirms it. Move it "
+                + "away, or, if you know who made it, replace it with a copy, and try again."
         case .tooLong(let size):
-            "The file has \(size) bytes, which no keyring has. Put the keyring back from a backup or an "
-                + "exported header."
+            "The file has \(size) bytes, which is too large for a keyring. Restore the keyring from a backup "
+                + "or an exported header."
         case .unsupportedVersion(let version):
-            "The keyring has version \(version). Use a newer version of Coffer."
+            "The keyring has version \(version), which this version of Coffer does not support. Use a newer "
+                + "version of Coffer."
         case .damaged(let places):
-            "No copy in the keyring is whole (\(places.map(\.description).joined(separator: "; "))). Put it "
-                + "back from a backup or an exported header."
+            "Every copy in the keyring is damaged (\(places.map(\.description).joined(separator: "; "))). "
+                + "Restore it from a backup or an exported header."
         case .copiesDiffer:
-            "The two copies in the keyring differ: it was changed by hand. Put it back from a backup or an "
+            "The two copies in the keyring differ: it was edited by hand. Restore it from a backup or an "
                 + "exported header."
         case .notAuthentic:
-            "The keyring was changed by somebody who does not have the data key. Put it back from a backup "
-                + "or an exported header, and look at who can write to it."
+            "The keyring was changed without the data key. Restore it from a backup or an exported header, "
+                + "and check who can write to it."
         case .noMatchingSlot:
-            "What was given opens no slot of the keyring. Check it, and which kind of key it is."
-        case .ofAnotherFile: "The keyring is that of another database. Put the right one beside the database."
+            "The given key opens no slot of the keyring. Check the key, and check which kind of key it is."
+        case .ofAnotherFile:
+            "The keyring belongs to another database. Put the right one next to this database."
         case .olderThanFile:
-            "The keyring is older than the database, whose data key was rotated since. Put the newest "
-                + "keyring back."
+            "The keyring is older than the database: the data key has been rotated since. Restore the newest "
+                + "keyring."
         case .newerThanFile:
-            "The database is older than the keyring: its data key was rotated since. Put back the keyring "
-                + "that was saved together with this database."
+            "The database is older than the keyring: the data key has been rotated since. Restore the "
+                + "keyring that was saved together with this database."
         case .noPlace:
-            "A keyring belongs to one database file. Give a copy a key or a keyring of its own, and open an "
+            "A keyring belongs to one database file. Give a copy its own key or keyring, and open an "
                 + "attached database with its raw key."
         case .noSlot(let number): "The keyring has no slot \(number)."
-        case .full: "The keyring has as many slots as it can have. Remove one."
+        case .full: "The keyring has the maximum number of slots. Remove one."
         case .lastSlot:
-            "This is the last slot, without which nobody opens the database. Add another one first, or "
+            "This is the last slot: without it, the database could not be opened. Add another one first, or "
                 + "destroy the keyring."
         case .invalidName:
-            "The name of a slot has at most 64 bytes, and nothing that cannot be shown on one line."
+            "The name of a slot must have at most 64 bytes, and only characters that can be shown on one "
+                + "line."
         case .invalidRecoveryKey:
-            "This is not a recovery key: a character is wrong, missing or too many. Compare it with the "
+            "This is not a recovery key: a character is wrong, missing or extra. Compare it with the printed "
                 + "sheet."
         case .invalidRecipient:
-            "This is not a recipient or an identity, or a character of it is wrong."
+            "This is not a recipient or an identity, or one of its characters is wrong."
         case .command(let program, let problem): "The program '\(program)' \(words(of: problem))"
-        case .changed: "Another process has changed the keyring meanwhile. Nothing was changed; try again."
+        case .changed: "Another process changed the keyring at the same time. Nothing was changed; try again."
         case .olderKeyring(let generation, let present):
-            "The keyring to be put back is older (generation \(generation)) than the present one "
-                + "(\(present)): slots that were removed since would open the database again."
+            "The keyring to restore is older (generation \(generation)) than the current one (generation "
+                + "\(present)): slots that have been removed since would open the database again."
         case .rotationUnderWay:
-            "A rotation of the data key was interrupted. Rotate it again, which completes it, before the "
-                + "keyring is changed."
+            "A rotation of the data key was interrupted. Rotate it again to complete it, and then change the "
+                + "keyring."
         case .changeUnderWay:
-            "Another change of the keyring is under way, or a rotation of the data key. Nothing was changed; "
-                + "try again when it has ended."
+            "The keyring is being changed, or its data key is being rotated. Nothing was changed; try again "
+                + "later."
         }
     }
 
     private func words(of problem: EncryptionFailure.KeyCommandProblem) -> String {
         switch problem {
-        case .notStarted(let code): "cannot be run: \(systemWords(code))."
-        case .unreadable(let code): "cannot be read from: \(systemWords(code))."
+        case .notStarted(let code): "cannot be run: \(Errno(code).words)."
+        case .unreadable(let code): "cannot be read from: \(Errno(code).words)."
         case .outOfTime(let seconds):
-            "had not ended after \(seconds) seconds, and was ended. Give it more time, or look why it waits."
-        case .failed(let code): "ended with exit code \(code)."
-        case .killed(let signal): "was ended by signal \(signal)."
-        case .endUnknown: "has ended, and this process ignores how. Do not ignore SIGCHLD."
+            "did not finish within \(seconds) seconds and was killed. Allow it more time, or find out why it "
+                + "waits."
+        case .failed(let code): "exited with code \(code)."
+        case .killed(let signal): "was terminated by signal \(signal)."
+        case .endUnknown:
+            "has exited, but this process ignores SIGCHLD, so the exit status is unknown. Do not ignore "
+                + "SIGCHLD."
         case .noAnswer:
-            "printed no answer: a line 'secret' with 64 hexadecimal digits, and perhaps a line 'token'."
+            "printed no valid answer: a line 'secret' with 64 hexadecimal digits, and optionally a line "
+                + "'token'."
         case .answersDiffer:
-            "answered another secret when it was asked again: nobody would open the slot. Nothing was "
-                + "changed."
+            "returned a different secret when it was asked again, so the slot could never be opened. Nothing "
+                + "was changed."
         }
     }
-
-    private func systemWords(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }
 }

@@ -2,11 +2,11 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 
 extension KeyedOpening {
-    /// Finds out why no key opens the file (`SQLITE_NOTADB` does not say), on fresh connections that change
-    /// nothing.
+    /// Finds the reason why no key opens the file, because `SQLITE_NOTADB` does not say. Uses new connections
+    /// that change nothing.
     ///
-    /// From the certain to the likely: the stored bytes, the other formats, settings that are common, single
-    /// pages that prove the key, and only then the key. A passphrase costs no more than eight derivations,
+    /// The checks run from the certain to the likely: the stored bytes, the other formats, common settings,
+    /// single pages that verify the key, and finally the key. A passphrase costs at most eight derivations,
     /// four of which have 64,000 rounds or more.
     mutating func reasonOfRefusal() throws(KeyError) -> KeyError {
         let header = try probe(headerCount: FileHeader.longestPage).header
@@ -40,13 +40,13 @@ extension KeyedOpening {
                 return .failure(.damaged(pages: pages))
             }
         }
-        // It is encrypted behind its header, and no key without a salt can be tried.
+        // The file is encrypted after its header, and no key without a salt can be tried.
         if header.hasSQLiteMagic, own.plaintextHeaderSize == 0,
             answers.values.allSatisfy({ $0.salt == nil && !$0.isLocated })
         {
             return .failure(.invalidCipherSettings(.plaintextHeaderWithoutSalt))
         }
-        // A whole file may have smaller pages than the configuration says.
+        // A complete file may have smaller pages than the configuration says.
         let isCutOff = size < own.pageSize && !size.isMultiple(of: Int64(FileHeader.shortestEncryptedPage))
         if isCutOff || header.cannotBeEncrypted(plaintextHeaderSize: own.plaintextHeaderSize) {
             return .failure(.notADatabase)
@@ -54,11 +54,11 @@ extension KeyedOpening {
         return .failure(ring.usedKeyIndex == nil ? .wrongKey : .keyRotated)
     }
 
-    /// Settings that are common without being those of a format: see ``CipherSearch``.
+    /// Returns common settings that are not the defaults of a format: see ``CipherSearch``.
     private mutating func commonSettings(_ keyIndex: Int, _ header: FileHeader) throws(KeyError)
         -> CipherSettings?
     {
-        // Asks a provider, if it was not asked yet.
+        // Calls a provider if it has not been called yet.
         _ = try material(keyIndex, fileSalt: header.salt, settings: ring.settings)
         guard let key = answers[keyIndex], !key.isLocated else { return nil }
         let ring = ring
@@ -73,8 +73,8 @@ extension KeyedOpening {
     {
         let material = try material(keyIndex, fileSalt: header.salt, settings: settings)
         let probe = try self.probe()
-        // Pages without codes are never rejected: SQLite would take random bytes for a header, and one in
-        // hundreds of them asks for a write-ahead log, which it would make beside the file.
+        // Pages without MACs are never rejected: SQLite would treat random bytes as a header, and one in
+        // hundreds of such headers would make it create a write-ahead log next to the file.
         if !settings.usesHMAC {
             guard try probe.handle.hasDatabaseHeader(material, fileSalt: header.salt, settings) else {
                 return false
@@ -83,7 +83,7 @@ extension KeyedOpening {
         do throws(KeyError) {
             return try ring.unlock(probe.handle, with: material, settings: settings)
         } catch {
-            // Damaged, but decrypted: the format is right.
+            // The file is damaged, but page 1 was decrypted, so the format is right.
             switch error.failure {
             case .damaged, .foreignSideFile, .sideFileOfAnotherUser: return true
             default: return false
@@ -95,7 +95,8 @@ extension KeyedOpening {
 // MARK: - Stored pages
 
 extension ConnectionHandle {
-    /// Whether the first page of a file without codes contains what all database headers have in common.
+    /// Returns true if the first page of a file without MACs contains the bytes common to all database
+    /// headers.
     fileprivate func hasDatabaseHeader(
         _ material: KeyRing.Material, fileSalt: [UInt8], _ settings: CipherSettings
     ) throws(KeyError) -> Bool {
@@ -111,8 +112,8 @@ extension ConnectionHandle {
         }
     }
 
-    /// The sampled pages that are not authentic or not complete, when at least one other page is authentic;
-    /// nil when none is, or pages carry no code.
+    /// Returns the sampled pages that are incomplete or not authentic, if at least one other page is
+    /// authentic; nil if no page is authentic, or pages have no MACs.
     func damagedPages(_ material: KeyRing.Material, _ settings: CipherSettings) throws(KeyError) -> [Int]? {
         guard settings.usesHMAC else { return nil }
         let header = try FileHeader.read(self)
@@ -146,8 +147,8 @@ extension ConnectionHandle {
         return isProved ? damaged : nil
     }
 
-    /// Whether page 1, which has no code, decrypts to what begins with the root page of a schema. A header in
-    /// the clear does not prove a key.
+    /// Returns true if page 1, which has no MAC, decrypts to the start of a schema's root page. A plaintext
+    /// header does not verify a key.
     func hasRootOfSchema(_ material: KeyRing.Material, _ settings: CipherSettings) throws(KeyError) -> Bool {
         do {
             let page = try readFile(at: 0, count: settings.pageSize)
@@ -156,8 +157,8 @@ extension ConnectionHandle {
             let cipher = try PageCipher(
                 key: material.secret.bytes, salt: salt, layout: PageCipher.Layout(settings))
             let root = try cipher.decrypt(page, number: 1)[DatabaseHeader.size...].prefix(8)
-            // A leaf, or a page above leaves; its first free block; how many cells, whose places follow;
-            // where their content begins; and few fragments.
+            // A leaf page, or a page directly above leaves; its first free block; the number of cells, whose
+            // pointers follow; the start of their content; and a small number of fragmented bytes.
             let numbers = [101, 103, 105].map { Int(root[$0]) << 8 | Int(root[$0 + 1]) }
             guard let headerSize = [13: 8, 5: 12][root[100]], numbers[0] < settings.pageSize, root[107] <= 60
             else { return false }
@@ -176,7 +177,7 @@ extension ConnectionHandle {
 extension ConnectionHandle {
     /// Reads the schema of a file through a connection without a key.
     ///
-    /// - Throws: the typed reason when the file is encrypted, or no database.
+    /// - Throws: the typed reason if the file is encrypted or is not a database.
     func verifyPlaintext() throws(KeyError) {
         try refuseEncryptedFile()
         do throws(EngineError) {
@@ -187,11 +188,11 @@ extension ConnectionHandle {
         throw try FileHeader.read(self, count: FileHeader.longestPage).reasonWithoutKey
     }
 
-    /// Refuses what looks encrypted before the engine looks into it without a key: it would play back a
-    /// journal, which may be foreign.
+    /// Throws if the file looks encrypted, before the engine examines it without a key: the engine would play
+    /// back a journal, which may belong to another file.
     func refuseEncryptedFile() throws(KeyError) {
         let header = try FileHeader.read(self)
-        // Zeros are what the first transaction of a new file may leave.
+        // The first transaction of a new file may leave zeros.
         guard let size = header.size, size >= 512, !header.hasSQLiteMagic,
             header.start.contains(where: { $0 != 0 })
         else { return }
@@ -200,9 +201,9 @@ extension ConnectionHandle {
 }
 
 extension ConnectionHandle {
-    /// Whether the connection, with the key that it has or without one, can read the schema.
+    /// Returns true if the connection, with its key or without one, can read the schema.
     ///
-    /// - Throws: errors that have nothing to do with the key.
+    /// - Throws: errors that are unrelated to the key.
     func canReadSchema() throws(EngineError) -> Bool {
         do throws(EngineError) {
             try verifyKey()
@@ -215,7 +216,7 @@ extension ConnectionHandle {
 }
 
 extension FileHeader {
-    /// Why a connection without a key cannot read the file.
+    /// The reason why a connection without a key cannot read the file.
     var reasonWithoutKey: KeyError {
         if hasSQLiteMagic { return .failure(.damaged(pages: [1])) }
         return .failure(cannotBeEncrypted(plaintextHeaderSize: 0) ? .notADatabase : .noKey)

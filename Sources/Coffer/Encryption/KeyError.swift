@@ -1,14 +1,14 @@
 internal import SQLCipherBridge
 
-/// What can go wrong between a key and a connection.
+/// An error between a key and a connection.
 enum KeyError: Error {
     /// A typed reason, with the result code that SQLite gave or would give.
     case encryption(EncryptionFailure, code: CInt)
 
-    /// An error of the engine that has nothing to do with the key: busy, disk, permission.
+    /// An engine error that is unrelated to the key: busy, disk, permission.
     case engine(EngineError)
 
-    /// The error of a key provider, as it was thrown.
+    /// The error of a key provider, unchanged.
     case provider(any Error)
 
     /// A failure with its usual result code.
@@ -16,7 +16,7 @@ enum KeyError: Error {
         .encryption(failure, code: failure.engineCode)
     }
 
-    /// An error of the engine, recognised where it reports a missing cipher.
+    /// Wraps an engine error, and recognizes the one that reports a missing cipher.
     init(_ error: EngineError) {
         self = error == .withoutCipher ? .failure(.engineWithoutCipher) : .engine(error)
     }

@@ -1,23 +1,22 @@
-// Messages of SQLite, which quote pieces of SQL. Where a quoted text begins and ends cannot be told from a
-// piece, and the word before a key may be missing. So a piece is shown only if the SQL that it is from takes
-// no key.
+// SQLite's messages quote fragments of SQL. A fragment does not show where a quoted text begins and ends, and
+// the word before a key may be missing. So a fragment is shown only if its statement takes no key.
 
 extension KeyRedaction {
-    /// The length in bytes from which on SQLite may have cut a message.
+    /// The length in bytes from which SQLite may have truncated a message.
     ///
-    /// `SQLITE_PRINT_BUF_SIZE` times three, as `renderLogMsg` in SQLite's `printf.c` has it, less the longest
-    /// character and the terminator.
+    /// `renderLogMsg` in SQLite's `printf.c` uses a buffer of three times `SQLITE_PRINT_BUF_SIZE`; the
+    /// longest character and the terminator are subtracted.
     private static let longestLogMessage = 200
 
     /// Returns a message of SQLite's log without the keys that it could quote.
     ///
-    /// There are three forms. `statement aborts at 4: [SQL] words` has a statement from its beginning.
-    /// `words in "SQL"` has the rest of a statement that did not compile, from the place where SQLite gave
-    /// up, and words that quote what is before that place. Other messages quote no SQL, but paths, which may
-    /// be URIs.
+    /// There are three forms. `statement aborts at 4: [SQL] words` quotes a statement from its beginning.
+    /// `words in "SQL"` quotes the rest of a statement that failed to compile, from the position of the
+    /// error, and its words quote text from before that position. Other messages quote no SQL, but may
+    /// contain paths, which can be URIs.
     ///
     /// - Parameters:
-    ///   - description: the words for the result code, which replace a message that cannot be shown.
+    ///   - description: the description of the result code, which replaces a message that cannot be shown.
     ///   - text: the whole text that was being compiled; nil if it is not known.
     static func redactingKeys(inLogMessage message: String, description: String, compiling text: String?)
         -> String
@@ -43,21 +42,22 @@ extension KeyRedaction {
         return "\(message[..<query])…"
     }
 
-    /// Returns SQLite's words about the last error of a connection, if they cannot quote a key whatever the
-    /// statement was; otherwise the description of the result code.
+    /// Returns SQLite's message for the last error of a connection if it cannot quote a key for any
+    /// statement; otherwise the description of the result code.
     static func redactingKeys(inErrorMessage message: String, description: String) -> String {
         guard !message.contains(where: { "\"'`[".contains($0) }) else { return description }
         let quotesNames = message.contains(" constraint failed: ") || message.hasPrefix("no such table: ")
         return quotesNames || !message.contains(": ") ? message : description
     }
 
-    /// Whether a text has one of the words by which SQL takes a key, or is from a batch with a key.
+    /// Returns true if a text contains a keyword of statements that take keys, or is part of a batch with a
+    /// key.
     private static func mayTakeKey(_ text: String) -> Bool {
         let words: [StaticString] = ["attach", "pragma", "vacuum", "sqlcipher"]
         return !secretsOfBatch.isEmpty || words.contains { contains($0, text) }
     }
 
-    /// The beginning of a text before its first literal and its first comment.
+    /// Returns the part of a text before its first literal or comment.
     private static func upToFirstLiteral(_ text: String) -> Substring {
         let ends = [
             text.firstIndex(of: "'"), text.firstRange(of: "/*")?.lowerBound,
@@ -70,11 +70,11 @@ extension KeyRedaction {
 // MARK: - Paths that are URIs
 
 extension KeyRedaction {
-    /// Whether a text may have a URI with a key in it. The name of the parameter can be written with codes.
+    /// Returns true if a text may contain a URI with a key. The parameter's name can be percent-encoded.
     static func isURIWithKey(_ text: String) -> Bool {
         contains("key=", text) || text.utf8.contains(UInt8(ascii: "?")) && contains("file:", text)
     }
 
-    /// Whether a statement takes a path that a user may write as a URI.
+    /// Returns true if a statement takes a path that may be written as a URI.
     static func takesPath(_ sql: String) -> Bool { contains("attach", sql) || contains("vacuum", sql) }
 }

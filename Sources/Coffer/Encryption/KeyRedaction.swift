@@ -1,19 +1,19 @@
-/// Removes keys from SQL that is to be shown: in errors, traces, logs and descriptions (I5). Never for SQL
-/// that is to be run.
+/// Removes keys from SQL that is to be shown: in errors, traces, logs and descriptions (invariant "Keys stay
+/// hidden"). Never use it for SQL that is to be run.
 ///
-/// What follows the name of a keying pragma, or the word `KEY` in `ATTACH`, is replaced up to the end of its
-/// statement, however it is written, also when it is not valid SQL. Where a doubt remains, too much is
-/// removed rather than too little.
+/// The text after the name of a keying pragma, or after the word `KEY` in `ATTACH`, is replaced up to the end
+/// of the statement, in any notation and even in invalid SQL. In case of doubt, too much is removed rather
+/// than too little.
 enum KeyRedaction {
-    /// The SQL without the keys in it; the same string when there are none, which for ordinary SQL costs one
-    /// or two passes over its bytes.
+    /// Returns the SQL without its keys. If there are none, it returns the same string, which for ordinary
+    /// SQL costs one or two passes over its bytes.
     ///
-    /// - Parameter compiles: whether SQLite has understood the SQL. What it has not may be misspelled: more
-    ///   is removed then.
+    /// - Parameter compiles: false if the SQL does not compile. Such SQL may be misspelled, so more is
+    ///   removed.
     static func redactingKeys(in sql: String, compiles: Bool = true) -> String {
         let secrets = secretsOfBatch
         guard !compiles || !secrets.isEmpty || mayContainKey(sql) else { return sql }
-        let sql = AttachStatement.withoutWrappers(sql)
+        let sql = originalText(sql)
         let bytes = Array(sql.utf8)
         let findings = findings(in: bytes, compiles: compiles, secrets: secrets)
         guard !findings.isEmpty else { return sql }
@@ -28,22 +28,28 @@ enum KeyRedaction {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Whether SQL has keys in it, so that its arguments, and SQLite's messages about it, may show one as
-    /// well.
+    /// Returns true if the SQL contains keys, so that its arguments, and SQLite's messages about it, may show
+    /// one as well.
     static func containsKey(_ sql: String, compiles: Bool = true) -> Bool {
         let secrets = secretsOfBatch
         guard !compiles || !secrets.isEmpty || mayContainKey(sql) else { return false }
         return !findings(
-            in: Array(AttachStatement.withoutWrappers(sql).utf8), compiles: compiles, secrets: secrets
+            in: Array(originalText(sql).utf8), compiles: compiles, secrets: secrets
         ).isEmpty
     }
 
-    /// Whether a closer look is worth its price: a word with `key`, and one of the statements that take keys.
+    /// Returns the text that the application wrote, for a statement that Coffer has rewritten.
+    private static func originalText(_ sql: String) -> String {
+        PageSizePragma.withoutQuery(AttachStatement.withoutWrappers(sql))
+    }
+
+    /// Returns true if a full scan is needed: the text contains `key` and one of the statements that take
+    /// keys.
     private static func mayContainKey(_ sql: String) -> Bool {
         var sql = sql
         return sql.withUTF8 { text in
             let mayAttach = { unsafe contains("attach", in: text) || contains("vacuum", in: text) }
-            // Of a URI, the name of a parameter may be written with codes.
+            // In a URI, the parameter's name may be percent-encoded.
             guard unsafe contains("key", in: text) else {
                 return unsafe contains("file:", in: text) && mayAttach()
             }
@@ -51,7 +57,7 @@ enum KeyRedaction {
         }
     }
 
-    /// Whether a text has a word in it, given in lower case, as it is or with capital letters.
+    /// Returns true if a text contains a word, which is given in lower case, in any combination of cases.
     static func contains(_ word: StaticString, _ text: String) -> Bool {
         var text = text
         return text.withUTF8 { unsafe contains(word, in: $0) }
@@ -80,12 +86,12 @@ extension KeyRedaction {
         let replacement: String
     }
 
-    /// Where one statement stands on its way to a key.
+    /// The progress of a statement toward a key.
     private enum Position {
         case elsewhere, afterPragma, inAttach, inVacuum
     }
 
-    /// The parts of the text to replace, in order.
+    /// Returns the parts of the text to replace, in order.
     private static func findings(in bytes: [UInt8], compiles: Bool, secrets: Set<[UInt8]>) -> [Finding] {
         var findings = findings(in: bytes)
         if !secrets.isEmpty { findings = findings.including(repetitions(of: secrets, in: bytes)) }
@@ -95,7 +101,7 @@ extension KeyRedaction {
         return findings
     }
 
-    /// The parts of the text to replace in SQL whose words and quotes are what they seem.
+    /// Returns the parts of the text to replace, assuming that its quoting is intact.
     private static func findings(in bytes: [UInt8]) -> [Finding] {
         var findings: [Finding] = []
         var scanner = SQLScanner(bytes)
@@ -105,8 +111,8 @@ extension KeyRedaction {
                 switch position {
                 case .afterPragma: takesKey(token.word)
                 case .inAttach: token.word == "key"
-                // pragma_key(...) as a table, functions of SQLCipher, and PRAGMA before a space that is none
-                // for SQLite.
+                // pragma_key(...) as a table, functions of SQLCipher, and PRAGMA followed by a space
+                // character that SQLite does not treat as a space.
                 case .elsewhere, .inVacuum:
                     (token.word.hasPrefix(token.kind == .word ? "pragma" : "pragma_")
                         || token.word.hasPrefix("sqlcipher_"))
@@ -124,13 +130,13 @@ extension KeyRedaction {
             case (.word, "pragma"): position = .afterPragma
             case (.word, "attach"): position = .inAttach
             case (.word, "vacuum"): position = .inVacuum
-            // What follows is the value of a pragma that takes no key.
+            // The value of a pragma that takes no key follows.
             case (.other, "="), (.other, "("): if position == .afterPragma { position = .elsewhere }
-            // A file name like 'file:x?key=...' is a URI for programs that enable them.
+            // A file name like 'file:x?key=...' is a URI in programs that enable URIs.
             case (.quoted, let name)
             where (position == .inAttach || position == .inVacuum)
                 && (name.contains("key=") || name.contains("?")):
-                // In an expression, the key may be in any part that follows.
+                // In an expression, the key may be in any of the parts that follow.
                 var rest = scanner
                 let next = rest.next()
                 let isAlone =
@@ -145,7 +151,7 @@ extension KeyRedaction {
         return findings
     }
 
-    /// Everything between the name of a key and the end of the statement, comments included.
+    /// Returns everything between a key's name and the end of the statement, including comments.
     private static func finding(after name: SQLScanner.Token, in bytes: [UInt8], scanner: inout SQLScanner)
         -> Finding?
     {
@@ -158,15 +164,15 @@ extension KeyRedaction {
         }
     }
 
-    /// Whether the name of a pragma is about a key: `key`, `rekey`, `hexkey`, `textkey`, and whatever future
-    /// versions add; but not about foreign keys.
+    /// Returns true if the name of a pragma contains `key` (`key`, `rekey`, `hexkey`, `textkey`, and any that
+    /// future versions add) but not `foreign_key`.
     private static func takesKey(_ name: String) -> Bool {
         name.contains("key") && !name.contains("foreign_key")
     }
 }
 
 extension [KeyRedaction.Finding] {
-    /// Both, in order. Of those that overlap, the ones that are here.
+    /// Returns both lists, in order. If two findings overlap, the one from this list is kept.
     fileprivate func including(_ others: [KeyRedaction.Finding]) -> [KeyRedaction.Finding] {
         let added = others.filter { other in !contains { $0.range.overlaps(other.range) } }
         return (self + added).sorted { $0.range.lowerBound < $1.range.lowerBound }
@@ -176,12 +182,12 @@ extension [KeyRedaction.Finding] {
 // MARK: - SQL that SQLite does not understand
 
 extension KeyRedaction {
-    /// Where a key may begin in SQL that does not compile, although its words and quotes do not say so: the
-    /// key ends with the text.
+    /// Returns the place where a key may begin in SQL that does not compile, although its words and quotes do
+    /// not show it. The replaced part extends to the end of the text.
     ///
-    /// A quote that is missing, or one too many, turns keywords into text and text into words. Here all bytes
-    /// count as they are: a word with `key` behind `PRAGMA` or `ATTACH`, or in a statement that begins with a
-    /// word that SQLite does not know.
+    /// A missing or extra quote turns keywords into text and text into words. So this check ignores quotes:
+    /// it looks for a word that contains `key` after `PRAGMA` or `ATTACH`, or in a statement that begins with
+    /// a word that SQLite does not know.
     private static func doubt(in bytes: [UInt8], apartFrom known: [Finding]) -> Finding? {
         var isAwaitingKey = !beginsWithKnownVerb(bytes)
         var index = 0
@@ -210,7 +216,8 @@ extension KeyRedaction {
         return doubtfulEndOfAttach(in: bytes, apartFrom: known)
     }
 
-    /// What follows the name of the schema in `ATTACH` can only be the key, whatever the word before it is.
+    /// Returns the text after the schema's name in `ATTACH`. Only the key can follow there, regardless of the
+    /// word before it.
     private static func doubtfulEndOfAttach(in bytes: [UInt8], apartFrom known: [Finding]) -> Finding? {
         var scanner = SQLScanner(bytes)
         var isInAttach = false
@@ -233,7 +240,7 @@ extension KeyRedaction {
         return nil
     }
 
-    /// Whether each statement of a text begins with a word that SQLite knows.
+    /// Returns true if each statement of a text begins with a word that SQLite knows.
     static func hasKnownVerbs(_ text: String) -> Bool {
         var scanner = SQLScanner(Array(text.utf8))
         var isAtStart = true
@@ -266,14 +273,14 @@ extension KeyRedaction {
     ]
 }
 
-// MARK: - Keys that are repeated
+// MARK: - Repeated keys
 
 extension KeyRedaction {
-    /// The keys in the SQL text that is being executed, which other statements of the text may repeat.
+    /// The keys in the SQL text that is being executed. Other statements of the text may repeat them.
     @TaskLocal static var secretsOfBatch: Set<[UInt8]> = []
 
-    /// Runs `body`, which compiles and executes an SQL text, and redacts the keys of one statement in what is
-    /// shown of the others, too.
+    /// Runs `body`, which compiles and executes an SQL text, and redacts the keys of each statement in
+    /// messages about the others as well.
     static func redactingKeys<T>(ofBatch sql: String, _ body: () throws -> T) rethrows -> T {
         guard mayContainKey(sql) else { return try body() }
         let bytes = Array(sql.utf8)
@@ -307,7 +314,7 @@ extension KeyRedaction {
         return findings
     }
 
-    /// What is between the quotes, as it is written.
+    /// Returns the text between the quotes, without unescaping.
     private static func content(of token: SQLScanner.Token, in bytes: [UInt8]) -> [UInt8] {
         let isClosed = token.range.count > 1 && "'\"`]".utf8.contains(bytes[token.range.upperBound - 1])
         return Array(bytes[token.range].dropFirst().dropLast(isClosed ? 1 : 0))

@@ -2,30 +2,30 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// The keys of one database queue or pool: the current one, the previous ones, and what was derived from them
-/// (I4).
+/// The keys of one database queue or pool: the current one, the previous ones, and the keys derived from them
+/// (invariant "Derived once").
 ///
-/// One ring serves all connections of its owner, so that a passphrase is derived once and the other
-/// connections are keyed with the result. A file that does not exist yet gets its salt from the ring, which
-/// keeps it until the file has it.
+/// One ring serves all connections of its owner, so a passphrase is derived once and the other connections
+/// are keyed with the result. The ring also chooses the salt of a file that does not exist yet, and keeps it
+/// until it has been written.
 final class KeyRing: Sendable {
     let settings: CipherSettings
 
     /// The current key, then the previous ones, in the order in which they are tried.
     let keys: [DatabaseKey]
 
-    /// What one connection is keyed with: 32 bytes, and the salt unless SQLCipher is to read or make it.
+    /// The key material of one connection: 32 bytes, and the salt unless SQLCipher is to read or create it.
     struct Material: Sendable {
         let secret: SharedSecret
         let salt: [UInt8]?
-        /// Whether the material is good for a file with this salt only, because it was derived with it.
+        /// True if the material fits only a file with this salt, because it was derived with it.
         let isBoundToFileSalt: Bool
     }
 
     private struct State {
-        /// Materials that opened the file, or that a file without content was given.
+        /// Materials that opened the file, or that were used for an empty file.
         var materials: [(keyIndex: Int, material: Material)] = []
-        /// The salt for the file as long as it is empty.
+        /// The salt chosen for the file while it is empty.
         var pendingSalt: [UInt8]?
         var lastSuccess: (keyIndex: Int, fileSalt: [UInt8])?
         var derivationCount = 0
@@ -40,7 +40,7 @@ final class KeyRing: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Throws: the failure of a key or of settings that can never work. Providers are not asked yet.
+    /// - Throws: the failure of a key or of settings that can never work. Providers are not called yet.
     init(key: DatabaseKey, previousKeys: [DatabaseKey] = [], settings: CipherSettings = CipherSettings())
         throws(KeyError)
     {
@@ -54,20 +54,21 @@ final class KeyRing: Sendable {
 
     // MARK: - State
 
-    /// How many derivations this ring has made: others with the same key may have made those that it uses.
+    /// The number of derivations made by this ring. Keys that it uses may have been derived by others with
+    /// the same passphrase.
     var derivationCount: Int { state.withLock { $0.derivationCount } }
 
-    /// Which key opened the file the last time: 0 for the current one, then the previous ones in order; nil
-    /// before the first time.
+    /// The index of the key that last opened the file: 0 for the current one, then the previous ones in
+    /// order; nil before the first opening.
     var usedKeyIndex: Int? { state.withLock { $0.lastSuccess?.keyIndex } }
 
-    /// Forgets what was derived. The next connection asks a provider again; what was derived from a
-    /// passphrase lives as long as the passphrase.
+    /// Discards the cached material. The next connection calls a provider again; keys derived from a
+    /// passphrase live as long as the passphrase.
     func removeDerivedKeys() {
         state.withLock { $0.materials = [] }
     }
 
-    /// The order in which keys are tried for a file with this salt: the one that opened it before comes
+    /// Returns the order in which keys are tried for a file with this salt. The key that last opened it comes
     /// first.
     func candidates(forSalt fileSalt: [UInt8]) -> [Int] {
         let preferred = state.withLock { state in
@@ -89,19 +90,19 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Notes which material opened the file, for the next connections.
+    /// Records the material that opened the file, for the next connections.
     func remember(_ material: Material, keyIndex: Int, fileSalt: [UInt8]) {
         state.withLock { state in
             state.lastSuccess = (keyIndex, fileSalt)
             if state.indexOfMaterial(keyIndex: keyIndex, fileSalt: fileSalt) == nil {
                 state.materials.append((keyIndex, material))
             }
-            // The file has its salt now: a pending one is used up, or lost to whoever wrote first.
+            // The file has its salt now: a pending one was used, or another writer was first.
             if !fileSalt.isEmpty { state.pendingSalt = nil }
         }
     }
 
-    /// Notes that the file has got the salt that this ring had chosen.
+    /// Records that the salt chosen by this ring has been written to the file.
     func didClaimEmptyFile() {
         guard let salt = state.withLock({ $0.pendingSalt }) else { return }
         for key in keys {
@@ -109,8 +110,8 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Forgets that a key opened the file while it was empty, as every key does: another connection gave it
-    /// content first.
+    /// Forgets that a key opened the file while it was empty, which any key does: another connection wrote
+    /// the first content.
     func didLoseEmptyFile() {
         state.withLock { state in
             if state.lastSuccess?.fileSalt.isEmpty == true { state.lastSuccess = nil }
@@ -119,7 +120,7 @@ final class KeyRing: Sendable {
 
     // MARK: - Deriving
 
-    /// Asks for the key where it is a provider, and checks what it answers.
+    /// Returns the key, calling it if it is a provider and validating the answer.
     func resolve(keyIndex: Int) throws(KeyError) -> DatabaseKey {
         let key = keys[keyIndex]
         guard case .provider(let ask) = key.kind else { return key }
@@ -137,19 +138,19 @@ final class KeyRing: Sendable {
         return answer
     }
 
-    /// Turns a key into what a connection needs.
+    /// Derives the material that a connection needs from a key.
     ///
     /// - Parameters:
-    ///   - fileSalt: the first 16 bytes of the file; none while it is empty.
-    ///   - settings: the settings of the derivation, not always the ring's.
-    ///   - path: where the file is, if others with the same key may be about to give it a salt.
+    ///   - fileSalt: the first 16 bytes of the file; empty while the file is empty.
+    ///   - settings: the settings of the derivation, which may differ from the ring's.
+    ///   - path: the file's path, if other connections with the same key may be about to give it a salt.
     func derive(
         from key: DatabaseKey, fileSalt: [UInt8], settings: CipherSettings, path: String? = nil
     ) throws(KeyError) -> Material {
         switch key.kind {
         case .rawKey(let secret, let salt):
-            // Without a salt SQLCipher reads the file's own, and makes one when the file is still empty at
-            // the first write.
+            // Without an explicit salt, SQLCipher reads the file's own. If the file is still empty, SQLCipher
+            // creates one at the first write.
             return Material(secret: secret, salt: salt, isBoundToFileSalt: false)
         case .passphrase(let passphrase, let salt):
             let isBound = salt == nil
@@ -169,7 +170,7 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// What a connection needs for the current key, asked and derived anew.
+    /// Returns new material for the current key: calls a provider and derives again.
     func freshMaterial(fileSalt: [UInt8]) throws(KeyError) -> Material {
         try derive(from: resolve(keyIndex: 0), fileSalt: fileSalt, settings: settings)
     }
@@ -192,8 +193,8 @@ final class KeyRing: Sendable {
 // MARK: - Keying
 
 extension KeyRing {
-    /// Keys a connection, and reads the schema. Answers false when the key does not open the file; the
-    /// connection is of no use then.
+    /// Sets a connection's key and reads the schema. Returns false if the key does not open the file; the
+    /// connection is then unusable.
     func unlock(
         _ handle: ConnectionHandle, with material: Material, settings: CipherSettings,
         work: PageWork = .engine
@@ -220,10 +221,10 @@ extension KeyRing {
                 throw .failure(failure)
             }
             switch error.primaryCode {
-            // Which of them comes depends on the page that is not authentic, and on the plaintext header.
+            // The code depends on which page is not authentic, and on the plaintext header.
             case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false
-            // Page 1 was decrypted, so that the key is right, if it has a code, or is what it should be
-            // without one.
+            // Page 1 was decrypted. If it has a MAC, the key is right. Without MACs, its structure must
+            // confirm the key.
             case EngineCode.corrupt:
                 if !settings.usesHMAC {
                     guard try handle.hasRootOfSchema(material, settings) else { return false }
@@ -235,8 +236,8 @@ extension KeyRing {
         }
     }
 
-    /// Keys a connection to a database in memory with a random key that nobody knows, so that encrypted
-    /// databases can be copied into it: SQLCipher refuses copies between encrypted and plaintext databases,
+    /// Sets a random key, which is not kept, on a connection to an in-memory database, so that encrypted
+    /// databases can be copied into it. SQLCipher refuses copies between encrypted and plaintext databases,
     /// in memory too.
     static func keyMemoryConnection(_ handle: ConnectionHandle, settings: CipherSettings) throws(KeyError) {
         let secret: SecretBytes
@@ -255,24 +256,24 @@ extension KeyRing {
     }
 }
 
-/// The way into files whose key for HMAC was derived with another salt than SQLCipher derives it with today:
-/// those of the beta of SQLCipher 2.
+/// Opens files whose HMAC key was derived with a different salt mask than SQLCipher uses today: those of the
+/// beta of SQLCipher 2.
 ///
-/// The engine derives it from the salt of the file, each byte of which it combines with a mask by exclusive
-/// or. The mask is a variable of the whole process, which other connections read whenever they derive their
-/// keys, so it is never changed. Instead, the connection is keyed with a salt that the engine's mask turns
-/// into the right one. As soon as the keys are there, the connection gets the salt of the file, which it
-/// writes to page 1. Both are its own.
+/// The engine combines each byte of the file's salt with a mask by exclusive or, and derives the HMAC key
+/// from the result. The mask is a variable of the whole process, which other connections read whenever they
+/// derive their keys, so Coffer never changes it. Instead, it keys the connection with a salt that the
+/// engine's mask turns into the right one. Once the keys are derived, it gives the connection the salt of the
+/// file, which the connection writes to page 1. Both the keys and the salt belong to this connection only.
 struct MaskedSalt {
-    /// What stands, or will stand, at the start of the file.
+    /// The salt at the start of the file, or the one that will be written there.
     private let stored: [UInt8]
 
-    /// What the connection is keyed with.
+    /// The salt that the connection is keyed with.
     let given: [UInt8]
 
     private let isFileEmpty: Bool
 
-    /// - Returns: nil where the engine derives the key by itself.
+    /// - Returns: nil if the engine's own mask is the right one.
     init?(_ material: KeyRing.Material, _ settings: CipherSettings, _ handle: ConnectionHandle)
         throws(KeyError)
     {
@@ -294,13 +295,14 @@ struct MaskedSalt {
         isFileEmpty = header.isEmptyFile
     }
 
-    /// Gives the connection the salt of the file. Call it once the key is proved, before anything is written.
+    /// Gives the connection the salt of the file. Call it after the key is verified and before anything is
+    /// written.
     func settle(on handle: ConnectionHandle) throws(EngineError) {
-        // Keys are derived when the first page is read or written. An empty file has none to read, and its
-        // first page would be written with the salt that the connection was keyed with, but a look at the
-        // codes of its pages derives the keys first.
+        // Keys are derived when the first page is read or written. An empty file has no page to read, and its
+        // first page would be written with the salt that the connection was keyed with. The integrity check
+        // derives the keys first.
         if isFileEmpty { try handle.execute("PRAGMA cipher_integrity_check") }
-        // The engine answers the salt that it was given with the key only after it has used it.
+        // The engine returns the salt that was given with the key only after it has used it.
         guard try handle.firstText(trusted: "PRAGMA cipher_salt") == given.hexadecimal else {
             throw EngineError(
                 code: EngineCode.misuse, message: "SQLCipher did not derive its keys when it was expected to")

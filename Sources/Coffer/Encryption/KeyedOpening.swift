@@ -5,30 +5,29 @@ internal import SQLCipherBridge
 struct KeyedConnection: ~Copyable {
     let connection: EngineConnection
 
-    /// Whether the file was empty, so that its salt is still to be written: call
-    /// ``ConnectionHandle/claimEmptyFile()`` before anybody relies on the file, and after the pragmas that
-    /// must come first (auto_vacuum, encoding). On `SQLITE_NOTADB` another connection was faster: close, and
-    /// open anew.
+    /// True if the file was empty, so that its salt still has to be written. Call
+    /// ``ConnectionHandle/claimEmptyFile()`` before anything relies on the file, and after the pragmas that
+    /// must come first (auto_vacuum, encoding). `SQLITE_NOTADB` from that call means that another connection
+    /// was faster: close the connection and open a new one.
     let isFileEmpty: Bool
 
     var handle: ConnectionHandle { connection.handle }
 }
 
-/// One attempt to open a file with the keys of a ring: which of them opens it, and if none does, why (see
-/// ``reasonOfRefusal()``).
+/// One attempt to open a file with the keys of a ring. It finds the key that opens the file, or the reason
+/// why none does (see ``reasonOfRefusal()``).
 ///
-/// Decryption errors stick to a connection, so that each key and each format is tried on a connection of its
-/// own.
+/// Decryption errors stick to a connection, so each key and each format is tried on a connection of its own.
 struct KeyedOpening: ~Copyable {
     let ring: KeyRing
 
-    /// Opens a connection with its busy handling, and runs nothing on it.
+    /// Opens a connection and installs its busy handler, and runs nothing on it.
     private let open: KeyRing.Open
 
-    /// Who does the cryptographic work of the connection that is opened.
+    /// The provider of the connection's cryptographic operations.
     private let work: PageWork
 
-    /// What the providers of the ring have answered. One answer serves all formats.
+    /// The answers of the ring's providers. One answer serves all formats.
     private(set) var answers: [Int: DatabaseKey] = [:]
 
     init(_ ring: KeyRing, work: PageWork = .engine, open: @escaping KeyRing.Open) {
@@ -37,8 +36,8 @@ struct KeyedOpening: ~Copyable {
         self.open = open
     }
 
-    /// A connection without a key, and what its file looks like to it: it may have changed since the last
-    /// one.
+    /// A connection without a key, and the header that it sees. The file may have changed since the previous
+    /// probe.
     struct Probe: ~Copyable {
         let connection: EngineConnection
         let header: FileHeader
@@ -46,7 +45,7 @@ struct KeyedOpening: ~Copyable {
         var handle: ConnectionHandle { connection.handle }
     }
 
-    /// - Parameter count: how much to read of the header.
+    /// - Parameter count: the number of header bytes to read.
     func probe(headerCount count: Int = 16) throws(KeyError) -> Probe {
         do throws(EngineError) {
             let connection = try open()
@@ -57,20 +56,20 @@ struct KeyedOpening: ~Copyable {
         }
     }
 
-    /// Makes a connection able to read and write: key, cipher settings, proof of the codec, proof of the key
-    /// (I3).
+    /// Opens a connection that can read and write: sets the key and the cipher settings, and verifies the
+    /// codec and the key (invariant "Key first").
     ///
-    /// The keys are tried in order. When none opens the file and its salt changed meanwhile (two processes
-    /// created it at once, or another one rotated the key), they are tried again. A provider is asked only
-    /// when nothing that it answered before opens the file.
+    /// The keys are tried in order. If none opens the file and its salt has changed in the meantime (because
+    /// two processes created it at once, or another one rotated the key), they are tried again. A provider is
+    /// called only if none of its earlier answers opens the file.
     ///
-    /// - Throws: the typed reason when no key opens the file; the engine's error when there is another one,
-    ///   such as `SQLITE_BUSY`.
+    /// - Throws: the typed reason if no key opens the file; the engine's error for other failures, such as
+    ///   `SQLITE_BUSY`.
     mutating func run() throws(KeyError) -> KeyedConnection {
         var triedSalt: [UInt8]?
         var refusal: KeyError?
-        // More rounds would not help: the salt changes once when another process creates the file or rotates
-        // its key.
+        // More rounds would not help: the salt changes only once, when another process creates the file or
+        // rotates its key.
         for _ in 0..<3 {
             var first: Probe? = try probe()
             let salt = first?.header.salt ?? []
@@ -81,7 +80,7 @@ struct KeyedOpening: ~Copyable {
                 do throws(KeyError) {
                     if let connection = try attempt(keyIndex, on: first.take()) { return connection }
                 } catch {
-                    // A journal may belong to the key that the file had before.
+                    // A journal may belong to the file's previous key.
                     guard case .foreignSideFile = error.failure else { throw error }
                     refusal = refusal ?? error
                 }
@@ -91,9 +90,9 @@ struct KeyedOpening: ~Copyable {
         throw try reasonOfRefusal()
     }
 
-    /// A keyed connection, or nil when the key does not open the file.
+    /// Returns a keyed connection, or nil if the key does not open the file.
     ///
-    /// - Parameter fresh: a connection that has not been used; nil to open one.
+    /// - Parameter fresh: an unused connection; nil to open one.
     private mutating func attempt(_ keyIndex: Int, on fresh: consuming Probe?) throws(KeyError)
         -> KeyedConnection?
     {
@@ -108,7 +107,7 @@ struct KeyedOpening: ~Copyable {
                 return keyed(probe, with: known, keyIndex)
             }
             ring.discardMaterial(keyIndex: keyIndex, fileSalt: salt)
-            // A provider may have another key by now.
+            // A provider may return another key by now.
             guard ring.keys[keyIndex].isProvider else { return nil }
             _ = consume probe
             return try attempt(keyIndex, on: nil)
@@ -129,10 +128,10 @@ struct KeyedOpening: ~Copyable {
         return KeyedConnection(connection: probe.connection, isFileEmpty: isFileEmpty)
     }
 
-    /// Keys one open connection that nothing ran on yet, with the current key only.
+    /// Sets the key of an open connection on which nothing has run yet, using the current key only.
     ///
-    /// - Returns: whether the file was empty, as in ``KeyedConnection/isFileEmpty``.
-    /// - Throws: the typed reason. The connection is of no use then, and its owner closes it.
+    /// - Returns: true if the file was empty, as in ``KeyedConnection/isFileEmpty``.
+    /// - Throws: the typed reason. The connection is then unusable, and its owner closes it.
     mutating func setKey(of handle: ConnectionHandle) throws(KeyError) -> Bool {
         let header = try FileHeader.read(handle)
         let material: KeyRing.Material =
@@ -150,7 +149,7 @@ struct KeyedOpening: ~Copyable {
         return header.isEmptyFile
     }
 
-    /// What a connection needs for a key, whose provider is asked once in this attempt.
+    /// Returns the material for a key. A provider is called once per attempt.
     mutating func material(
         _ keyIndex: Int, fileSalt: [UInt8], settings: CipherSettings, path: String? = nil
     ) throws(KeyError) -> KeyRing.Material {
@@ -163,7 +162,7 @@ struct KeyedOpening: ~Copyable {
 extension KeyRing {
     typealias Open = () throws(EngineError) -> EngineConnection
 
-    /// Opens a connection that has its key: see ``KeyedOpening/run()``.
+    /// Opens a connection and sets its key: see ``KeyedOpening/run()``.
     func openKeyed(work: PageWork = .engine, open: @escaping Open) throws(KeyError) -> KeyedConnection {
         var opening = KeyedOpening(self, work: work, open: open)
         return try opening.run()

@@ -1,26 +1,27 @@
 internal import KeyMaterial
 internal import Synchronization
 
-/// A key that depends on where its database is, and on the salt of the file: what a keyring gives.
+/// A key that depends on the path of its database and on the salt of the file, such as one from a keyring.
 ///
-/// Copies of a ``DatabaseKey`` share it, with what was found (I4): the data key of a salt never changes.
+/// Copies of a ``DatabaseKey`` share it and its findings (invariant "Derived once"): the data key for a salt
+/// never changes.
 final class LocatedKey: Sendable {
-    /// 32 bytes, and the salt that the file has, or is to have where it is empty.
+    /// 32 bytes, and the salt of the file, or the one chosen for an empty file.
     typealias Finding = (secret: SharedSecret, salt: [UInt8])
 
     private let find: @Sendable (_ path: String, _ fileSalt: [UInt8]) throws(KeyError) -> Finding
     private let known: Known
-    /// Where the database is, where those who open it cannot say.
+    /// The path of the database, for callers that cannot supply it.
     private let place: String?
 
     private final class Known: Sendable {
         let findings = Mutex<[Finding]>([])
     }
 
-    /// How many files are remembered.
+    /// The number of files that are remembered.
     private static let limit = 16
 
-    /// - Parameter find: answers for the database at a path, which begins with a salt, or has no bytes.
+    /// - Parameter find: returns the key for the database at a path. The salt is empty if the file is.
     init(_ find: @escaping @Sendable (_ path: String, _ fileSalt: [UInt8]) throws(KeyError) -> Finding) {
         self.find = find
         known = Known()
@@ -33,10 +34,10 @@ final class LocatedKey: Sendable {
         self.place = place
     }
 
-    /// The same key for the database at a path, however it is opened.
+    /// Returns the same key for the database at a path, however it is opened.
     func placed(at path: String) -> LocatedKey { LocatedKey(self, place: path) }
 
-    /// - Parameter path: where the database is; nil when only its owner knows, which is enough for a salt
+    /// - Parameter path: the path of the database; nil if only its owner knows it, which is enough for a salt
     ///   that was seen before.
     func material(path: String?, fileSalt: [UInt8]) throws(KeyError) -> KeyRing.Material {
         let (secret, salt) = try finding(path, fileSalt)
@@ -57,14 +58,14 @@ final class LocatedKey: Sendable {
 }
 
 extension DatabaseKey {
-    /// The key of the database at a path, for those who open its bytes without its name.
+    /// Returns the key of the database at a path, for callers that open its bytes without its name.
     func placed(at path: String) -> DatabaseKey {
         guard case .located(let key) = kind else { return self }
         return DatabaseKey(.located(key.placed(at: path)))
     }
 
-    /// The key that a file with a salt has, for operations whose result takes its place: its keyring knows
-    /// the result by the same salt.
+    /// Returns the key for a file with a salt, for operations whose result replaces the file: the result
+    /// keeps the salt, by which its keyring recognizes it.
     func resolved(at path: String, fileSalt: [UInt8]) throws(KeyError) -> DatabaseKey {
         guard case .located(let key) = kind else { return self }
         let material = try key.material(path: path, fileSalt: fileSalt)

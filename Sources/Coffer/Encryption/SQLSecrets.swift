@@ -1,5 +1,6 @@
-/// For the tools of this package: whether SQL text has a key in it.
+/// Detects keys in SQL text, for the tools of this package.
 package enum SQLSecrets {
-    /// Whether a statement sets or changes a key by its text, as `PRAGMA rekey` and `ATTACH ... KEY` do.
+    /// Returns true if a statement sets or changes a key in its text, as `PRAGMA rekey` and `ATTACH ... KEY`
+    /// do.
     package static func containsKey(_ sql: String) -> Bool { KeyRedaction.containsKey(sql) }
 }

@@ -1,20 +1,20 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// Decides whether a rollback journal or a write-ahead log belongs to an encrypted file: whether all that the
-/// engine would take from it is authentic under the key of the file.
+/// Decides whether a rollback journal or a write-ahead log belongs to an encrypted file: whether everything
+/// that the engine would use from it is authentic under the file's key.
 ///
-/// The codes of pages cover content and number. What they do not cover is checked against what they do: the
-/// salt in front of page 1 against that of the file, and the number of pages to which the engine would cut or
+/// Page MACs cover content and page number. The uncovered data is checked against covered data: the salt at
+/// the start of page 1 against the file's salt, and the number of pages to which the engine would truncate or
 /// extend the file against the one in the header on page 1.
 struct SideFileCheck {
     enum Verdict: Equatable {
-        /// It may be used: it belongs to the file, or the engine would take nothing from it.
+        /// The side file may be used: it belongs to the file, or the engine would use nothing from it.
         case harmless
-        /// The key is right, and it does not belong to the file. A file is whole when each of its pages is
-        /// authentic.
+        /// The key is right, but the side file does not belong to the file. A file is whole if each of its
+        /// pages is authentic.
         case foreign(isFileWhole: Bool)
-        /// Nothing proves the key, neither in the file nor beside it.
+        /// Nothing verifies the key, neither in the file nor in the side file.
         case unproved
     }
 
@@ -23,11 +23,11 @@ struct SideFileCheck {
     private let pageSize: Int
     private let salt: [UInt8]
 
-    /// What was found of the records or frames that the engine would use.
+    /// The findings about the records or frames that the engine would use.
     private struct Findings {
         var hasAuthenticPage = false
         var isSuspicious = false
-        /// The stored bytes of page 1 as they would be used last.
+        /// The stored bytes of page 1 in the last version that would be used.
         var firstPage: [UInt8]?
 
         mutating func form(_ other: Findings) {
@@ -51,7 +51,8 @@ struct SideFileCheck {
         switch kind {
         case .journal: return try verdict(onJournal: bytes)
         case .log:
-            // Others may write meanwhile: only what does not change under our eyes is evidence against it.
+            // Others may write at the same time, so a verdict against the log counts only if nothing changed
+            // during the check.
             for _ in 0..<SideFileCheck.attempts {
                 let before = try (
                     database.read(at: 0, count: pageSize), bytes.read(at: 0, count: 32), bytes.size
@@ -73,8 +74,8 @@ struct SideFileCheck {
     // MARK: - Journals
 
     private func verdict(onJournal bytes: any StoredBytes) throws -> Verdict {
-        // Whether there is a common journal is what the engine asks in a moment, when it may be another
-        // answer: the records are judged in any case.
+        // The engine itself will check whether the super-journal exists, and may get a different answer then,
+        // so the records are checked in any case.
         let journal = try RollbackJournal(
             defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, filling: &$1) },
             exists: { _ in true })
@@ -95,8 +96,8 @@ struct SideFileCheck {
         return try verdict(findings, pageCount: journal.pageCount)
     }
 
-    /// Whether a path looks like that of a journal that several files have in common. SQLite removes it after
-    /// it has played back a journal that names it: it must not be any file.
+    /// Returns true if a path looks like a super-journal's. SQLite deletes that file after playing back a
+    /// journal that names it, so an arbitrary path must not be accepted.
     private static func isCommonJournal(_ path: [UInt8]) -> Bool {
         let suffix = Array(path.suffix(12))
         let digits = suffix.dropFirst(3)
@@ -104,8 +105,8 @@ struct SideFileCheck {
             && digits.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x46).contains($0) }
     }
 
-    /// Whether a file may be what an interrupted first transaction has left, which a journal makes empty
-    /// again: it is no complete database of more than a page.
+    /// Returns true if the file may be the remains of an interrupted first transaction, which its journal
+    /// truncates to zero length: it is not a complete database of more than one page.
     private func mayBeUnfinished() throws -> Bool {
         guard database.size > Int64(pageSize) else { return true }
         let page = try firstPageOfFile()
@@ -116,9 +117,9 @@ struct SideFileCheck {
 
     // MARK: - Logs
 
-    /// Of each page, the engine takes the last frame before the last commit, to read it and to bring it into
-    /// the file. What is in earlier frames is used by nobody, and codes cost more than all the rest: only
-    /// those of the last frames are looked at, and the frames are read a second time.
+    /// The engine uses each page's last frame before the last commit, both for reading and for checkpoints.
+    /// Earlier frames are unused, and MACs cost more than everything else. So only the last frames' MACs are
+    /// checked, and these frames are read a second time.
     private func verdict(onLog bytes: any StoredBytes) throws -> Verdict {
         guard let log = try WriteAheadLog(read: { try bytes.read(at: $0, filling: &$1) }) else {
             return .harmless
@@ -134,13 +135,13 @@ struct SideFileCheck {
         for (page, offset) in content.offsets.sorted(by: { $0.value < $1.value }) {
             let count = try bytes.read(at: offset, filling: &frame)
             findings.form(try judge(frame.prefix(count), page))
-            // The rest would not change the verdict.
+            // The remaining frames would not change the verdict.
             if findings.isSuspicious && findings.hasAuthenticPage { break }
         }
         return try verdict(findings, pageCount: pageCount)
     }
 
-    // MARK: - Both
+    // MARK: - Journals and logs
 
     private func verdict(_ findings: Findings, pageCount: Int) throws -> Verdict {
         if !findings.isSuspicious, try isPlausible(pageCount, findings.firstPage) { return .harmless }
@@ -161,8 +162,8 @@ struct SideFileCheck {
         return findings
     }
 
-    /// Whether what the codes do not cover at the start of page 1 is as in the file: the salt, or what does
-    /// not change in a plaintext header.
+    /// Returns true if the bytes at the start of page 1 that the MAC does not cover match the file: the salt,
+    /// or the fields of a plaintext header that do not change.
     private func hasStartOfFile(_ page: ArraySlice<UInt8>) throws -> Bool {
         let clearSize = cipher.layout.plaintextHeaderSize
         guard clearSize > 0 else { return page.prefix(16).elementsEqual(salt) }
@@ -173,18 +174,18 @@ struct SideFileCheck {
             && page.prefix(24).suffix(4).elementsEqual(start.suffix(4))
     }
 
-    /// Whether the engine may give the file this number of pages.
+    /// Returns true if the engine may set the file to this number of pages.
     private func isPlausible(_ pageCount: Int, _ firstPage: [UInt8]?) throws -> Bool {
         let page = try firstPage ?? firstPageOfFile()
         guard try isAuthentic(page[...], 1) else { return false }
-        // Versions of SQLite before 3.7 do not keep the number.
+        // SQLite before 3.7 does not maintain the number.
         guard let stated = try statedPageCount(page) else { return pageCount > 0 }
-        // A file may have pages behind its end.
+        // A file may have pages after the end of its database.
         return pageCount == stated
             || pageCount > stated && pageCount <= Int((database.size + Int64(pageSize) - 1) / Int64(pageSize))
     }
 
-    /// The number of pages that the database header states.
+    /// Returns the number of pages stated in the database header.
     private func statedPageCount(_ page: [UInt8]) throws(CryptographyFailure) -> Int? {
         try DatabaseHeader(cipher.decrypt(page, number: 1))?.pageCount
     }
@@ -200,10 +201,10 @@ struct SideFileCheck {
         let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         func isSound(_ number: Int) throws -> Bool {
             let page = try database.read(at: Int64(number - 1) * Int64(pageSize), count: pageSize)
-            // Pages that were never written are zeros, but not the first one.
+            // Pages that were never written are zeros, except for the first one.
             return try isAuthentic(page[...], number) || number > 1 && page.allSatisfy { $0 == 0 }
         }
-        // With a wrong key there is nothing to be found in the rest either.
+        // With a wrong key, the remaining pages verify nothing either.
         let hasAuthenticPage = try PageCipher.Layout.sample(of: pageCount).contains {
             try provesKey($0)
                 && isAuthentic(database.read(at: Int64($0 - 1) * Int64(pageSize), count: pageSize)[...], $0)
@@ -221,16 +222,16 @@ struct SideFileCheck {
         return try cipher.authenticates(page.span, number: number)
     }
 
-    /// Whether this page can prove the key at all.
+    /// Returns true if this page can verify the key.
     private func provesKey(_ page: Int) -> Bool { cipher.layout.hmac != nil || page == 1 }
 
-    /// Pages without codes cannot be proved. The first one must have a database header in it, and the others
-    /// must not be too regular for ciphertext.
+    /// Returns true if a page without a MAC may be ciphertext. The first page must contain a database header,
+    /// and the others must not be too regular for ciphertext.
     private func looksEncrypted(_ page: ArraySlice<UInt8>, _ number: UInt32) throws -> Bool {
         guard number > 1 else {
             return try DatabaseHeader(cipher.decrypt(Array(page), number: 1))?.isPlausible ?? false
         }
-        // A kilobyte of random bytes has about 250 different values of 256.
+        // A kilobyte of random bytes contains about 250 of the 256 values.
         return Set(page.prefix(1024)).count >= 128
     }
 }

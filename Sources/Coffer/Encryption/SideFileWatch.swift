@@ -1,8 +1,8 @@
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// Judges the side files of one connection whenever the engine is about to use one, and remembers why it
-/// refused.
+/// Checks the side files of one connection each time before the engine uses one, and remembers the reason for
+/// a refusal.
 final class SideFileWatch: Sendable {
     private let material: KeyRing.Material
     private let settings: CipherSettings
@@ -34,16 +34,17 @@ final class SideFileWatch: Sendable {
         return false
     }
 
-    /// Notes that a side file was refused because another user owns it, and can change it.
+    /// Records that a side file was refused because another user owns it and could change it.
     func refuse(ofAnotherUser path: String) { refusal.withLock { $0 = .ofAnotherUser(path: path) } }
 
-    /// What a refusal means to a connection that was about to prove its key.
+    /// Throws the reason for a refusal to a connection that was about to verify its key.
     ///
-    /// - Returns: false when nothing proves the key.
+    /// - Returns: false if nothing verifies the key.
     func explainRefusal(_ handle: ConnectionHandle) throws(KeyError) -> Bool {
         let file = handle.filename(schema: "main") ?? ""
         guard let refusal = refusal.withLock({ $0 }) else {
-            // Not judged here: a connection of this process has the log for the file that was here before.
+            // Not refused here: another connection of this process uses the log for the file that previously
+            // had this path.
             throw .failure(.foreignSideFile(path: "\(file)-wal", isFileWhole: true))
         }
         switch refusal {

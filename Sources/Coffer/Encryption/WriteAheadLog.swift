@@ -1,47 +1,47 @@
 internal import SQLCipherBridge
 
-/// The frames of a write-ahead log that SQLite would find in it:
+/// The frames that SQLite would find in a write-ahead log:
 /// <https://www.sqlite.org/fileformat2.html#walformat>.
 ///
-/// As those of a journal, its checksums are there for accidents, and everybody can compute them.
+/// Like a journal's, its checksums only protect against accidents: anyone can compute them.
 struct WriteAheadLog {
-    /// As the log says.
+    /// The page size stated in the log.
     let pageSize: Int
-    /// Whether the version of the format is the one that SQLite knows: it opens no other.
+    /// True if the log has the format version that SQLite knows. SQLite opens no other.
     let isOfKnownVersion: Bool
 
     private let isBigEndian: Bool
-    /// What each frame has of it: two words.
+    /// The two words of salt that each frame repeats.
     private let salt: (UInt32, UInt32)
     private let source: BlockReader
 
-    /// Before the first frame.
+    /// The position before the first frame.
     let start: Position
 
-    /// A place between two frames.
+    /// A position between two frames.
     struct Position: Equatable {
-        /// In bytes from the start of the log.
+        /// The offset in bytes from the start of the log.
         fileprivate var offset: Int64
         fileprivate var sum: LogChecksum
 
-        /// Of the header and all frames before it: two words.
+        /// The checksum of the header and all earlier frames: two words.
         var checksum: [UInt32] { [sum.first, sum.second] }
     }
 
-    /// What distinguishes the log from the one that it was before it was begun anew.
+    /// The salts, which change when the log is restarted.
     var salts: [UInt32] { [salt.0, salt.1] }
 
-    /// A frame: a page, and what is known of its transaction.
+    /// A frame: a page, and whether it ends a transaction.
     struct Frame {
         let page: Int
         /// The size of the database in pages, for the last frame of a transaction; nil for others.
         let committedPageCount: Int?
-        /// Where the content is, in bytes from the start of the log.
+        /// The offset of the content, in bytes from the start of the log.
         let offset: Int64
     }
 
     /// - Parameter read: reads from the log.
-    /// - Returns: nil when SQLite would find nothing.
+    /// - Returns: nil if SQLite would find no frames.
     init?(read: @escaping BlockReader.Read) throws {
         source = BlockReader(read)
         let header = try source.bytes(at: 0, count: 32)
@@ -60,8 +60,8 @@ struct WriteAheadLog {
         salt = (header.word(at: 16), header.word(at: 20))
     }
 
-    /// Calls `body` with each frame up to the first one that is not whole, in order. Frames behind the last
-    /// commit do not count.
+    /// Calls `body` with each frame up to the first invalid one, in order. Frames after the last commit are
+    /// uncommitted.
     func forEachFrame(_ body: (Frame) throws -> Void) throws {
         try forEachFrame(after: start) { frame, _ in
             try body(frame)
@@ -69,8 +69,8 @@ struct WriteAheadLog {
         }
     }
 
-    /// Calls `body` with each frame behind a position up to the first one that is not whole, and with the
-    /// position behind it, as long as it returns true.
+    /// Calls `body` with each frame after a position, up to the first invalid one, and with the position
+    /// after the frame. Stops when `body` returns false.
     func forEachFrame(after position: Position, _ body: (Frame, Position) throws -> Bool) throws {
         let frameSize = 24 + pageSize
         var (sum, offset) = (position.sum, position.offset)
@@ -87,13 +87,12 @@ struct WriteAheadLog {
         }
     }
 
-    /// How many transactions seem to end behind the first frame that is not whole, where no reader finds
-    /// them.
+    /// Returns the number of transactions that seem to end after the first invalid frame, where readers do
+    /// not find them.
     ///
-    /// SQLite writes the end of a transaction last, and the salts of a log change when it is begun anew. So
-    /// there are none in a log that is as it was written, whatever was rolled back. There may be one that
-    /// nobody was told is committed: after a loss of power, or where a process was killed between the two
-    /// writes that make its last frame.
+    /// SQLite writes the end of a transaction last, and changes the log's salts when it restarts the log. So
+    /// an undamaged log contains none, even after rollbacks. There may be one whose commit was never
+    /// reported: after a power failure, or if a process was killed between the two writes of its last frame.
     func commitsBehindDamage() throws -> Int {
         var offset = start.offset
         try forEachFrame(after: start) { _, end in
@@ -103,10 +102,10 @@ struct WriteAheadLog {
         var count = 0
         while true {
             let header = try source.bytes(at: offset, count: 24)
-            // A frame without its end was not written to its end.
+            // A frame without its last byte was not written completely.
             guard header.count == 24, try source.bytes(at: offset + 23 + Int64(pageSize), count: 1).count == 1
             else { return count }
-            // The frame at the end may be the damaged one itself.
+            // The frame at the end may itself be the damaged one.
             if (header.word(at: 8), header.word(at: 12)) == salt, header.word(at: 0) > 0,
                 header.word(at: 4) > 0
             {
@@ -116,9 +115,9 @@ struct WriteAheadLog {
         }
     }
 
-    /// Calls `body` with each frame behind the first one that is not whole, where no reader finds them, and
-    /// with whether it is whole by the sum that the frame before it says. Frames of which the salts are other
-    /// ones are left out.
+    /// Calls `body` with each frame after the first invalid one, where readers do not find it, and with true
+    /// if its checksum continues the checksum stated by the previous frame. Frames with other salts are
+    /// skipped.
     func forEachFrameBehindDamage(_ body: (Frame, Bool) throws -> Void) throws {
         var end = start
         try forEachFrame(after: start) { _, position in
@@ -137,7 +136,7 @@ struct WriteAheadLog {
                 let frame = Frame(page: page, committedPageCount: size > 0 ? size : nil, offset: offset + 24)
                 try body(frame, sum == stored)
             }
-            // The damage of one frame does not keep those behind it from being checked.
+            // Continue with the stored checksum, so that damage to one frame does not affect the later ones.
             sum = stored
             offset += Int64(bytes.count)
         }
@@ -145,7 +144,7 @@ struct WriteAheadLog {
 }
 
 extension ArraySlice<UInt8> {
-    /// The checksum that is stored at an offset.
+    /// Returns the checksum stored at an offset.
     fileprivate func sum(at offset: Int) -> LogChecksum {
         LogChecksum(word(at: offset), word(at: offset + 4))
     }
@@ -153,12 +152,12 @@ extension ArraySlice<UInt8> {
 
 /// The pages of a write-ahead log that belong to committed transactions.
 struct CommittedLog: Equatable {
-    /// Where the last content of a page is, in bytes from the start of the log.
+    /// The offset of each page's last content, in bytes from the start of the log.
     private(set) var offsets: [Int: Int64] = [:]
-    /// The size of the database after the last commit, in pages; nil when there is no commit.
+    /// The size of the database after the last commit, in pages; nil if there is no commit.
     private(set) var pageCount: Int?
 
-    /// Of a log that the engine may refuse for its version or the size of its pages.
+    /// Reads a log that the engine may refuse because of its version or page size.
     init(_ log: WriteAheadLog) throws {
         var uncommitted: [(page: Int, offset: Int64)] = []
         try log.forEachFrame { frame in
@@ -167,9 +166,7 @@ struct CommittedLog: Equatable {
         }
     }
 
-    /// Of a log that belongs to a database with pages of this size: nothing, of another one.
-    ///
-    /// - Parameter read: reads from the log.
+    /// Reads a log, which must belong to a database with this page size; otherwise the result is empty.
     init(pageSize: Int, read: @escaping BlockReader.Read) throws {
         if let log = try WriteAheadLog(read: read), log.isOfKnownVersion, log.pageSize == pageSize {
             try self.init(log)
@@ -178,10 +175,10 @@ struct CommittedLog: Equatable {
         }
     }
 
-    /// What is committed behind the first frame that is not whole, where no reader finds it.
+    /// Reads the transactions committed after the first invalid frame, where readers do not find them.
     ///
-    /// - Parameter trustsSums: whether the sum of a frame has to be right, as nothing else says whether its
-    ///   page is as it was written.
+    /// - Parameter trustsSums: true to skip frames whose checksum is wrong, because nothing else shows
+    ///   whether their pages are intact.
     init(behindDamageOf pageSize: Int, trustsSums: Bool, read: @escaping BlockReader.Read) throws {
         guard let log = try WriteAheadLog(read: read), log.isOfKnownVersion, log.pageSize == pageSize else {
             return

@@ -1,8 +1,9 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
+internal import SystemCalls
 
 extension DatabaseKey {
-    /// The data key of the keyring beside the database: see ``DatabaseKeyring``.
+    /// Returns the data key of the keyring next to the database: see ``DatabaseKeyring``.
     ///
     /// ```swift
     /// var config = Configuration()
@@ -10,24 +11,24 @@ extension DatabaseKey {
     /// let pool = try DatabasePool(path: path, configuration: config)
     /// ```
     ///
-    /// The keyring is read, opened and proved when a database is opened for the first time: once for all
-    /// queues and pools that are made from one configuration. A passphrase costs half a second then, a raw
-    /// key or an identity one to two milliseconds. An empty file, or a new one, gets the data key and its
-    /// salt. No page of it confirms the keyring, which therefore has to be a file of this user or of the
-    /// superuser that no other user can write to: opening fails with
-    /// ``EncryptionFailure/KeyringProblem/ofAnotherUser(userID:)`` otherwise.
+    /// The keyring is read, opened and verified when a database is first opened, once for all queues and
+    /// pools created from one configuration. This takes half a second for a passphrase, and one to two
+    /// milliseconds for a raw key or an identity. An empty or new file gets the data key and its salt. No
+    /// page of such a file confirms the keyring, so the keyring must belong to this user or the superuser and
+    /// must not be writable by other users: otherwise, opening fails with
+    /// ``EncryptionFailure/KeyringProblem/ofAnotherUser(userID:)``, `writableByOthers` or `hardLinks`.
     ///
-    /// A key of a keyring belongs to one file. It is not the key of copies: give them one of their own. A
-    /// database that is to leave its keyring is rotated from ``DatabaseKeyring/exportedKey(unlockedBy:)``;
-    /// ``DatabaseFile/rotate(from:to:options:progress:)`` refuses to rotate from this key, and changes
-    /// nothing.
+    /// A key from a keyring belongs to one file and cannot be used for copies: give each copy a key of its
+    /// own. To give a database a key without a keyring, rotate it from
+    /// ``DatabaseKeyring/exportedKey(unlockedBy:)``; ``DatabaseFile/rotate(from:to:options:progress:)``
+    /// refuses to rotate from this key, and changes nothing.
     public static func keyring(unlockedBy secret: DatabaseKeyring.Secret) -> DatabaseKey {
         DatabaseKey(
             .located(
                 LocatedKey { (path, fileSalt) throws(KeyError) in
                     let file = DatabaseKeyring(databasePath: path).file
                     if fileSalt == DatabaseHeader.magic { throw .failure(.plaintextFile) }
-                    // A copy in the making has another name, or none.
+                    // A copy that is being created has another name, or none.
                     guard let status = try? SystemFile.status(path, followsLinks: true), status.isRegular
                     else {
                         throw file.problem(.noPlace)

@@ -1,31 +1,33 @@
 public import Foundation
 internal import SQLCipherBridge
 
-// Changes of slots write the keyring only, and no page of the database.
+// Changes of slots write only the keyring, never a page of the database.
 extension DatabaseKeyring {
     /// Adds a slot.
     ///
     /// - Parameters:
-    ///   - slot: the slot that is made.
-    ///   - secret: what opens a slot of this keyring.
-    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
-    /// - Returns: its number.
-    /// - Throws: a ``DatabaseFileError``, if the secret opens no slot, among others; `changeUnderWay` where
-    ///   others change the keyring for longer than the timeout. The keyring is as it was then.
+    ///   - slot: the slot to add.
+    ///   - secret: a secret that opens any slot of this keyring.
+    ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
+    /// - Returns: the number of the new slot.
+    /// - Throws: a ``DatabaseFileError``, for example if the secret opens no slot; `changeUnderWay` if
+    ///   another change takes longer than the timeout. The keyring is unchanged then.
     @discardableResult
     public func add(_ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws -> Int {
         try change(secret, lockTimeout) { change, _ in try change.add(slot) }
     }
 
-    /// Removes a slot. What it opened before is not taken back: who had its secret and copied the keyring, or
-    /// the data key, still opens the database until ``rotateDataKey(unlockedBy:options:progress:)``.
+    /// Removes a slot.
+    ///
+    /// This does not revoke access that was already used: anyone who had the slot's secret and copied the
+    /// keyring or the data key can still open the database until
+    /// ``rotateDataKey(unlockedBy:options:progress:)``.
     ///
     /// - Parameters:
-    ///   - slot: its number.
-    ///   - secret: what opens a slot of this keyring.
-    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
-    /// - Throws: `lastSlot` for the only slot; `changeUnderWay` as
-    ///   ``add(_:unlockedBy:lockTimeout:)``.
+    ///   - slot: the number of the slot.
+    ///   - secret: a secret that opens any slot of this keyring.
+    ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
+    /// - Throws: `lastSlot` for the only slot; `changeUnderWay` as ``add(_:unlockedBy:lockTimeout:)`` does.
     public func remove(slot: Int, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws {
         try change(secret, lockTimeout) { change, _ in try change.remove(slot) }
     }
@@ -33,31 +35,33 @@ extension DatabaseKeyring {
     /// Gives a slot another secret, such as a new passphrase.
     ///
     /// - Parameters:
-    ///   - slot: the number; nil for the slot that the secret opens.
-    ///   - new: may be of another kind.
-    ///   - secret: what opens any slot.
-    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
-    /// - Throws: `changeUnderWay` as ``add(_:unlockedBy:lockTimeout:)``.
+    ///   - slot: the number of the slot; nil for the slot that the secret opens.
+    ///   - new: the new secret, which may be of another kind.
+    ///   - secret: a secret that opens any slot.
+    ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
+    /// - Throws: `changeUnderWay` as ``add(_:unlockedBy:lockTimeout:)`` does.
     public func change(
         slot: Int? = nil, to new: Secret, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0
     ) throws {
         try change(secret, lockTimeout) { change, opened in try change.change(slot ?? opened, to: new) }
     }
 
-    /// Encrypts the database with a new data key, and seals it to all slots. Nobody's passphrase is needed
-    /// but one secret of the caller.
+    /// Encrypts the database with a new data key, and seals it to all slots. One secret is enough; the other
+    /// slots' secrets are not needed.
     ///
-    /// Do this after the data key may have leaked, such as by a core dump or a slot whose secret was known: a
-    /// new passphrase alone takes nothing back. Interrupted? Call it again: each moment in between has a
-    /// keyring that opens the database, and the next call completes the work. Where the database keeps its
-    /// former key, because it is damaged or the disk is full, so does the keyring, and slots can be changed.
+    /// Do this if the data key may have leaked, for example in a core dump or through a slot whose secret was
+    /// known: a new passphrase alone revokes nothing. If the rotation is interrupted, call it again: at every
+    /// moment, the keyring opens the database, and the next call completes the work. If the database keeps
+    /// its previous key, because it is damaged or the disk is full, the keyring keeps it too, and slots can
+    /// be changed.
     ///
     /// - Parameters:
-    ///   - secret: what opens any slot.
-    ///   - options: of ``DatabaseFile/rotate(from:to:options:progress:)``, without `inPlace`. Its lock
-    ///     timeout is that for others who change the keyring, too.
-    ///   - progress: called with the pages that were done; throws to end it.
-    /// - Returns: what the rotation has proved; without a proof where only the keyring was to be completed.
+    ///   - secret: a secret that opens any slot.
+    ///   - options: the options of ``DatabaseFile/rotate(from:to:options:progress:)``, without `inPlace`. The
+    ///     lock timeout also applies to other changes of the keyring.
+    ///   - progress: called with the number of pages done; throws to cancel.
+    /// - Returns: the result of the rotation, with its verification unless only the keyring had to be
+    ///   completed.
     @discardableResult
     public func rotateDataKey(
         unlockedBy secret: Secret, options: DatabaseFile.RotationOptions = .init(),
@@ -78,8 +82,8 @@ extension DatabaseKeyring {
                     try write(KeyringText.file(of: keyring.document))
                 }
                 let next = keyring.document.epochs[1]
-                // Also where the database has the new key already: then the rotation removes what was left,
-                // and says so.
+                // Run the rotation even if the database has the new key already: it then removes leftover
+                // files, and reports it.
                 let result: DatabaseFile.RotationResult
                 do {
                     result = try DatabaseFile(path: databasePath).rotate(
@@ -97,7 +101,7 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Takes the new data key out of the keyring again, where the database has not got it.
+    /// Removes the new data key from the keyring if the database did not get it.
     private func takeBackRotation(of keyring: UnlockedKeyring, _ write: ([UInt8]) throws -> Void) throws {
         let former = keyring.document.epochs[0]
         guard let salt = try databaseSalt(), try keyring.epoch(ofSalt: salt, file) == former else { return }

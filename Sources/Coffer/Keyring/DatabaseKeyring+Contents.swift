@@ -1,43 +1,44 @@
 extension DatabaseKeyring {
-    /// What a keyring says without any key. Nothing of it is proved.
+    /// The information in a keyring that can be read without a key. None of it is verified.
     public struct Contents: Sendable, Hashable {
         /// One slot.
         public struct Slot: Sendable, Hashable {
-            /// How the slot is opened.
+            /// The kind of secret that opens a slot.
             public enum Kind: String, Sendable, Hashable, CaseIterable {
                 /// A passphrase, which is stretched.
                 case passphrase, rawKey, recoveryKey, recipient, command
             }
 
-            /// From 1 to 99; numbers stay when other slots are removed.
+            /// A number from 1 to 99, which does not change when other slots are removed.
             public var number: Int
-            /// What opens the slot.
+            /// The kind of secret that opens the slot.
             public var kind: Kind
-            /// For people; may be empty.
+            /// A name for people; may be empty.
             public var name: String
             /// The cost of each guess at the slot; nil for a slot that is not opened by a passphrase.
             public var passphraseCost: PassphraseCost?
-            /// What seals to the slot. That of a recipient slot is the recipient it was made with.
+            /// The public key to which data keys are sealed. For a recipient slot, this is the recipient that
+            /// it was created with.
             public var recipient: Recipient
         }
 
-        /// 16 bytes that no other keyring has.
+        /// 16 bytes that identify the keyring and are unique to it.
         public var id: [UInt8]
 
-        /// How many times the keyring was written.
+        /// The number of times that the keyring was written.
         public var generation: UInt64
 
-        /// How many times the data key was rotated, and one more.
+        /// The number of rotations of the data key, plus one.
         public var epoch: UInt64
 
-        /// Whether a rotation of the data key was interrupted:
+        /// True if a rotation of the data key was interrupted:
         /// ``rotateDataKey(unlockedBy:options:progress:)`` completes it.
         public var isRotating: Bool
         /// The slots, in the order of their numbers.
         public var slots: [Slot]
 
-        /// Where one of the two copies in the file is damaged. The other one is whole; any change of the
-        /// keyring writes both anew.
+        /// The damage to one of the two copies in the file. The other copy is intact, and any change of the
+        /// keyring rewrites both.
         public var damage: [KeyringDamage]
     }
 

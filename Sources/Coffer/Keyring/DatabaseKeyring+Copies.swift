@@ -1,29 +1,29 @@
 public import Foundation
 internal import SQLCipherBridge
 
-// Backups and other copies that have a keyring of their own.
+// Backups and other copies with keyrings of their own.
 
 extension DatabaseFile {
     /// Copies the file as ``backup(to:key:newKey:options:progress:)`` does, with a new data key and a keyring
-    /// beside the copy.
+    /// next to the copy.
     ///
     /// ```swift
     /// // A host that makes backups, and cannot read them afterwards:
     /// try DatabaseFile(path: path).backup(to: backupPath, key: key, slots: [.recipient(owner)])
     /// ```
     ///
-    /// The keyring is on the disk before the copy has its name. If the process is killed between the two, the
-    /// next backup to the same path removes the keyring and begins anew: the copy that it belongs to is still
-    /// there under its temporary name, so nothing else can need the keyring.
+    /// The keyring is synced to disk before the copy gets its name. If the process is killed between the two,
+    /// the next backup to the same path removes the keyring and starts again: the copy that it belongs to
+    /// still has its temporary name, so nothing else can need the keyring.
+    ///
     /// - Parameters:
-    ///   - path: the path of the backup, where nothing may be.
-    ///   - key: the key of the file; nil for a file without encryption.
-    ///   - slots: who opens the backup; at least one.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it.
-    /// - Returns: what was done and proved.
-    /// - Throws: a ``DatabaseFileError``: `exists` where there is a file at the path, or a keyring beside it
-    ///   that may be that of a database that was moved; `key` when the key does not open the file.
+    ///   - path: the path of the backup, which must not exist.
+    ///   - key: the key of the file; nil for a plaintext file.
+    ///   - slots: the slots that open the backup; at least one.
+    ///   - progress: called with the number of pages done; throws to cancel.
+    /// - Returns: the result of the backup and its verification.
+    /// - Throws: a ``DatabaseFileError``: `exists` if there is a file at the path, or a keyring next to it
+    ///   that may belong to a database that was moved; `key` if the key does not open the file.
     @discardableResult
     public func backup(
         to path: String, key: DatabaseKey?, slots: [DatabaseKeyring.NewSlot],
@@ -39,25 +39,25 @@ extension DatabaseFile {
     }
 
     /// Copies the file into a folder of backups, as ``backup(into:key:newKey:options:progress:)`` does, with
-    /// a new data key and a keyring beside it.
+    /// a new data key and a keyring next to the backup.
     ///
     /// ```swift
     /// // A host that makes backups, and cannot read them afterwards:
     /// try DatabaseFile(path: path).backup(into: folder, key: key, slots: [.recipient(owner)])
     /// ```
     ///
-    /// The keyring has the name of the backup with `.keys`, and is on the disk before the backup has its
-    /// name. What a run leaves that is killed in between goes with the next backup of a file of this name
-    /// into the folder.
+    /// The keyring has the backup's name with `.keys` appended, and is synced to disk before the backup gets
+    /// its name. If the process is killed between the two, the next backup of a file of this name into the
+    /// folder removes the leftover files.
+    ///
     /// - Parameters:
-    ///   - folder: where the backup goes.
-    ///   - key: the key of the file; nil for a file without encryption.
-    ///   - slots: who opens the backup; at least one.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it.
-    /// - Returns: what was done and proved.
-    /// - Throws: a ``DatabaseFileError``: `missing` when there is no such folder, `key` when the key does not
-    ///   open the file, `busy` when another process backs up a file of this name into the folder.
+    ///   - folder: the folder for the backup.
+    ///   - key: the key of the file; nil for a plaintext file.
+    ///   - slots: the slots that open the backup; at least one.
+    ///   - progress: called with the number of pages done; throws to cancel.
+    /// - Returns: the result of the backup and its verification.
+    /// - Throws: a ``DatabaseFileError``: `missing` if there is no such folder, `key` if the key does not
+    ///   open the file, `busy` if another process is backing up a file of this name into the folder.
     @discardableResult
     public func backup(
         into folder: String, key: DatabaseKey?, slots: [DatabaseKeyring.NewSlot],
@@ -75,8 +75,8 @@ extension DatabaseFile {
 }
 
 extension DatabaseKeyring {
-    /// The key with which a backup is put in the place of a database that has its keyring still: so the
-    /// keyring stays as it is.
+    /// Returns the key with which to restore a backup over a database that still has its keyring, so that the
+    /// keyring need not change.
     ///
     /// ```swift
     /// let keyring = DatabaseKeyring(databasePath: path)
@@ -84,11 +84,11 @@ extension DatabaseKeyring {
     /// try DatabaseFile(path: path).restore(from: backupPath, key: backupKey, newKey: key)
     /// ```
     ///
-    /// - Parameter secret: what opens a slot of the keyring.
-    /// - Returns: the data key with its salt: the new one where a rotation was interrupted, which the next
-    ///   ``rotateDataKey(unlockedBy:options:progress:)`` completes.
-    /// - Throws: `ofAnotherUser`, `writableByOthers` or `hardLinks` where the database is missing or does not
-    ///   confirm the keyring, and another user can have made it.
+    /// - Parameter secret: a secret that opens any slot of the keyring.
+    /// - Returns: the data key with its salt. If a rotation was interrupted, this is the new data key, and
+    ///   the next ``rotateDataKey(unlockedBy:options:progress:)`` completes the rotation.
+    /// - Throws: `ofAnotherUser`, `writableByOthers` or `hardLinks` if the database is missing or does not
+    ///   confirm the keyring, and another user may have created it.
     public func keyForRestoring(unlockedBy secret: Secret) throws -> DatabaseKey {
         try translated {
             let unlocked = try unlockTrusted(secret)
@@ -96,15 +96,38 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Makes the keyring of a database that takes the place of another one, such as a backup that is
-    /// restored.
+    /// Calls `restore` with the key of ``keyForRestoring(unlockedBy:)``, and holds the keyring's lock: a
+    /// rotation at the same time would leave the keyring without the data key of the restored database.
+    ///
+    /// Leftover files of a killed run that created or changed the keyring are removed.
     ///
     /// - Parameters:
-    ///   - slots: at least one.
-    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
-    ///   - restore: puts the database in its place with the key that it is given.
-    /// - Throws: what `restore` throws: there is no keyring then, unless the database has its place and the
-    ///   new key already. `exists` where there is a keyring: see ``keyForRestoring(unlockedBy:)``.
+    ///   - secret: a secret that opens any slot of the keyring.
+    ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
+    package func keepingKeyring<Result>(
+        unlockedBy secret: Secret, lockTimeout: TimeInterval,
+        restoring restore: (_ key: DatabaseKey) throws -> Result
+    ) throws -> Result {
+        // Errors of `restore` are rethrown unchanged.
+        var result: Swift.Result<Result, any Error>?
+        try translated {
+            try file.changing(waiting: lockTimeout) { _, _ in
+                let key = try keyForRestoring(unlockedBy: secret)
+                result = Swift.Result { try restore(key) }
+            }
+        }
+        guard let result else { preconditionFailure("the keyring was locked, but the work was not done") }
+        return try result.get()
+    }
+
+    /// Creates the keyring for a database that replaces another one, such as a backup that is restored.
+    ///
+    /// - Parameters:
+    ///   - slots: at least one slot.
+    ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
+    ///   - restore: puts the database in its place, encrypted with the key that it is given.
+    /// - Throws: the error of `restore`, after removing the keyring again unless the database already has the
+    ///   new key; `exists` if there is a keyring: see ``keyForRestoring(unlockedBy:)``.
     public func adopt<Result>(
         _ slots: [NewSlot], lockTimeout: TimeInterval = 0,
         restoring restore: (_ key: DatabaseKey) throws -> Result

@@ -2,10 +2,10 @@ public import Foundation
 internal import SQLCipherBridge
 
 extension DatabaseKeyring {
-    /// Copies the keyring into a new file, to be kept elsewhere. The copy opens the database for who has a
-    /// secret of it, also of slots that are removed later.
+    /// Copies the keyring into a new file, to be kept elsewhere. Any secret of the copied slots opens the
+    /// database with it, even if the slot is later removed from the keyring.
     ///
-    /// - Parameter exportPath: a path where nothing is.
+    /// - Parameter exportPath: a path where there is no file.
     public func exportHeader(to exportPath: String) throws {
         try translated {
             let bytes = try file.bytes()
@@ -14,17 +14,18 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Puts an exported keyring in the place of the present one, whatever is left of that one, or where there
-    /// is none. What has the name of the keyring and is no regular file has to be moved away first.
+    /// Replaces the keyring with an exported one, whether the present keyring is intact, damaged or missing.
+    /// If the path has a file that is not a regular file, move it away first.
     ///
     /// - Parameters:
-    ///   - exportPath: what ``exportHeader(to:)`` has made.
-    ///   - secret: what opens a slot of it: so it is proved, and that it is that of the database.
-    ///   - allowsOlder: whether it may be older than the present keyring. Slots that were removed since are
-    ///     back then.
-    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
-    /// - Throws: `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` where there is no
-    ///   database to confirm an export of another user. Nothing is changed then.
+    ///   - exportPath: the path of a file written by ``exportHeader(to:)``.
+    ///   - secret: a secret that opens a slot of the export. It verifies the export, and that it belongs to
+    ///     the database.
+    ///   - allowsOlder: true to accept an export older than the present keyring. Slots that were removed
+    ///     since then are restored.
+    ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
+    /// - Throws: `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` if no database confirms
+    ///   an export that belongs to another user. Nothing is changed then.
     public func restoreHeader(
         from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false,
         lockTimeout: TimeInterval = 0
@@ -45,8 +46,8 @@ extension DatabaseKeyring {
                 return try file.make(content, waiting: lockTimeout)
             }
             try file.replace(waiting: lockTimeout, isCut: true) { present in
-                // Not before: a rotation gives the database a new data key, which only the present keyring
-                // has, until it lets go of the keyring.
+                // Check only while holding the lock: a rotation holds it as long as only the present keyring
+                // has the new data key of the database.
                 try checkIsOfDatabase()
                 if !allowsOlder, let present = try? file.document(of: present).document,
                     present.id == unlocked.document.id,
@@ -58,34 +59,5 @@ extension DatabaseKeyring {
                 return (content, ())
             }
         }
-    }
-
-    /// Destroys the keyring: without a copy of it, or the exported raw key, nobody opens the database any
-    /// more, whatever the passphrases.
-    ///
-    /// The content is overwritten before the file is removed. Not reached are copies: backups of the keyring,
-    /// exported headers, snapshots, the old blocks of file systems and flash memory that write elsewhere, and
-    /// processes that have the database open.
-    ///
-    /// - Parameters:
-    ///   - name: the name of the database without its directory, to say that it is meant.
-    ///   - lockTimeout: how long to wait for others who change the keyring, in seconds.
-    /// - Throws: `unsupported` where the name is another one, or the file is no keyring; `notAFile` where it
-    ///   is no regular file. Nothing is destroyed then: move it away.
-    public func destroy(confirming name: String, lockTimeout: TimeInterval = 0) throws {
-        try translated {
-            guard name == SystemFile.name(of: databasePath) else {
-                throw DatabaseFileError(
-                    .unsupported(
-                        "The name that confirms is not that of the database. Nothing was destroyed."),
-                    path: databasePath)
-            }
-            try file.destroy(waiting: lockTimeout)
-        }
-    }
-
-    /// Whether ``destroy(confirming:lockTimeout:)`` would take what has the name of the keyring.
-    package func checkCanBeDestroyed() throws {
-        try translated { try file.checkCanBeDestroyed(file.bytes(isCut: true)) }
     }
 }

@@ -1,8 +1,10 @@
 public import Foundation
 internal import KeyMaterial
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// The keyring beside a database: several ways to one random data key, with which the database is encrypted.
+/// The keyring next to a database: several secrets that each unlock the random data key with which the
+/// database is encrypted.
 ///
 /// ```swift
 /// let keyring = DatabaseKeyring(databasePath: path)  // for vault.db, the keyring is vault.db.keys
@@ -18,35 +20,35 @@ internal import SQLCipherBridge
 /// try keyring.change(slot: 1, to: .passphrase(better), unlockedBy: .passphrase(passphrase))
 /// ```
 ///
-/// A keyring is a small file of text, described in <doc:KeyringFormat>. It holds no secret in the clear, and
-/// it is needed to open the database: **back it up together with the database**. Who has the data key can
-/// notice each change of it that was made without; who only has the file learns how many slots there are,
-/// their kinds and names, and nothing of the keys.
+/// A keyring is a small text file, described in <doc:KeyringFormat>. It contains no secret in the clear, and
+/// it is needed to open the database: **back it up together with the database**. Anyone with the data key can
+/// detect changes made without it. Anyone with only the file learns the number of slots, their kinds and
+/// names, and nothing about the keys.
 ///
-/// Methods that change a keyring replace the file whole and durably: after a kill or a loss of power there is
-/// the old keyring, or the new one. Databases that are open are not disturbed, and go on with the data key
-/// that they have. All methods block the current thread: a passphrase takes about half a second. Errors are a
-/// ``DatabaseFileError``, whose reason is a ``EncryptionFailure/keyring(path:_:)`` where the keyring itself
-/// is at fault.
+/// Methods that change a keyring replace the whole file durably: after a crash or a power failure, there is
+/// either the old keyring or the new one. Open databases are not disturbed, and keep using their data key.
+/// All methods block the current thread: a passphrase takes about half a second. Errors are a
+/// ``DatabaseFileError``, whose reason is ``EncryptionFailure/keyring(path:_:)`` if the keyring itself is the
+/// problem.
 ///
-/// One process, or one thread, changes a keyring at a time; a rotation of the data key, or what gives a
-/// database its keyring, is a change as long as it takes. The others wait as long as the lock timeout of
-/// their call says, which is not at all by default, and get `changeUnderWay` then.
+/// Only one process or thread at a time can change a keyring. A rotation of the data key, and any operation
+/// that gives a database its keyring, counts as a change for its whole duration. Other calls wait for the
+/// lock timeout, which is zero by default, and then throw `changeUnderWay`.
 public struct DatabaseKeyring: Sendable, Hashable {
     /// The path of the database. It need not exist.
     public let databasePath: String
 
-    /// Names a keyring. Nothing is opened.
+    /// Creates a reference to a keyring. Nothing is opened.
     public init(databasePath: String) {
         self.databasePath = databasePath
     }
 
-    /// The path of the keyring: that of the database, which symbolic links are followed to, with `.keys`.
+    /// The path of the keyring: the path of the database, with symbolic links resolved, plus `.keys`.
     public var path: String { "\((try? SystemFile.resolved(databasePath)) ?? databasePath).keys" }
 
     var file: KeyringFile { KeyringFile(path: path) }
 
-    /// A slot that is to be made.
+    /// A slot to be created.
     public struct NewSlot: Sendable {
         enum Kind: Sendable {
             case secret(Secret)
@@ -57,42 +59,42 @@ public struct DatabaseKeyring: Sendable, Hashable {
         let kind: Kind
         let name: String
 
-        /// A slot that the secret opens. The slot of an identity is that of its recipient.
+        /// Creates a slot that the secret opens. An identity creates a slot for its recipient.
         ///
         /// - Parameters:
-        ///   - secret: what opens the slot.
-        ///   - name: for people, at most 64 bytes on one line. It is not secret.
+        ///   - secret: the secret that opens the slot.
+        ///   - name: a name for people, at most 64 bytes on one line. It is not secret.
         public static func secret(_ secret: Secret, name: String = "") -> NewSlot {
             NewSlot(kind: .secret(secret), name: name)
         }
 
-        /// The same slot with another name.
+        /// Returns the same slot with another name.
         public func named(_ name: String) -> NewSlot { NewSlot(kind: kind, name: name) }
 
-        /// A slot that only who has the identity of the recipient opens.
+        /// Creates a slot that only the recipient's identity opens.
         ///
         /// - Parameters:
-        ///   - recipient: who can open the slot.
-        ///   - name: for people, at most 64 bytes on one line. It is not secret.
+        ///   - recipient: the recipient that can open the slot.
+        ///   - name: a name for people, at most 64 bytes on one line. It is not secret.
         public static func recipient(_ recipient: Recipient, name: String = "") -> NewSlot {
             NewSlot(kind: .recipient(recipient), name: name)
         }
     }
 }
 
-// MARK: - Making and looking
+// MARK: - Creation and inspection
 
 extension DatabaseKeyring {
-    /// Makes the keyring, with a random data key that is nowhere else. The database gets that key when it is
-    /// made with ``DatabaseKey/keyring(unlockedBy:)``.
+    /// Creates the keyring, with a random data key that is stored nowhere else. The database gets that key
+    /// when it is created with ``DatabaseKey/keyring(unlockedBy:)``.
     ///
-    /// With recipients only, this process cannot open the database afterwards.
+    /// If all slots are for recipients, this process cannot open the database afterwards.
     ///
     /// - Parameters:
-    ///   - slots: at least one.
-    ///   - lockTimeout: how long to wait for others who make it too, in seconds.
+    ///   - slots: at least one slot.
+    ///   - lockTimeout: the time to wait for other processes that create the keyring, in seconds.
     /// - Throws: `exists` if there is a keyring, or a database that is not empty: use
-    ///   ``adopt(_:key:options:progress:)`` for that one.
+    ///   ``adopt(_:key:options:progress:)`` for such a database.
     public func make(_ slots: [NewSlot], lockTimeout: TimeInterval = 0) throws {
         try translated {
             if let status = try SystemFile.status(databasePath, followsLinks: true),
@@ -104,8 +106,8 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Makes the keyring of a copy, and has the copy made: a backup, a compact copy, or the encrypted copy of
-    /// a plaintext file.
+    /// Creates the keyring of a copy, and then the copy itself: a backup, a compact copy, or an encrypted
+    /// copy of a plaintext file.
     ///
     /// ```swift
     /// // A host that makes backups that it cannot read itself:
@@ -114,16 +116,16 @@ extension DatabaseKeyring {
     /// }
     /// ```
     ///
-    /// The keyring is there before the copy is begun. If the process is killed, the keyring may stay without
-    /// a copy, and this throws `exists` the next time. Backups of files need no such look of a person: see
-    /// ``DatabaseFile/backup(to:key:slots:options:progress:)``.
+    /// The keyring exists before the copy is started. If the process is killed, the keyring may remain
+    /// without a copy, and this method throws `exists` the next time. Backups of files do not need such
+    /// manual cleanup: see ``DatabaseFile/backup(to:key:slots:options:progress:)``.
     ///
     /// - Parameters:
-    ///   - slots: at least one; ``slotsForCopies(unlockedBy:)`` are those of another keyring.
-    ///   - lockTimeout: how long to wait for others who make it too, in seconds.
-    ///   - copy: makes the database with the key that it is given: a new data key, with its salt.
-    /// - Throws: what `copy` throws: there is no keyring then, unless the database has its place and the new
-    ///   key already. `exists` as ``make(_:lockTimeout:)``.
+    ///   - slots: at least one slot; ``slotsForCopies(unlockedBy:)`` returns the slots of another keyring.
+    ///   - lockTimeout: the time to wait for other processes that create the keyring, in seconds.
+    ///   - copy: creates the database with the key that it is given: a new data key, with its salt.
+    /// - Throws: the error of `copy`, after removing the keyring again unless the database already has the
+    ///   new key; `exists` as ``make(_:lockTimeout:)`` does.
     public func make<Result>(
         _ slots: [NewSlot], lockTimeout: TimeInterval = 0,
         copying copy: (_ key: DatabaseKey) throws -> Result
@@ -131,25 +133,24 @@ extension DatabaseKeyring {
         guard try translated({ try SystemFile.status(databasePath) }) == nil else {
             throw DatabaseFileError(.exists, path: databasePath)
         }
-        // Whoever makes the copy or its keyring now is met below.
+        // If another process is creating the copy or its keyring, the conflict is detected below.
         try? removeLeft()
         return try making(slots, lockTimeout, copy)
     }
 
-    /// Makes the keyring of a new database, and has the database made; completes what an interrupted run has
-    /// made of the two.
+    /// Creates the keyring of a new database and then the database, or completes an interrupted run.
     ///
     /// - Parameters:
-    ///   - slots: at least one.
-    ///   - lockTimeout: how long to wait for others who make it too, in seconds.
-    ///   - open: opens the database with the key that it is given, which makes one where there is none. There
-    ///     may be a database with this key already, and nobody knows whether it is of an interrupted run.
-    ///     Called again where the file is empty afterwards.
-    /// - Throws: `ofAnotherFile` where the database has another key.
+    ///   - slots: at least one slot.
+    ///   - lockTimeout: the time to wait for other processes that create the keyring, in seconds.
+    ///   - open: opens the database with the key that it is given, and creates it if it is missing. A
+    ///     database with this key may exist already, from an interrupted run or from another one. Called
+    ///     again if the file is still empty afterwards.
+    /// - Throws: `ofAnotherFile` if the database has another key.
     package func makeDatabase<Result>(
         _ slots: [NewSlot], lockTimeout: TimeInterval, _ open: (_ key: DatabaseKey) throws -> Result
     ) throws -> Result {
-        // A new keyring would never be that of a database that is there.
+        // A new keyring could never belong to a database that already exists.
         if try translated({ try SystemFile.status(path) }) == nil {
             return try make(slots, lockTimeout: lockTimeout, copying: open)
         }
@@ -160,7 +161,8 @@ extension DatabaseKeyring {
                 return try made.databaseKey(made.document.epochs[0])
             }
             let result = try open(key)
-            // A journal of the interrupted run says that the file had no page, and has been played back.
+            // The database can be empty if a journal of the interrupted run, which said that the file had no
+            // page, has been played back.
             return try translated { try databaseSalt() } == nil ? open(key) : result
         }
     }
@@ -174,14 +176,15 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Runs the work that gives the database the data key of a new keyring. Nobody else changes the keyring,
-    /// or does such a work with it, meanwhile: they wait, or get `changeUnderWay` and leave it.
+    /// Runs the work that gives the database the data key of a new keyring, and holds the keyring's lock
+    /// during the work. Other processes that change the keyring or do such work wait, or throw
+    /// `changeUnderWay` and leave it unchanged.
     ///
-    /// - Parameter isNew: whether this process has made the keyring: it goes where the work fails.
+    /// - Parameter isNew: true if this call has created the keyring. It is then removed if the work fails.
     private func holding<Result>(
         _ made: UnlockedKeyring, isNew: Bool, _ lockTimeout: TimeInterval, _ body: () throws -> Result
     ) throws -> Result {
-        // Errors of the body leave as they are, and those of the keyring with its path.
+        // Errors of the body are rethrown unchanged; those of the keyring get its path.
         var result: Swift.Result<Result, any Error>?
         try translated {
             do {
@@ -190,25 +193,25 @@ extension DatabaseKeyring {
                         throw file.problem(.changed)
                     }
                     let outcome = Swift.Result(catching: body)
-                    if case .failure = outcome, isNew, !mayHaveKey(of: made) { try? file.destroy(bytes) }
+                    if case .failure = outcome, isNew { takeBack(made) }
                     result = outcome
                 }
             } catch {
-                // Who has made it has failed, and taken it away, while this process was waiting.
+                // While this process was waiting, the creator of the keyring failed and removed it.
                 if case .keyring(_, .missing) = (error as? KeyError)?.failure {
                     throw file.problem(.changed)
                 }
                 throw error
             }
         }
-        guard let result else { preconditionFailure("the keyring was held without the work") }
+        guard let result else { preconditionFailure("the keyring was locked, but the work was not done") }
         return try result.get()
     }
 
-    /// Whether the database has the data key of a keyring, so that nothing else would open it.
+    /// Returns true if the database may have the data key of a keyring, so that nothing else would open it.
     ///
-    /// What a work has thrown does not tell: it may be an error of the caller, who was told of the database
-    /// in its place. So the database is asked. Where it cannot be read, the answer is yes.
+    /// The error of the work does not answer this: it may come from the caller, after the database was put in
+    /// its place. So the database itself is checked. If it cannot be read, the result is true.
     func mayHaveKey(of made: UnlockedKeyring) -> Bool {
         do {
             guard let salt = try databaseSalt() else { return false }
@@ -222,19 +225,20 @@ extension DatabaseKeyring {
         }
     }
 
-    /// The slots of this keyring, to be made in the keyring of a copy: whoever opens this one opens that one,
-    /// and nobody's passphrase is needed.
+    /// Returns the slots of this keyring, for the keyring of a copy: any secret that opens this keyring opens
+    /// the other one, and only one secret is needed to create it.
     ///
-    /// - Parameter secret: what opens a slot of this keyring: so nobody has added a slot unnoticed.
-    /// - Throws: `ofAnotherUser` and others where neither the database nor its owner confirms the keyring.
+    /// - Parameter secret: a secret that opens a slot of this keyring. It verifies that no slot was added
+    ///   without the data key.
+    /// - Throws: `ofAnotherUser` and others if neither the database nor its owner confirms the keyring.
     public func slotsForCopies(unlockedBy secret: Secret) throws -> [NewSlot] {
         try translated {
             try unlockTrusted(secret).document.slots.map { NewSlot(kind: .carried($0), name: $0.name) }
         }
     }
 
-    /// Makes the file of a new keyring, or takes the one that an interrupted run has made: it is this user's,
-    /// was never changed, has the same slots, and one of their secrets opens it.
+    /// Creates the file of a new keyring, or reuses one from an interrupted run: it belongs to this user, was
+    /// never changed, has the same slots, and one of their secrets opens it.
     private func makeOrTakeFile(
         _ slots: [NewSlot], _ lockTimeout: TimeInterval
     ) throws -> (made: UnlockedKeyring, isNew: Bool) {
@@ -257,11 +261,12 @@ extension DatabaseKeyring {
         return try? unlock(document, secret)
     }
 
-    /// Whether the keyring that is there, and which the run of before has made, is that of the database, so
-    /// that ``makeDatabase(_:lockTimeout:_:)`` completes it. If not, it is for a database with a former key.
+    /// Returns true if the keyring from the interrupted run belongs to the database, so that
+    /// ``makeDatabase(_:lockTimeout:_:)`` can complete it. False means that the database still has its
+    /// previous key.
     ///
-    /// - Parameter slots: those that the keyring was made with.
-    /// - Throws: `exists` where it was made with others.
+    /// - Parameter slots: the slots that the keyring was created with.
+    /// - Throws: `exists` if it was created with other slots.
     package func wasMadeForNewDatabase(_ slots: [NewSlot]) throws -> Bool {
         try translated {
             guard let found = ofInterruptedRun(slots) else {
@@ -278,7 +283,7 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Makes the file of a new keyring.
+    /// Creates the file of a new keyring.
     func makeFile(_ slots: [NewSlot], _ lockTimeout: TimeInterval = 0) throws -> UnlockedKeyring {
         let made = try newKeyring(slots)
         try file.make(KeyringText.file(of: made.document), waiting: lockTimeout)
@@ -296,19 +301,18 @@ extension DatabaseKeyring {
         return try change.finished()
     }
 
-    /// Makes a database that is encrypted with some other key one with a keyring: its key is rotated to a new
-    /// data key.
+    /// Gives a keyring to a database that is encrypted with another key, by rotating it to a new data key.
     ///
-    /// Interrupted? The database has its former key, or is complete. Call it again with the same slots, one
-    /// of which has a secret: it completes the work.
+    /// If this is interrupted, the database either has its previous key or is complete. Call it again with
+    /// the same slots, at least one of which has a secret, to complete the work.
     ///
     /// - Parameters:
-    ///   - slots: at least one.
-    ///   - key: the key that the database has. It does not open the database afterwards.
-    ///   - options: of the rotation; `inPlace` is not possible, because the salt changes. Its lock timeout is
-    ///     that for others who change the keyring, too.
-    ///   - progress: called with the pages that were done; throws to end it.
-    /// - Returns: what the rotation has proved.
+    ///   - slots: at least one slot.
+    ///   - key: the current key of the database, which does not open it afterwards.
+    ///   - options: the options of the rotation; `inPlace` is not possible, because the salt changes. The
+    ///     lock timeout also applies to other changes of the keyring.
+    ///   - progress: called with the number of pages done; throws to cancel.
+    /// - Returns: the result of the rotation and its verification.
     @discardableResult
     public func adopt(
         _ slots: [NewSlot], key: DatabaseKey, options: DatabaseFile.RotationOptions = .init(),
@@ -316,7 +320,7 @@ extension DatabaseKeyring {
     ) throws -> DatabaseFile.RotationResult {
         try translated {
             try checkIsByCopy(options)
-            // The key is tried before there is a keyring.
+            // Try the key before creating a keyring.
             if try SystemFile.status(path) == nil {
                 _ = try DatabaseFile(path: databasePath).rotationPlan(
                     from: key, to: .random(), options: options)
@@ -330,8 +334,8 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Opens the keyring and proves that it was written by who had the data key, that both copies in it are
-    /// whole, and that it is that of the database, if there is one.
+    /// Opens the keyring, and verifies that it was written with the data key, that both copies in it are
+    /// intact, and that it belongs to the database, if there is one.
     ///
     /// - Returns: the number of the slot that was opened.
     @discardableResult
@@ -345,8 +349,8 @@ extension DatabaseKeyring {
         }
     }
 
-    /// The raw key of the database, such as for the shell of SQLCipher, or to be kept in a safe. It opens the
-    /// database without the keyring, until the data key is rotated.
+    /// Returns the raw key of the database, for example for SQLCipher's shell or to be kept in a safe. It
+    /// opens the database without the keyring, until the data key is rotated.
     public func exportedKey(unlockedBy secret: Secret) throws -> DatabaseKey {
         try translated {
             let salt = try databaseSalt()
@@ -358,19 +362,20 @@ extension DatabaseKeyring {
         }
     }
 
-    // MARK: - For all methods
+    // MARK: - Helpers of all methods
 
     func unlock(_ document: KeyringDocument, _ secret: Secret) throws(KeyError) -> UnlockedKeyring {
         try secret.check(file)
         return try UnlockedKeyring.unlock(document, by: secret, file)
     }
 
-    /// Opens a keyring whose data key or slots are to be used for another file: one that the salt of the
-    /// database confirms, or else one that no other user than its owner can have made.
+    /// Opens a keyring whose data key or slots are to be used for another file. The database's salt must
+    /// confirm the keyring; otherwise the keyring must be one that no user except the trusted ones can have
+    /// created.
     func unlockTrusted(_ secret: Secret) throws -> UnlockedKeyring {
         let document = try file.document().document
         let unlocked = try unlock(document, secret)
-        // The first bytes may be what is damaged.
+        // The salt itself may be damaged.
         if let salt = try? databaseSalt(), (try? unlocked.epoch(ofSalt: salt, file)) != nil {
             return unlocked
         }
@@ -379,13 +384,13 @@ extension DatabaseKeyring {
         return unlocked
     }
 
-    /// The salt of the database; nil where there is none, or an empty file.
+    /// Returns the salt of the database; nil if there is no file, or it is empty.
     func databaseSalt() throws -> [UInt8]? {
         guard let status = try SystemFile.status(databasePath, followsLinks: true), status.size > 0 else {
             return nil
         }
-        // Through the engine: closing a descriptor of our own would drop the locks of connections that this
-        // process has.
+        // Use the engine: closing a descriptor of our own would release the POSIX locks of this process's
+        // connections.
         let connection = try EngineConnection(path: try SystemFile.resolved(databasePath), flags: .readOnly)
         let header = try FileHeader(connection.handle)
         guard header.salt != DatabaseHeader.magic else { throw KeyError.failure(.plaintextFile) }
@@ -395,7 +400,7 @@ extension DatabaseKeyring {
     func checkIsByCopy(_ options: DatabaseFile.RotationOptions) throws(DatabaseFileError) {
         guard options.method == .copy else {
             throw DatabaseFileError(
-                .unsupported("The data key of a keyring is rotated by a copy, never in place."),
+                .unsupported("The data key of a keyring can only be rotated by a copy, not in place."),
                 path: databasePath)
         }
     }
@@ -406,7 +411,7 @@ extension DatabaseKeyring {
 }
 
 extension UnlockedKeyring {
-    /// The data key of an epoch, with the salt that the database has with it.
+    /// Returns the data key of an epoch, with the salt that the database has in that epoch.
     func databaseKey(_ epoch: UInt64) throws -> DatabaseKey {
         guard let key = dataKey(epoch) else { return DatabaseKey(.invalid(.rawKeyLength(0))) }
         return DatabaseKey(.rawKey(key, salt: try KeyringCode.salt(id: document.id, epoch: epoch)))

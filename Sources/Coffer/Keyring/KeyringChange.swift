@@ -1,7 +1,7 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// A keyring that is being changed by who has its data keys. Sealing needs the public keys of the slots only.
+/// A keyring that is being changed. The data keys are known, and sealing needs only the slots' public keys.
 struct KeyringChange {
     private var document: KeyringDocument
     private var dataKeys: [SharedSecret]
@@ -19,8 +19,7 @@ struct KeyringChange {
 
     // MARK: - Slots
 
-    /// - Returns: the number of the new slot: the lowest that is free after the last one, or else the lowest
-    ///   that is free.
+    /// - Returns: the number of the new slot: the one after the highest, or else the lowest free number.
     @discardableResult
     mutating func add(_ new: DatabaseKeyring.NewSlot) throws -> Int {
         guard document.slots.count < KeyringDocument.slotLimit else { throw file.problem(.full) }
@@ -41,7 +40,7 @@ struct KeyringChange {
         document.slots.remove(at: index)
     }
 
-    /// Gives a slot another secret, and leaves its number and its name.
+    /// Gives a slot another secret, and keeps its number and its name.
     mutating func change(_ number: Int, to secret: DatabaseKeyring.Secret) throws {
         let index = try index(of: number)
         document.slots[index] = try slot(number, .secret(secret, name: document.slots[index].name))
@@ -97,7 +96,7 @@ struct KeyringChange {
 
     // MARK: - Data keys
 
-    /// Adds a new data key beside the present one, sealed to all slots.
+    /// Adds a new data key next to the present one, sealed to all slots.
     mutating func beginRotation() throws {
         precondition(document.epochs.count == 1)
         guard document.epochs[0] < KeyringDocument.highestCount else { throw file.problem(.full) }
@@ -108,7 +107,7 @@ struct KeyringChange {
         }
     }
 
-    /// Leaves one data key only.
+    /// Removes all data keys except one.
     mutating func keep(epoch: UInt64) {
         guard let index = document.epochs.firstIndex(of: epoch) else { return }
         document.epochs = [epoch]
@@ -118,14 +117,14 @@ struct KeyringChange {
         }
     }
 
-    // MARK: - The end
+    // MARK: - Finishing
 
-    /// The keyring of the next generation, with its codes.
+    /// Returns the keyring of the next generation, with its authentication codes.
     consuming func finished() throws -> UnlockedKeyring {
-        // Who had the data key may have written any generation: the change is not to make the keyring
-        // unreadable.
+        // The generation is clamped: a previous holder of the data key may have written any value, and the
+        // change must not make the keyring unreadable.
         document.generation = min(document.generation + 1, KeyringDocument.highestCount)
-        // What is longer than a reader takes would open nothing any more.
+        // A text above the reader's limit could never be opened again.
         guard KeyringText.fits(document) else { throw file.problem(.full) }
         let body = KeyringText.body(of: document)
         let id = document.id

@@ -1,21 +1,21 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// What a keyring computes: everything is bound to its identifier, and all that can be read is bound to the
-/// data key.
+/// The computations of a keyring. Everything is bound to the keyring's identifier, and everything readable is
+/// bound to the data key.
 enum KeyringCode {
     static let saltSize = 16
 
-    /// The salt of a database that has the data key of an epoch: so that a database and a keyring know each
-    /// other, and which of them is older.
+    /// Returns the salt of a database with the data key of an epoch. The salt shows whether a database and a
+    /// keyring belong together, and which of them is older.
     static func salt(id: [UInt8], epoch: UInt64) throws(CryptographyFailure) -> [UInt8] {
         Array(try Digest.sha256(labeled("salt", id, epoch)).prefix(saltSize))
     }
 
-    /// What a data key is sealed for: this epoch of this keyring.
+    /// Returns the HPKE info to which a data key is bound: this epoch of this keyring.
     static func info(id: [UInt8], epoch: UInt64) -> [UInt8] { labeled("data key", id, epoch) }
 
-    /// The code of a text by the data key of an epoch.
+    /// Returns the authentication code of a text under a data key.
     static func code(of body: [UInt8], dataKey: borrowing SecretBytes, id: [UInt8])
         throws(CryptographyFailure) -> [UInt8]
     {
@@ -23,15 +23,15 @@ enum KeyringCode {
         return try KeyDerivation.hmac(key: key, message: body, hash: .sha256)
     }
 
-    /// The private key of a slot whose secret has 32 random bytes. It is the same in all keyrings, so that
-    /// copies can have the same slots; what is sealed to it is bound to one keyring.
+    /// Returns the private key of a slot whose secret has 32 random bytes. It is the same in all keyrings, so
+    /// that copies can have the same slots. The data keys sealed to it are bound to one keyring.
     static func privateKey(_ secret: borrowing SecretBytes, _ way: KeyringDocument.Way)
         throws(CryptographyFailure) -> SecretBytes
     {
         try HPKE.privateKey(seed: SecretCode.derive(from: secret, label: "coffer keyring 1 \(way.word)"))
     }
 
-    /// Whether two codes are the same, in a time that does not depend on how many of their bytes are equal.
+    /// Returns true if two codes are equal. The time does not depend on the number of equal bytes.
     static func isEqual(_ lhs: [UInt8], _ rhs: [UInt8]) -> Bool {
         lhs.count == rhs.count && zip(lhs, rhs).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }

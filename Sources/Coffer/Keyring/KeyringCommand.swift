@@ -1,6 +1,7 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
+internal import SystemCalls
 
 extension DatabaseKeyring {
     /// A program that opens slots, such as the client of a key service, of a TPM or of an HSM.
@@ -11,29 +12,31 @@ extension DatabaseKeyring {
     /// config.key = .keyring(unlockedBy: .command(service))
     /// ```
     ///
-    /// The keyring never says which program is run: who can write to it cannot have anything run. A slot has
-    /// a random challenge, and a token that the program gave when the slot was made, such as what a key
-    /// service has wrapped. The program gets both on its standard input, and answers 32 secret bytes; the
-    /// article <doc:KeyringFormat> has the lines. No shell takes part, and nothing secret is in arguments or
-    /// the environment.
+    /// The keyring does not name the program, so write access to the keyring cannot cause any program to be
+    /// run. A slot has a random challenge, and a token that the program returned when the slot was created,
+    /// such as a key wrapped by a key service. The program gets both on its standard input, and answers with
+    /// 32 secret bytes; the article <doc:KeyringFormat> describes the lines. No shell is involved, and no
+    /// secret is passed in arguments or the environment.
     ///
-    /// The program has the environment and the standard error of this process, and descriptors that are not
-    /// closed on `exec`.
+    /// The program inherits the environment and the standard error of this process, and all descriptors that
+    /// are not closed on `exec`.
     public struct Command: Sendable, Hashable {
-        /// Looked for in `PATH` where it has no slash. Give an absolute path where others may choose the
-        /// environment.
+        /// The path of the program. Without a slash, it is searched in `PATH`. Use an absolute path if others
+        /// can set the environment.
         public var program: String
 
-        /// Others can read them: no secrets.
+        /// The arguments. Other users can read them, so they must not contain secrets.
         public var arguments: [String]
 
-        /// The program is ended after so many seconds.
+        /// The number of seconds after which the program is killed.
         public var timeout: Double
 
+        /// Creates a command.
+        ///
         /// - Parameters:
         ///   - program: the path of the program.
-        ///   - arguments: its arguments, each one as it is.
-        ///   - timeout: in seconds.
+        ///   - arguments: its arguments, which are passed without shell expansion.
+        ///   - timeout: the limit in seconds.
         public init(_ program: String, _ arguments: [String] = [], timeout: Double = 60) {
             self.program = program
             self.arguments = arguments
@@ -42,8 +45,8 @@ extension DatabaseKeyring {
     }
 }
 
-/// A program that opens slots, and what it has answered (I4): one answer serves all queues and pools of a
-/// configuration.
+/// A program that opens slots, and its answers (invariant "Derived once"). One answer serves all queues and
+/// pools of a configuration.
 final class ProgramSecret: Sendable {
     private typealias Answer = (secret: SharedSecret, token: [UInt8])
 
@@ -54,7 +57,7 @@ final class ProgramSecret: Sendable {
         self.command = command
     }
 
-    /// The private key of a slot. Others who need the same key wait for it.
+    /// Returns the private key of a slot. Other threads wait while the program runs.
     func privateKey(_ way: KeyringDocument.Way, challenge: [UInt8], token: [UInt8]) throws(KeyError)
         -> SharedSecret
     {
@@ -72,7 +75,7 @@ final class ProgramSecret: Sendable {
         }
     }
 
-    /// What a new slot has, after the program has shown that it opens it.
+    /// Returns the contents of a new slot, after checking that the program can open it.
     func newWay() throws(KeyError) -> KeyringDocument.Way {
         let challenge: [UInt8]
         do throws(RandomnessFailure) {
@@ -95,8 +98,8 @@ final class ProgramSecret: Sendable {
                 [command.program] + command.arguments, request: Array(request.utf8), timeout: command.timeout)
         } catch {
             switch error {
-            case .notStarted(let code): throw problem(.notStarted(errno: code))
-            case .notRead(let code): throw problem(.unreadable(errno: code))
+            case .notStarted(let error): throw problem(.notStarted(errno: error.code))
+            case .notRead(let error): throw problem(.unreadable(errno: error.code))
             case .outOfTime: throw problem(.outOfTime(seconds: command.timeout))
             case .failed(let code): throw problem(.failed(exitCode: code))
             case .killed(let signal): throw problem(.killed(signal: signal))
@@ -112,7 +115,7 @@ final class ProgramSecret: Sendable {
         .failure(.keyring(path: "", .command(program: command.program, problem)))
     }
 
-    /// A line `secret` and perhaps a line `token`; nil for anything else.
+    /// Parses a line `secret` and an optional line `token`; returns nil for anything else.
     private static func read(_ answer: borrowing SecretBytes) -> Answer? {
         let label = Array("secret ".utf8)
         var secret = SecretBytes(count: 32)
@@ -124,16 +127,16 @@ final class ProgramSecret: Sendable {
             guard secret.withUnsafeMutableBytes({ unsafe SecretHex.read(digits, to: $0) }) else { return nil }
             return unsafe Array(bytes[end...])
         }
-        // A device that has failed answers zeros, which everybody knows.
+        // A device that has failed may answer zeros, which are not a secret.
         guard let rest, !(secret == SecretBytes(count: 32)), let token = token(of: rest) else { return nil }
         return (SharedSecret(secret), token)
     }
 
-    /// The token of what follows the secret; nothing where there is none.
+    /// Parses the token after the secret; empty if there is none, nil if it is malformed.
     private static func token(of rest: [UInt8]) -> [UInt8]? {
         var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        // What precedes the first newline is the rest of the line of the secret; the last line may have an
-        // end.
+        // The text before the first newline is the rest of the secret's line. The last line may end with a
+        // newline.
         guard let first = lines.first, first.isEmpty else { return nil }
         lines.removeFirst()
         if let last = lines.last, last.isEmpty { lines.removeLast() }

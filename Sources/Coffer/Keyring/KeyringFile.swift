@@ -2,21 +2,22 @@ internal import Foundation
 internal import SQLCipherBridge
 
 internal import Glibc
+internal import SystemCalls
 
-/// The file of a keyring: read with a bound, made without ever overwriting one, and replaced whole and
-/// durably.
+/// The file of a keyring. Reads are bounded, creation never overwrites a file, and replacement is atomic and
+/// durable.
 ///
-/// A loss of power or a kill leaves the old keyring or the new one. Who changes it has the lock beside it, so
-/// that two processes do not take each other's change back.
+/// After a power failure or a crash, there is either the old keyring or the new one. A process that changes
+/// it holds the lock file next to it, so concurrent changes cannot undo each other.
 struct KeyringFile {
     let path: String
 
     // MARK: - Reading
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     ///
-    /// - Parameter isCut: whether of a file that is too long for a keyring its beginning is returned, by one
-    ///   byte longer than a keyring can be.
+    /// - Parameter isCut: true to return the beginning of a file that is too long for a keyring, one byte
+    ///   more than the limit.
     /// - Throws: ``KeyError`` with a ``EncryptionFailure/KeyringProblem``.
     func bytes(isCut: Bool = false) throws(KeyError) -> [UInt8] { try content(isCut: isCut).bytes }
 
@@ -28,7 +29,7 @@ struct KeyringFile {
             guard isCut || status.size <= Int64(KeyringText.limit) else {
                 throw DatabaseFileError(.unsupported("\(status.size)"), path: path)
             }
-            // One byte more shows that the file has grown meanwhile.
+            // Reading one byte above the limit shows that the file has grown since.
             return (try file.read(at: 0, count: KeyringText.limit + 1), status)
         } catch {
             throw problem(Self.meaning(of: error.reason))
@@ -67,14 +68,14 @@ struct KeyringFile {
 
     /// Reads a keyring that no page of a database confirms.
     ///
-    /// Anyone who knows a public key can seal a data key of their own to it, and later read what is written
-    /// with that data key. So such a keyring is taken only from this user and from the superuser, who can
+    /// Anyone with a public key can seal a data key of their own to it, and later read everything written
+    /// with that data key. So such a keyring is accepted only from this user and from the superuser, who can
     /// read the memory of this process anyway.
     ///
-    /// - Parameter owner: another user who is trusted: the one whose database is to be replaced.
-    /// - Throws: `ofAnotherUser`, `writableByOthers` or `hardLinks`; what ``document()`` throws.
+    /// - Parameter owner: another trusted user: the owner of the database that is to be replaced.
+    /// - Throws: `ofAnotherUser`, `writableByOthers` or `hardLinks`; the errors of ``document()``.
     func trustedDocument(orOf owner: UInt32? = nil) throws(KeyError) -> KeyringDocument {
-        // The status is that of the descriptor that was read.
+        // The status comes from the descriptor that was read.
         let (bytes, status) = try content(isCut: false)
         guard status.isOwn || status.userID == 0 || status.userID == owner else {
             throw problem(.ofAnotherUser(userID: status.userID))
@@ -86,20 +87,20 @@ struct KeyringFile {
         return try document(of: bytes).document
     }
 
-    /// Checks that a keyring that was read is the one of ``trustedDocument(orOf:)``.
+    /// Checks that a keyring that was read earlier is trusted: see ``trustedDocument(orOf:)``.
     func checkIsTrusted(_ document: KeyringDocument, orOf owner: UInt32? = nil) throws(KeyError) {
         guard try trustedDocument(orOf: owner) == document else { throw problem(.changed) }
     }
 
     // MARK: - Writing
 
-    /// Makes the file.
+    /// Creates the file.
     ///
     /// - Parameters:
-    ///   - time: how long to wait for others who make or change it, in seconds.
-    ///   - place: the path that stands for the file in the names of notes, where the next run makes a file of
-    ///     another name.
-    /// - Throws: `exists` where there is something of its name.
+    ///   - time: the time to wait for other processes that create or change it, in seconds.
+    ///   - place: the path that determines the names of notes, if the next run creates a file with a
+    ///     different name.
+    /// - Throws: `exists` if there is a file of this name.
     func make(_ content: [UInt8], waiting time: TimeInterval = 0, notedAs place: String? = nil) throws {
         var target = NewFilePlace(path: place ?? path)
         if place != nil { target.name = { [path] _ in path } }
@@ -111,13 +112,13 @@ struct KeyringFile {
         try file.published()
     }
 
-    /// Replaces the file by what `change` makes of it, in one step. Its owner, its mode and its other
-    /// attributes stay.
+    /// Replaces the content by the result of `change`, atomically. The file's owner, mode and other
+    /// attributes are kept.
     ///
     /// - Parameters:
     ///   - time: see ``changing(waiting:isCut:_:)``.
-    ///   - isCut: see there.
-    /// - Throws: `changeUnderWay`; what `change` throws. The file is as it was then.
+    ///   - isCut: see ``changing(waiting:isCut:_:)``.
+    /// - Throws: `changeUnderWay`; the error of `change`. The file is unchanged then.
     func replace<Result>(
         waiting time: TimeInterval, isCut: Bool = false,
         _ change: ([UInt8]) throws -> (content: [UInt8], result: Result)
@@ -129,19 +130,18 @@ struct KeyringFile {
         }
     }
 
-    /// Has the file for this process alone, and gives `body` its content and what replaces it, each time in
-    /// one step.
+    /// Locks the file, and calls `body` with its content and a function that atomically replaces it.
     ///
     /// - Parameters:
-    ///   - time: how long to wait for others who change the file, in seconds.
-    ///   - isCut: whether the file may be too long for a keyring: see ``bytes(isCut:)``.
-    /// - Throws: `changeUnderWay` where others have it for longer; what `body` throws.
+    ///   - time: the time to wait for other changes of the file to finish, in seconds.
+    ///   - isCut: true if the file may be too long for a keyring: see ``bytes(isCut:)``.
+    /// - Throws: `changeUnderWay` if the lock is not released in time; the error of `body`.
     func changing<Result>(
         waiting time: TimeInterval, isCut: Bool = false,
         _ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result
     ) throws -> Result {
         let names = NewFileNames(path: path)
-        // What is missing needs no note.
+        // Check that the file can be read before creating a note.
         _ = try bytes(isCut: isCut)
         try SystemFile.checkIsWritable(directoryOf: path)
         let note = try whileBusy(for: time) { try NoteFile.take(names.lock, next: names.nextLock) }
@@ -160,8 +160,8 @@ struct KeyringFile {
         }
     }
 
-    /// Calls `take` again as long as another process, or another thread, has the lock that it takes, and the
-    /// time is not over.
+    /// Calls `take` until it gets its lock, or until the time is over because another process or thread holds
+    /// it.
     private func whileBusy<Lock: ~Copyable>(for time: TimeInterval, _ take: () throws -> Lock) throws -> Lock
     {
         let deadline = Deadline(after: time)
@@ -210,37 +210,39 @@ struct KeyringFile {
 
     /// Overwrites the content and removes the file.
     ///
-    /// - Parameter time: how long to wait for others who change it, in seconds.
-    /// - Throws: for what is no keyring, or has other names, which would be overwritten too.
+    /// - Parameter time: the time to wait for other changes to finish, in seconds.
+    /// - Throws: an error if the file is not a keyring, or has other names, which would lose their content
+    ///   too.
     func destroy(waiting time: TimeInterval) throws {
         try changing(waiting: time, isCut: true) { content, _ in try destroy(content) }
     }
 
-    /// Whether the file can be destroyed.
+    /// Throws if the file cannot be destroyed.
     ///
-    /// - Parameter content: that of the file, whose beginning is enough.
+    /// - Parameter content: the content of the file, or its beginning.
     /// - Throws: see ``destroy(waiting:)``.
     func checkCanBeDestroyed(_ content: [UInt8]) throws {
         let status = try SystemFile.regularFile(path)
         guard status.linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
         }
-        // Also a damaged one: one of its copies begins so, or it is empty.
+        // A damaged keyring is accepted if the title of a copy remains, or if it is empty. A run that was
+        // killed after overwriting the content leaves zeros.
         let title = Array(KeyringText.title.utf8)
         guard
-            content.isEmpty
-                || content.count <= KeyringText.limit
-                    && content.indices.contains(where: { content[$0...].starts(with: title) })
+            content.count <= KeyringText.limit,
+            content.allSatisfy({ $0 == 0 })
+                || content.indices.contains(where: { content[$0...].starts(with: title) })
         else {
             throw DatabaseFileError(
-                .unsupported("This is no keyring. Nothing was destroyed. Look at it, and move it away."),
+                .unsupported("This is not a keyring. Nothing was destroyed. Inspect it, and move it away."),
                 path: path)
         }
     }
 
-    /// The same by who has the file already: see ``changing(waiting:isCut:_:)``.
+    /// Overwrites and removes the file while its lock is held: see ``changing(waiting:isCut:_:)``.
     ///
-    /// - Parameter content: that of the file.
+    /// - Parameter content: the content of the file.
     func destroy(_ content: [UInt8]) throws {
         try checkCanBeDestroyed(content)
         let file = try FileDescriptor.open(path, forWriting: true)

@@ -1,9 +1,9 @@
 internal import SQLCipherBridge
 
-/// Reads one copy of a keyring line by line, and believes nothing.
+/// Parses one copy of a keyring line by line, and trusts none of its content.
 struct KeyringLines {
     enum Failure: Error {
-        /// What is wrong with the current line, and the version where it is that of another one.
+        /// The problem with the current line, and the stated version if it is an unknown one.
         case line(String, version: Int?)
         case cryptography(CryptographyFailure)
     }
@@ -11,19 +11,19 @@ struct KeyringLines {
     private let text: [UInt8]
     private var offset = 0
 
-    /// Of the line that was read last, from 1.
+    /// The number of the last line read, from 1.
     private(set) var lineNumber = 0
 
     init(_ text: [UInt8]) {
         self.text = text
     }
 
-    /// - Throws: what is wrong with line ``lineNumber``.
+    /// - Throws: the problem with line ``lineNumber``.
     mutating func document() throws(Failure) -> KeyringDocument {
         try checkVersion()
         let id = try bytes(try words("id", 1)[0], count: KeyringDocument.idSize)
         let generation = try count(try words("generation", 1)[0])
-        guard generation > 0 else { throw wrong("a generation is counted from 1") }
+        guard generation > 0 else { throw wrong("a generation must be at least 1") }
         let epochs = try epochs()
         var slots: [KeyringDocument.Slot] = []
         while nextWord == "slot" {
@@ -32,7 +32,7 @@ struct KeyringLines {
             }
             let slot = try slot(epochs)
             guard slot.number > slots.last?.number ?? 0 else {
-                throw wrong("the numbers of slots are not in order")
+                throw wrong("the slot numbers are not in order")
             }
             slots.append(slot)
         }
@@ -40,20 +40,20 @@ struct KeyringLines {
         var codes: [[UInt8]] = []
         for epoch in epochs {
             let words = try words("code", 2)
-            guard try number(words[0]) == epoch else { throw wrong("the code is that of another data key") }
+            guard try number(words[0]) == epoch else { throw wrong("the code belongs to another data key") }
             codes.append(try bytes(words[1], count: SecretCode.size))
         }
         let end = offset
         let sum = try bytes(try words("check", 1)[0], count: 32)
         guard try hash(Array(text[..<end])) == sum else {
-            throw wrong("the check sum is not that of the text")
+            throw wrong("the checksum does not match the text")
         }
-        guard offset == text.count else { throw wrong("there is something after the check sum") }
+        guard offset == text.count else { throw wrong("there is text after the checksum") }
         let document = KeyringDocument(
             id: id, generation: generation, epochs: epochs, slots: slots, codes: codes)
-        // One spelling for each document, so that what the codes are computed of is what was read.
+        // Each document has only one spelling, so the codes cover exactly the text that was read.
         guard KeyringText.body(of: document) == Array(text[..<KeyringText.body(of: document).count]) else {
-            throw wrong("the text is not as a keyring is written")
+            throw wrong("the text is not in the canonical form of a keyring")
         }
         return document
     }
@@ -63,7 +63,7 @@ struct KeyringLines {
         guard line.hasPrefix(KeyringText.title), let version = Int(line.dropFirst(KeyringText.title.count)),
             version > 0
         else {
-            throw wrong("it does not begin as a keyring")
+            throw wrong("it does not begin like a keyring")
         }
         guard version == KeyringText.version else {
             throw .line("it has version \(version)", version: version)
@@ -88,11 +88,12 @@ struct KeyringLines {
         guard parts.count >= 3, let number = Int(exactly: try number(String(parts[1]))),
             (1...KeyringDocument.Slot.highestNumber).contains(number)
         else {
-            throw wrong("a slot has a number from 1 to \(KeyringDocument.Slot.highestNumber), and a kind")
+            throw wrong(
+                "a slot must have a number from 1 to \(KeyringDocument.Slot.highestNumber), and a kind")
         }
         let name = parts.count > 3 ? String(parts[3]) : ""
         guard KeyringDocument.Slot.canBeName(name) else {
-            throw wrong("the name of the slot cannot be shown")
+            throw wrong("the name of the slot has characters that cannot be shown")
         }
         let word = String(parts[2])
         let publicKey = try bytes(try words("public", 1)[0], count: KeyAgreement.keySize)
@@ -101,7 +102,7 @@ struct KeyringLines {
         for epoch in epochs {
             let words = try words("sealed", 3)
             guard try self.number(words[0]) == epoch else {
-                throw wrong("the sealed data key is another one")
+                throw wrong("the sealed data key has another number")
             }
             sealed.append(
                 HPKE.Sealed(
@@ -136,10 +137,10 @@ struct KeyringLines {
             let cost = PassphraseStretching.Cost(
                 logarithm: numbers[0], blockSize: numbers[1], parallelism: numbers[2])
             guard cost.isAcceptable else {
-                throw wrong("the derivation asks for more than is ever tried, or for next to nothing")
+                throw wrong("the cost of the key derivation is too high or too low")
             }
             return .passphrase(cost, salt: try bytes(words[3], count: KeyringCode.saltSize))
-        default: throw wrong("there is no such kind of slot")
+        default: throw wrong("the kind of slot is unknown")
         }
     }
 
@@ -164,13 +165,13 @@ struct KeyringLines {
             throw wrong("the text ends here")
         }
         guard let line = String(validating: text[offset..<end], as: UTF8.self) else {
-            throw wrong("this is no text")
+            throw wrong("this is not valid UTF-8")
         }
         offset = end + 1
         return line
     }
 
-    /// The words of a line that begins with another one.
+    /// Returns the words after the first one of a line, which must be the given word.
     private mutating func words(_ first: String, _ count: Int) throws(Failure) -> [String] {
         let parts = try line().split(separator: " ", omittingEmptySubsequences: false)
         guard parts.first.map(String.init) == first, parts.count == count + 1 else {
@@ -181,14 +182,14 @@ struct KeyringLines {
 
     private func number(_ word: String) throws(Failure) -> UInt64 {
         guard let number = UInt64(word), String(number) == word, number < UInt64.max else {
-            throw wrong("this is no number")
+            throw wrong("this is not a number")
         }
         return number
     }
 
     private func count(_ word: String) throws(Failure) -> UInt64 {
         let count = try number(word)
-        guard count <= KeyringDocument.highestCount else { throw wrong("no keyring has counted so far") }
+        guard count <= KeyringDocument.highestCount else { throw wrong("the number is too large") }
         return count
     }
 
@@ -201,7 +202,7 @@ struct KeyringLines {
             guard let high = KeyringLines.value(digits[2 * index]),
                 let low = KeyringLines.value(digits[2 * index + 1])
             else {
-                throw wrong("these are no hexadecimal digits of lower case")
+                throw wrong("lowercase hexadecimal digits were expected")
             }
             bytes.append(high << 4 | low)
         }

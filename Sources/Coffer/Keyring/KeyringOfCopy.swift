@@ -1,24 +1,24 @@
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// The keyring of a copy. Its file is made when the copy is complete and about to get its name.
+/// The keyring of a copy. Its file is created when the copy is complete and about to get its name.
 ///
-/// So a run that is killed in between leaves the keyring and, under its temporary name, the copy that it
-/// belongs to: the salt of the copy follows from the keyring. ``LeftKeyrings`` removes both.
+/// So a killed run leaves the keyring and, under its temporary name, the copy that it belongs to: the copy's
+/// salt is derived from the keyring. ``LeftKeyrings`` removes both.
 package final class KeyringOfCopy: FileCompanion {
     /// The key of the copy, with its salt.
     package let key: DatabaseKey
     private let keyring: UnlockedKeyring
     private let left: LeftKeyrings
-    /// The path of the copy, once a keyring was made beside it.
+    /// The path of the copy, once its keyring has been created.
     private let madeFor = Mutex<String?>(nil)
 
-    /// The keyring of a copy at a path.
+    /// Creates the keyring of a copy at a path.
     package convenience init(_ slots: [DatabaseKeyring.NewSlot], of path: String) throws {
         try self.init(slots, LeftKeyrings(ofCopyAt: path))
     }
 
-    /// The keyring of a backup with the date in its name.
+    /// Creates the keyring of a backup with the date in its name.
     package convenience init(
         _ slots: [DatabaseKeyring.NewSlot], ofBackupOf path: String, in folder: String
     ) throws {
@@ -32,8 +32,8 @@ package final class KeyringOfCopy: FileCompanion {
         self.left = left
     }
 
-    /// - Throws: `exists` for a keyring that may be that of a database that was moved; `busy` where another
-    ///   process makes the copy.
+    /// - Throws: `exists` if there is a keyring that may belong to a database that was moved; `busy` if
+    ///   another process is making the copy.
     package func prepare() throws {
         try left.remove()
         let path = "\(left.place).keys"
@@ -47,15 +47,16 @@ package final class KeyringOfCopy: FileCompanion {
     }
 
     package func takeBack() {
-        guard let path = madeFor.withLock({ $0 }),
-            !DatabaseKeyring(databasePath: path).mayHaveKey(of: keyring)
+        guard let path = madeFor.withLock({ $0 }), let content = try? KeyringText.file(of: keyring.document)
         else { return }
-        let file = KeyringFile(path: "\(path).keys")
-        // Another program may have made a keyring of this name.
-        guard let content = try? KeyringText.file(of: keyring.document), (try? file.bytes()) == content else {
-            return
+        let beside = DatabaseKeyring(databasePath: path)
+        // Another program may have created a keyring of this name.
+        func remove(_ present: [UInt8]) { if present == content { beside.takeBack(keyring) } }
+        if left.isDated {
+            // No other run uses this name, and none would remove the note of a lock.
+            (try? beside.file.bytes()).map(remove)
+        } else {
+            try? beside.file.changing(waiting: 0) { present, _ in remove(present) }
         }
-        try? SystemFile.remove(file.path)
-        try? SystemFile.synchronize(directoryOf: file.path)
     }
 }

@@ -2,7 +2,7 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 
 extension DatabaseKeyring {
-    /// Who can open what is sealed to them: a public key, which is no secret.
+    /// The public key of a person or program that can open data sealed to it. It is not secret.
     ///
     /// ```swift
     /// let owner = try DatabaseKeyring.Recipient(text)  // "coffer-recipient-1-..."
@@ -16,8 +16,8 @@ extension DatabaseKeyring {
             self.publicKey = publicKey
         }
 
-        /// Reads the text of a recipient, in which 8 digits are a check sum. Spaces and newlines around it do
-        /// not matter.
+        /// Parses the text of a recipient, in which 8 digits are a checksum. Surrounding spaces and newlines
+        /// are ignored.
         ///
         /// - Throws: a ``DatabaseError`` with ``EncryptionFailure/KeyringProblem/invalidRecipient``.
         public init(_ text: String) throws {
@@ -37,12 +37,12 @@ extension DatabaseKeyring {
         }
     }
 
-    /// A recipient together with the private key: who has it opens what is sealed to the recipient.
+    /// A recipient with its private key, which opens everything sealed to the recipient.
     ///
     /// ```swift
     /// let identity = try DatabaseKeyring.Identity.random()
     /// unsafe identity.withUnsafeText { text in unsafe store(text) }  // a secret
-    /// print(identity.recipient)  // for everybody
+    /// print(identity.recipient)  // not a secret
     /// ```
     public struct Identity: Sendable {
         static let prefix = "coffer-identity-1-"
@@ -52,7 +52,7 @@ extension DatabaseKeyring {
         /// The public part.
         public let recipient: Recipient
 
-        /// A new identity.
+        /// Creates a new identity.
         ///
         /// - Throws: a ``DatabaseError`` if the system has no randomness.
         public static func random() throws -> Identity {
@@ -66,11 +66,11 @@ extension DatabaseKeyring {
             recipient = Recipient(publicKey: try KeyAgreement.publicKey(of: self.privateKey.bytes))
         }
 
-        /// What opens the slots of the recipient.
+        /// The secret that opens the slots of the recipient.
         public var secret: Secret { Secret(.identity(privateKey)) }
 
-        /// Calls `body` with the text of the identity, one line without its end, so that it can be stored.
-        /// The pointer is valid during the call only.
+        /// Calls `body` with the text of the identity, one line without a newline, so that it can be stored.
+        /// The pointer is valid only during the call.
         public func withUnsafeText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
             -> Result
         {
@@ -97,7 +97,7 @@ extension DatabaseKeyring.Identity: CustomStringConvertible, CustomReflectable {
 }
 
 extension SecretBytes {
-    /// Random bytes, or the error that callers of the library know.
+    /// Returns random bytes, or throws the error that the library's callers expect.
     static func randomForKeyring(count: Int) throws(KeyError) -> SecretBytes {
         do throws(RandomnessFailure) { return try random(count: count) } catch {
             throw .failure(.invalidKey(.noRandomness))
@@ -105,16 +105,15 @@ extension SecretBytes {
     }
 }
 
-/// 32 bytes as 64 hexadecimal digits, with 8 more that show whether they were copied well.
+/// Encodes 32 bytes as 64 hexadecimal digits, followed by 8 digits of checksum that detect copying errors.
 enum KeyTextDigits {
     private static let sumSize = 4
 
-    /// A line without its end: the label, and the digits.
+    /// Returns a line without a newline: the label, and the digits.
     static func text(of key: borrowing SecretBytes, label: String) -> SecretBytes {
         var message = SecretMessage(capacity: key.count + sumSize)
         message.append(key)
-        // libcrypto fails to hash where there is no memory; a text without a sum is refused by whoever reads
-        // it.
+        // libcrypto cannot hash if memory is exhausted. A text without a checksum is refused when it is read.
         if let sum = try? SecretCode.derive(from: key, label: label).prefix(sumSize) { message.append(sum) }
         let bytes = message.finished()
         var digits = SecretBytes(count: 2 * bytes.count)

@@ -3,16 +3,16 @@ internal import SQLCipherBridge
 internal import Synchronization
 
 extension DatabaseKeyring {
-    /// What opens a slot of a keyring: a passphrase, a raw key, a recovery key, the identity of a recipient,
-    /// or a program.
+    /// A secret that opens a slot of a keyring: a passphrase, a raw key, a recovery key, the identity of a
+    /// recipient, or a program.
     ///
     /// ```swift
     /// config.key = .keyring(unlockedBy: .passphrase("correct horse battery staple"))
     /// ```
     ///
-    /// A passphrase costs about half a second and 128 MiB of memory, once for each slot that it is tried
-    /// with: copies of a secret share what was derived. It is kept, locked and wiped as the bytes of a
-    /// ``DatabaseKey`` are, and shows nothing when it is printed.
+    /// A passphrase costs about half a second and 128 MiB of memory for each slot on which it is tried:
+    /// copies of a secret share the result. It is kept, locked and wiped like the bytes of a ``DatabaseKey``,
+    /// and shows nothing when it is printed.
     public struct Secret: Sendable {
         enum Kind: Sendable {
             case passphrase(StretchedPassphrase)
@@ -23,7 +23,7 @@ extension DatabaseKeyring {
         }
 
         let kind: Kind?
-        /// Why there is none.
+        /// The reason why there is no kind.
         private let problem: EncryptionFailure?
 
         init(_ kind: Kind) {
@@ -36,17 +36,18 @@ extension DatabaseKeyring {
             self.problem = problem
         }
 
-        /// A passphrase, used as its UTF-8 bytes.
+        /// Creates a secret from a passphrase, used as its UTF-8 bytes.
         ///
         /// - Parameters:
         ///   - passphrase: any text that is not empty.
-        ///   - cost: the cost of guesses at slots that are made with this secret. A slot that exists is
-        ///     opened at the cost that it was made with.
+        ///   - cost: the cost of each guess at slots created with this secret. An existing slot is opened at
+        ///     the cost that it was created with.
         public static func passphrase(_ passphrase: String, cost: PassphraseCost = .standard) -> Secret {
             Secret(passphrase: SecretBytes(utf8: passphrase), cost)
         }
 
-        /// A passphrase given as bytes, such as `Data` or `[UInt8]`: see ``passphrase(_:cost:)-(String,_)``.
+        /// Creates a secret from a passphrase given as bytes, such as `Data` or `[UInt8]`: see
+        /// ``passphrase(_:cost:)-(String,_)``.
         public static func passphrase(
             _ bytes: some Sequence<UInt8>, cost: PassphraseCost = .standard
         ) -> Secret {
@@ -61,7 +62,8 @@ extension DatabaseKeyring {
             }
         }
 
-        /// A key of 32 random bytes, for programs. It costs nothing. It is not the raw key of the database.
+        /// Creates a secret from 32 random bytes, for programs. It needs no stretching. It is not the raw key
+        /// of the database.
         public static func rawKey(_ bytes: some Sequence<UInt8>) -> Secret {
             let bytes = SecretBytes(bytes)
             let count = bytes.count
@@ -69,8 +71,7 @@ extension DatabaseKeyring {
                 ? Secret(.rawKey(SharedSecret(bytes))) : Secret(refused: .invalidKey(.rawKeyLength(count)))
         }
 
-        /// What a person has typed from a recovery sheet: groups, spaces and the case of letters do not
-        /// matter.
+        /// Creates a secret from a recovery key as typed from a sheet. Grouping, spaces and case are ignored.
         public static func recoveryKey(_ text: some Sequence<UInt8>) -> Secret {
             guard let bytes = RecoveryText.read(SecretBytes(text)) else {
                 return Secret(refused: .keyring(path: "", .invalidRecoveryKey))
@@ -78,8 +79,8 @@ extension DatabaseKeyring {
             return Secret(.recoveryKey(bytes))
         }
 
-        /// The text of an ``Identity``, such as the content of the file that `coffer keygen --recipient` has
-        /// made.
+        /// Creates a secret from the text of an ``Identity``, such as the content of a file written by
+        /// `coffer keygen --recipient`.
         public static func identity(_ text: some Sequence<UInt8>) -> Secret {
             guard let bytes = Identity.read(SecretBytes(text)) else {
                 return Secret(refused: .keyring(path: "", .invalidRecipient))
@@ -87,11 +88,11 @@ extension DatabaseKeyring {
             return Secret(.identity(bytes))
         }
 
-        /// What a program answers. It is run when it is needed: once for each slot of its kind, and twice to
-        /// make one.
+        /// Creates a secret that a program answers. The program is run when it is needed: once for each slot
+        /// of its kind, and twice to create one.
         public static func command(_ command: Command) -> Secret { Secret(.command(ProgramSecret(command))) }
 
-        /// - Throws: why the secret can never open anything.
+        /// - Throws: the reason if the secret can never open anything.
         func check(_ file: KeyringFile) throws(KeyError) {
             switch problem {
             case .keyring(_, let problem): throw file.problem(problem)
@@ -100,8 +101,8 @@ extension DatabaseKeyring {
             }
         }
 
-        /// The private key that this secret gives for a slot, whether or not it is the right one; nil for a
-        /// slot of another kind.
+        /// Returns the private key that this secret gives for a slot, which may be wrong; nil for a slot of
+        /// another kind.
         func privateKey(of slot: KeyringDocument.Slot) throws(KeyError) -> SharedSecret? {
             guard let kind else { return nil }
             if case .command(let program) = kind, case .command(let challenge, let token) = slot.way {
@@ -119,7 +120,7 @@ extension DatabaseKeyring {
             }
         }
 
-        /// How a new slot of this secret says how its private key comes about.
+        /// Returns the source of the private key for a new slot of this secret; nil if the secret is invalid.
         func newWay() throws(KeyError) -> KeyringDocument.Way? {
             guard let kind else { return nil }
             switch kind {
@@ -146,8 +147,8 @@ extension DatabaseKeyring.Secret: CustomStringConvertible, CustomDebugStringConv
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A passphrase, and the private keys that were derived from it (I4): one derivation serves all queues and
-/// pools of a configuration.
+/// A passphrase, and the private keys derived from it (invariant "Derived once"). One derivation serves all
+/// queues and pools of a configuration.
 final class StretchedPassphrase: Sendable {
     private let bytes: SecretBytes
     /// The cost of new slots.
@@ -159,7 +160,7 @@ final class StretchedPassphrase: Sendable {
         self.cost = cost
     }
 
-    /// Others who need the same key wait for it.
+    /// Returns the private key of a slot. Other threads wait during a derivation.
     func privateKey(salt: [UInt8], _ cost: PassphraseStretching.Cost) throws(CryptographyFailure)
         -> SharedSecret
     {

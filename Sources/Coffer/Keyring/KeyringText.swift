@@ -1,21 +1,21 @@
 internal import SQLCipherBridge
 
-/// The text of a keyring: lines for people, in one spelling only, so that each byte counts.
+/// The text of a keyring: readable lines in a single spelling, so that each byte counts.
 ///
-/// A file has it twice. Each copy ends with a check sum that needs no key, so that a copy that was damaged is
-/// known, and the other one is enough.
+/// A file contains it twice. Each copy ends with a checksum that needs no key, so a damaged copy is detected
+/// and the other one is used.
 enum KeyringText {
-    /// No keyring is longer, however many slots it has.
+    /// The maximum size of a keyring in bytes, for any number of slots.
     static let limit = 65_536
 
-    /// The version that this code writes and reads.
+    /// The version that this code reads and writes.
     static let version = 1
 
     static let title = "coffer keyring "
 
     // MARK: - Writing
 
-    /// What the codes are computed of: all but them and the check sum.
+    /// Returns the text that the codes cover: everything except the codes and the checksum.
     static func body(of document: KeyringDocument) -> [UInt8] {
         var lines = [
             "\(title)\(version)", "id \(document.id.hexadecimal)", "generation \(document.generation)",
@@ -41,21 +41,23 @@ enum KeyringText {
         return bytes(lines)
     }
 
-    /// Whether the file of a document is short enough to be read again, also while its data key is rotated.
+    /// Returns true if the file of a document is short enough to be read again, even during a rotation of its
+    /// data key.
     static func fits(_ document: KeyringDocument) -> Bool {
-        // A line `sealed` for each slot, and lines `key`, `code` and `check` at their longest.
+        // A rotation adds a line `sealed` for each slot, and lines `key`, `code` and `check` of maximum
+        // length.
         let sealed = document.epochs.count == 1 ? 200 * document.slots.count : 0
         return 2 * (body(of: document).count + sealed + 400) <= limit
     }
 
-    /// One copy.
+    /// Returns one copy.
     static func text(of document: KeyringDocument) throws(CryptographyFailure) -> [UInt8] {
         let codes = zip(document.epochs, document.codes).map { "code \($0) \($1.hexadecimal)" }
         let text = body(of: document) + bytes(codes)
         return text + bytes(["check \(try Digest.sha256(text).hexadecimal)"])
     }
 
-    /// The content of a file: two copies.
+    /// Returns the content of a file: two copies.
     static func file(of document: KeyringDocument) throws(CryptographyFailure) -> [UInt8] {
         let text = try text(of: document)
         return text + text
@@ -67,17 +69,16 @@ enum KeyringText {
 
     // MARK: - Reading
 
-    /// Reads the content of a file.
+    /// Parses the content of a file.
     ///
-    /// - Returns: what it says, and where it is damaged although one of its copies is whole.
-    /// - Throws: ``EncryptionFailure/KeyringProblem`` where there is no whole copy, or two that say different
-    ///   things.
+    /// - Returns: the document, and the damage to one copy if the other one is intact.
+    /// - Throws: ``EncryptionFailure/KeyringProblem`` if no copy is intact, or the two differ.
     static func read(_ file: [UInt8]) throws(KeyringReadingError) -> (
         document: KeyringDocument, damage: [KeyringDamage]
     ) {
         guard file.count <= limit else { throw .problem(.tooLong(size: Int64(file.count))) }
         var copies = try copies(in: file, at: file.count / 2)
-        // Where one copy is longer than the other, something was lost or added.
+        // If one copy is longer than the other, something was lost or added.
         for middle in startsOfSecondCopy(in: file) where !copies.contains(where: \.isSuccess) {
             copies = try self.copies(in: file, at: middle)
         }
@@ -101,7 +102,7 @@ enum KeyringText {
         [try copy(1, Array(file[..<middle])), try copy(2, Array(file[middle...]))]
     }
 
-    /// Where the second copy may begin: after the first check sum, and at the last line that begins a copy.
+    /// Returns the possible starts of the second copy: after the first checksum, and at the last title line.
     private static func startsOfSecondCopy(in file: [UInt8]) -> [Int] {
         let (title, check) = (Array(title.utf8), Array("check ".utf8))
         var (starts, isCheck) = ([Int](), false)
@@ -141,14 +142,14 @@ extension Result {
     }
 }
 
-/// What comes of reading a keyring that cannot be read.
+/// The reason why a keyring cannot be read.
 enum KeyringReadingError: Error {
     case problem(EncryptionFailure.KeyringProblem)
     case cryptography(CryptographyFailure)
 }
 
 extension KeyringDocument.Way {
-    /// How the text calls it.
+    /// The word for this kind of slot in the text.
     var word: String {
         switch self {
         case .passphrase: "passphrase"

@@ -1,15 +1,15 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// A keyring whose data keys are known, and which is proved to be what was written by who had them.
+/// A keyring whose data keys are known, and which was verified to have been written with them.
 struct UnlockedKeyring: Sendable {
     let document: KeyringDocument
-    /// One for each epoch of the document.
+    /// The data key of each epoch of the document.
     let dataKeys: [SharedSecret]
     /// The number of the slot that was opened.
     let slotNumber: Int
 
-    /// What ``KeyringChange`` has made.
+    /// Creates the result of a ``KeyringChange``.
     init(made document: KeyringDocument, _ dataKeys: [SharedSecret]) {
         self.init(document, dataKeys, slotNumber: 0)
     }
@@ -20,15 +20,15 @@ struct UnlockedKeyring: Sendable {
         self.slotNumber = slotNumber
     }
 
-    /// Tries the slots that a secret can open.
+    /// Tries the secret on each slot of its kind.
     ///
     /// - Throws: ``EncryptionFailure/KeyringProblem/noMatchingSlot`` or `notAuthentic`.
     static func unlock(_ document: KeyringDocument, by secret: DatabaseKeyring.Secret, _ file: KeyringFile)
         throws(KeyError)
         -> UnlockedKeyring
     {
-        // A program may know one slot of its kind and fail for another one, and the memory may be too small
-        // for the cost of one slot and large enough for that of another one.
+        // Continue after an error: a program may know one slot of its kind and fail for another, and memory
+        // may be too small for the cost of one slot but large enough for another's.
         var failure: KeyError?
         for slot in document.slots {
             let key: SharedSecret?
@@ -41,7 +41,8 @@ struct UnlockedKeyring: Sendable {
                     continue
                 }
                 failure = file.problem(problem)
-                // Whoever can write to the keyring could have the next slot cost as much time.
+                // Stop at a timeout: with write access to the keyring, an attacker could add slots that each
+                // cost as much time.
                 if case .command(_, .outOfTime) = problem { break }
                 continue
             }
@@ -60,7 +61,7 @@ struct UnlockedKeyring: Sendable {
         throw failure ?? file.problem(.noMatchingSlot)
     }
 
-    /// Empty where a sealed key is not authentic.
+    /// Returns the data keys; empty if a sealed key is not authentic.
     private static func dataKeys(
         of slot: KeyringDocument.Slot, _ document: KeyringDocument, _ privateKey: borrowing SecretBytes
     ) throws(CryptographyFailure) -> [SharedSecret] {
@@ -86,20 +87,22 @@ struct UnlockedKeyring: Sendable {
         return true
     }
 
-    /// The data key of an epoch.
+    /// Returns the data key of an epoch.
     func dataKey(_ epoch: UInt64) -> SharedSecret? {
         zip(document.epochs, dataKeys).first { $0.0 == epoch }.map { $0.1 }
     }
 
-    /// Which data key a database with this salt has.
+    /// Returns the epoch of the data key that a database with this salt has.
     ///
-    /// - Throws: which of the two is older, or that they do not belong together.
+    /// - Throws: `olderThanFile` or `newerThanFile` if the keyring has another epoch; `ofAnotherFile` if the
+    ///   two do not belong together.
     func epoch(ofSalt salt: [UInt8], _ file: KeyringFile) throws(KeyError) -> UInt64 {
         let id = document.id
         let known = document.epochs
         let found = try cryptographically { () throws(CryptographyFailure) -> UInt64? in
             for epoch in known where try KeyringCode.salt(id: id, epoch: epoch) == salt { return epoch }
-            // A data key is rotated a few times in its life: the search ends where nobody comes.
+            // A data key is rotated a few times in its life, so the search covers far more epochs than are
+            // ever used.
             let first = known[0] > 4096 ? known[0] - 4096 : 1
             for epoch in first...known[0] + 4096 where try KeyringCode.salt(id: id, epoch: epoch) == salt {
                 return epoch
@@ -113,14 +116,14 @@ struct UnlockedKeyring: Sendable {
 }
 
 extension KeyError {
-    /// What a program that opens slots has done wrong.
+    /// The problem of a program that opens slots.
     var ofProgram: EncryptionFailure.KeyringProblem? {
         guard case .keyring(_, let problem) = failure, case .command = problem else { return nil }
         return problem
     }
 }
 
-/// Runs what computes, and throws its errors as those of keys.
+/// Runs a cryptographic computation, and converts its errors to ``KeyError``.
 func cryptographically<Result>(_ body: () throws(CryptographyFailure) -> Result) throws(KeyError) -> Result {
     do throws(CryptographyFailure) { return try body() } catch { throw KeyError(error) }
 }

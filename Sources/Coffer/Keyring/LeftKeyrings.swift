@@ -1,14 +1,15 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// Keyrings of copies whose runs were killed before the copies got their names.
+/// The keyrings of copies whose runs were killed before the copies got their names.
 ///
-/// A keyring without its database may be all that opens a database that was moved. It is removed only where
-/// the opposite is certain: the note of the killed run names the copy under its temporary name, the copy has
-/// that name only, and its salt is the one that follows from the keyring.
+/// A keyring without its database may be the only way to open a database that was moved. So a keyring is
+/// removed only if it certainly belongs to a killed run: the run's note names the copy under its temporary
+/// name, the copy has only that name, and its salt is derived from the keyring.
 struct LeftKeyrings {
-    /// The path that stands for the copies in the names of notes: the same in all runs of one command.
+    /// The path that stands for the copies in the names of notes: the same in all runs of a command.
     let place: String
-    /// The database and the folder of backups with dates in their names.
+    /// The origin and the folder, for backups with dates in their names.
     private let dated: (origin: BackupOrigin, folder: String)?
 
     var isDated: Bool { dated != nil }
@@ -23,10 +24,10 @@ struct LeftKeyrings {
         dated = (try BackupOrigin(path), folder)
     }
 
-    /// Removes the keyrings, and what the making of their files has left. The copies go when the next one is
-    /// made at the same place.
+    /// Removes the keyrings, and leftover files from their creation. The copies are removed when the next one
+    /// is made at the same place.
     ///
-    /// - Throws: `busy` where another process makes a copy at the place.
+    /// - Throws: `busy` if another process is making a copy at the place.
     func remove() throws {
         try LeftKeyrings.removeNotes(ofKeyring: "\(place).keys")
         try find { paths in
@@ -36,13 +37,13 @@ struct LeftKeyrings {
         if let dated { try StrayKeyring.removeBackups(of: dated.origin, in: dated.folder) }
     }
 
-    /// Whether ``remove()`` would remove a keyring.
+    /// True if ``remove()`` would remove a keyring.
     var isThere: Bool { get throws { try find { !$0.isEmpty } } }
 
-    /// Removes what a run has left that was killed while it made or changed the file of a keyring.
+    /// Removes the leftover files of a run that was killed while it created or changed a keyring.
     static func removeNotes(ofKeyring path: String) throws {
         let names = NewFileNames(path: path)
-        // Another process that changes the keyring now leaves nothing.
+        // If another process is changing the keyring now, it removes the leftovers itself.
         guard try SystemFile.status(names.lock) != nil,
             let note = try? NoteFile.take(names.lock, next: names.nextLock)
         else { return }
@@ -52,7 +53,8 @@ struct LeftKeyrings {
         try note.remove()
     }
 
-    /// Calls `body` with the paths of the keyrings, while no other process makes a copy at the place.
+    /// Calls `body` with the paths of the keyrings, and holds the lock that prevents other processes from
+    /// making a copy at the place.
     private func find<Result>(_ body: ([String]) throws -> Result) throws -> Result {
         let names = NewFileNames(path: place)
         guard try SystemFile.status(names.lock) != nil else { return try body([]) }
@@ -63,7 +65,7 @@ struct LeftKeyrings {
             throw DatabaseFileError(
                 error.reason, path: error.reason == .unsafeFile(.foreignNote) ? error.path : place)
         }
-        // A note that was left stays for the next run, which removes the copy.
+        // A leftover note stays for the next run, which removes the copy.
         defer { if !note.wasLeft { try? note.remove() } }
         guard let id = note.previous.flatMap({ RunIdentifier($0.id) }),
             let salt = try LeftKeyrings.salt(ofUnnamed: names.temporary(id))
@@ -77,7 +79,7 @@ struct LeftKeyrings {
         return try StrayKeyring.all(of: dated.origin, in: dated.folder).map(\.path)
     }
 
-    /// The salt of a copy under its temporary name; nil where it has another name as well, or is gone.
+    /// Returns the salt of a copy under its temporary name; nil if it has another name as well, or is gone.
     private static func salt(ofUnnamed path: String) throws -> [UInt8]? {
         guard try SystemFile.status(path)?.isRegular == true else { return nil }
         let file = try FileDescriptor.openNote(path, forWriting: false)
@@ -95,12 +97,12 @@ struct LeftKeyrings {
     }
 }
 
-/// A file in a folder of backups with the name of a backup's keyring, where the backup is not there.
+/// A file in a folder of backups that has the name of a backup's keyring, but whose backup is missing.
 struct StrayKeyring {
     let path: String
     private let backup: BackupName
 
-    /// All of a database, whatever is in them.
+    /// Returns all such files of a database, without reading them.
     static func all(of origin: BackupOrigin, in folder: String) throws -> [StrayKeyring] {
         let names = try Set(SystemFile.names(in: folder))
         return names.compactMap { name in
@@ -111,8 +113,8 @@ struct StrayKeyring {
         }
     }
 
-    /// Removes backups whose removal was interrupted after they had taken the place of their keyrings: they
-    /// begin with the salt of their name.
+    /// Removes backups whose removal was interrupted after they were renamed over their keyrings. Such a file
+    /// begins with the salt in its name.
     static func removeBackups(of origin: BackupOrigin, in folder: String) throws {
         for stray in try all(of: origin, in: folder) where try stray.isBackup() {
             try SystemFile.remove(stray.path)
@@ -131,18 +133,19 @@ struct StrayKeyring {
 }
 
 extension DatabaseKeyring {
-    /// Removes the keyring if it is that of a copy that never got its name, and what else a killed run of
-    /// the copy has left.
+    /// Removes the keyring if it belongs to a copy that never got its name, and the other leftover files of
+    /// the copy's killed run.
     package func removeLeft() throws {
         try translated {
             try LeftKeyrings(ofCopyAt: databasePath).remove()
             guard try SystemFile.status(databasePath) != nil else { return }
-            // The run may have been killed after the copy had its name: the refusal removes what it has left.
+            // The run may have been killed after the copy got its name. Starting a new file, which fails,
+            // removes its leftover files.
             do { _ = try NewDatabaseFile.begin(path: databasePath, isPlaintext: false) } catch {}
         }
     }
 
-    /// Whether ``removeLeft()`` would remove the keyring.
+    /// Returns true if ``removeLeft()`` would remove the keyring.
     package func isLeft() throws -> Bool {
         try translated { try LeftKeyrings(ofCopyAt: databasePath).isThere }
     }

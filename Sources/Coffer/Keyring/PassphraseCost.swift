@@ -1,13 +1,13 @@
 internal import SQLCipherBridge
 
 extension DatabaseKeyring {
-    /// The cost of trying one passphrase on a slot, for its owner and for everyone who guesses.
+    /// The cost of trying one passphrase on a slot, both for its owner and for an attacker.
     ///
     /// A passphrase is stretched by scrypt with blocks of 1 KiB. The cost is stored in the slot when the slot
-    /// is made, and stays until the slot gets another secret.
+    /// is created, and stays until the slot gets another secret.
     ///
     /// ```swift
-    /// // A device with little memory: up to 128 MiB, as much as 0.6 seconds of its processor are enough for.
+    /// // A device with little memory: at most 128 MiB, and no more than it can use in 0.6 seconds.
     /// let cost = DatabaseKeyring.PassphraseCost.measured(atLeast: .init(logarithm: 15))
     /// try keyring.make([.secret(.passphrase(passphrase, cost: cost))])
     /// ```
@@ -18,11 +18,11 @@ extension DatabaseKeyring {
             self.stretching = stretching
         }
 
-        /// A cost of 2^`logarithm` steps, each of which reads and writes 1 KiB.
+        /// Creates a cost of 2^`logarithm` steps, each of which reads and writes 1 KiB.
         ///
-        /// Less than ``standard`` is for devices with little memory, and for tests.
+        /// Costs below ``standard`` are for devices with little memory, and for tests.
         ///
-        /// - Parameter logarithm: from 10 (1 MiB) to 18 (256 MiB); the nearest of both for other numbers.
+        /// - Parameter logarithm: from 10 (1 MiB) to 18 (256 MiB); other numbers are clamped.
         public init(logarithm: Int) {
             self.init(PassphraseStretching.Cost(logarithm: min(max(logarithm, 10), 18)))
         }
@@ -30,10 +30,10 @@ extension DatabaseKeyring {
         /// 2^17 steps: 128 MiB of memory, and about half a second.
         public static let standard = PassphraseCost(.standard)
 
-        /// The highest cost, up to ``standard``, that takes this machine no more than 0.6 seconds of
-        /// processor time.
+        /// Returns the highest cost, up to ``standard``, that takes at most 0.6 seconds of processor time on
+        /// this machine.
         ///
-        /// The time of the calling thread counts: a busy machine does not make the cost lower.
+        /// Only the calling thread's processor time counts, so a busy machine does not lower the cost.
         ///
         /// - Parameter least: the lowest cost that is returned. It is tried once, on the calling thread.
         public static func measured(atLeast least: PassphraseCost) -> PassphraseCost {
@@ -46,7 +46,8 @@ extension DatabaseKeyring {
         /// The memory that each guess needs, in bytes.
         public var memory: Int { stretching.memory }
 
-        /// True if a guess costs less than the standard cost: give the slot its passphrase anew.
+        /// True if a guess costs less than the standard cost. Setting the slot's passphrase again raises the
+        /// cost.
         public var isBelowStandard: Bool { memory < PassphraseCost.standard.memory }
     }
 }

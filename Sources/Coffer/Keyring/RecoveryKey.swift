@@ -2,17 +2,17 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 
 extension DatabaseKeyring {
-    /// A key of 256 bits for a sheet of paper: 14 groups of 4 characters, which include a check sum.
+    /// A key of 256 bits for a sheet of paper: 14 groups of 4 characters, which include a checksum.
     ///
     /// ```swift
     /// let recovery = try DatabaseKeyring.RecoveryKey.random()
     /// try keyring.add(.secret(recovery.secret, name: "safe"), unlockedBy: .passphrase(passphrase))
-    /// unsafe recovery.withUnsafeText { text in unsafe printSheet(text) }  // once: it is stored nowhere
+    /// unsafe recovery.withUnsafeText { text in unsafe printSheet(text) }  // now: it is not stored
     /// ```
     public struct RecoveryKey: Sendable {
         private let bytes: SharedSecret
 
-        /// A new key.
+        /// Creates a new key.
         ///
         /// - Throws: a ``DatabaseError`` if the system has no randomness.
         public static func random() throws -> RecoveryKey {
@@ -21,10 +21,10 @@ extension DatabaseKeyring {
             }
         }
 
-        /// What opens the slot that it was added to.
+        /// The secret that opens a slot created with this key.
         public var secret: Secret { Secret(.recoveryKey(bytes)) }
 
-        /// Calls `body` with the characters of the key, in groups. The pointer is valid during the call only.
+        /// Calls `body` with the characters of the key, in groups. The pointer is valid only during the call.
         public func withUnsafeText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
             -> Result
         {
@@ -39,8 +39,8 @@ extension DatabaseKeyring.RecoveryKey: CustomStringConvertible, CustomReflectabl
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The characters of a recovery key: 256 bits and a check sum of 24 bits, five bits a character, without I,
-/// L, O and U.
+/// The characters of a recovery key: 256 bits and a checksum of 24 bits, five bits a character, without I, L,
+/// O and U.
 enum RecoveryText {
     static let size = 32
     private static let sumSize = 3
@@ -51,7 +51,7 @@ enum RecoveryText {
     static func text(of key: borrowing SecretBytes) -> SecretBytes {
         var message = SecretMessage(capacity: size + sumSize)
         message.append(key)
-        // A text without a sum is refused by whoever reads it.
+        // A text without a checksum is refused when it is read.
         if let sum = try? SecretCode.derive(from: key, label: label).prefix(sumSize) { message.append(sum) }
         let bytes = message.finished()
         let count = bytes.count * 8 / 5
@@ -76,7 +76,7 @@ enum RecoveryText {
         return text
     }
 
-    /// The key of a text; nil where the check sum is not right.
+    /// Returns the key in a text; nil if the checksum is wrong.
     static func read(_ text: borrowing SecretBytes) -> SharedSecret? {
         var bytes = SecretBytes(count: size + sumSize)
         let isRead = text.withUnsafeBytes { text in
@@ -111,7 +111,8 @@ enum RecoveryText {
         return SharedSecret(key)
     }
 
-    // Each character of the alphabet is looked at, so that no cache line reveals which one it was.
+    // Both functions examine every character of the alphabet, so that cache lines do not reveal the selected
+    // one.
 
     private static func character(_ value: Int) -> UInt8 {
         var result: UInt8 = 0
@@ -121,7 +122,7 @@ enum RecoveryText {
 
     private static func value(of character: UInt8) -> Int? {
         var upper = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character) ? character - 32 : character
-        // What people read for one another.
+        // Letters that people confuse with digits.
         if upper == UInt8(ascii: "O") { upper = UInt8(ascii: "0") }
         if upper == UInt8(ascii: "I") || upper == UInt8(ascii: "L") { upper = UInt8(ascii: "1") }
         var result: Int?

@@ -4,13 +4,12 @@ internal import Coffer
 struct EraseCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Remove a database, its log, and what interrupted runs have left.",
+        abstract: "Remove a database, its keyring and log, and leftovers of interrupted runs.",
         usage: "coffer erase <file> --yes-erase <name> [options]",
         discussion: """
-            Overwrites the start of each file first, and with it the salt, without which no passphrase opens \
-            what may be found of it. It cannot promise more: snapshots, copying file systems and flash \
-            memory may keep old content, a raw key still reads pages that are found, and backups are files \
-            of their own.
+            Overwrites the start of each file first, including the salt, without which no passphrase opens \
+            any remnants. It cannot promise more: snapshots, copy-on-write file systems and flash memory may \
+            keep old content, a raw key still reads remaining pages, and backups are separate files.
 
             EXAMPLES
               coffer erase old.db --dry-run
@@ -22,10 +21,10 @@ struct EraseCommand: ChangingOperation {
 
     @Option(
         help: ArgumentHelp(
-            "The name of the file, without its directory, to say that you mean it.", valueName: "name"))
+            "The name of the file, without its directory, to confirm.", valueName: "name"))
     var yesErase: String?
 
-    @Flag(help: "Say what would be removed, and do nothing.")
+    @Flag(help: "Show the files to remove; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The audit log")
@@ -38,10 +37,9 @@ struct EraseCommand: ChangingOperation {
     var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let database = DatabaseFile(path: file)
+        let database = DatabaseKeyring(databasePath: file)
         guard !dryRun else {
-            let keyring = DatabaseKeyring(databasePath: file).path
-            let files = try database.erasurePlan() + (NewFile.exists(keyring) ? [keyring] : [])
+            let files = try database.erasurePlan()
             session.reporter.result(
                 [
                     .init("path", .string(file)), .init("dry_run", true), .init("changed", false),
@@ -57,22 +55,11 @@ struct EraseCommand: ChangingOperation {
         guard yesErase == name else {
             throw Failure(
                 .badData, "confirmation_mismatch",
-                "--yes-erase says '\(yesErase)', and the file is '\(name)'. Nothing was changed.")
+                "--yes-erase names '\(yesErase)', but the file is '\(name)'. Nothing was changed.")
         }
         var files: [String] = []
         try trail.record(file) { _ in
-            let keyring = DatabaseKeyring(databasePath: file)
-            let keyringPath = keyring.path
-            // What is not destroyed below would be all that is left.
-            if NewFile.exists(keyringPath) { try keyring.checkCanBeDestroyed() }
-            // An earlier run may have ended between the two.
-            if NewFile.exists(file) || !NewFile.exists(keyringPath) {
-                files = try database.erase(confirming: name).removedPaths
-            }
-            if NewFile.exists(keyringPath) {
-                try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
-                files.append(keyringPath)
-            }
+            files = try database.eraseDatabase(confirming: name, lockTimeout: session.lockTimeout)
             return true
         }
         session.reporter.result(
@@ -82,7 +69,7 @@ struct EraseCommand: ChangingOperation {
             ],
             text: ["\(file): erased (\(TextLayout.counted(files.count, "file", "files")))"])
         session.reporter.note(
-            "Snapshots, backups and the disk itself may still have what was in it; see 'coffer erase --help'."
+            "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'."
         )
         return .done
     }

@@ -4,19 +4,19 @@ internal import Coffer
 struct RestoreCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Put a backup in the place of a database.",
+        abstract: "Replace a database with a backup.",
         usage: "coffer restore <backup> <file> [options]",
         discussion: """
-            Copies the backup beside the database with a fresh salt, proves the copy (each page, the \
-            structure, all content), and puts it in the place of the database in one step. Refuses when \
-            somebody has the database open. What was there, whatever it is, keeps its content and its log or \
-            journal under another name: by default that of the database with .replaced- and the time in UTC. \
-            Erase it when you need it no more. Interrupted? The database is the old one or the restored one; \
-            run the same command again.
+            Copies the backup next to the database with a fresh salt, proves the copy (each page, the \
+            structure, all content), and replaces the database with it atomically. Refuses if another \
+            process has the database open. The old file is kept under another name, with its log or journal \
+            and a copy of its keyring: by default the name of the database with .replaced- and the time in \
+            UTC. Erase it when you no longer need it. Interrupted? The database is the old one or the \
+            restored one; run the same command again.
 
-            A backup with a keyring is opened with --unlock-...: where the database has a keyring, the same \
-            secret has to open that one too, and it stays; where it has none, it gets one with the slots of \
-            the backup, or with those of --recipient.
+            A backup with a keyring is opened with --unlock-...: if the database has a keyring, the same \
+            secret must open it too, and it stays; otherwise the database gets one with the slots of the \
+            backup, or of --recipient.
 
             EXAMPLES
               coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup app.db --key-file \
@@ -33,20 +33,20 @@ struct RestoreCommand: ChangingOperation {
     var file: String
 
     @Option(
-        help: ArgumentHelp("Keep what is there under this name, on the same file system.", valueName: "path"),
+        help: ArgumentHelp("Keep the old file under this name, on the same file system.", valueName: "path"),
         completion: .file())
     var keepOld: String?
 
-    @Flag(help: "Try the keys, say what would be done, and do nothing.")
+    @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key of the backup")
     var key: FileKeyOptions
 
-    @OptionGroup(title: "The key that the database is to have, where it is another one")
+    @OptionGroup(title: "The key of the restored database, if different")
     var newKey: NewKeyOptions
 
-    @OptionGroup(title: "Who opens the database, where nobody else is to")
+    @OptionGroup(title: "The recipients of the database")
     var recipients: RecipientOptions
 
     @OptionGroup(title: "The format of the files")
@@ -61,7 +61,7 @@ struct RestoreCommand: ChangingOperation {
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
         if recipients.isGiven, try newKey.isGiven {
-            throw ValidationError("Give the database a new key, or recipients: not both.")
+            throw ValidationError("Give the database a new key or recipients, not both.")
         }
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
     }
@@ -92,25 +92,20 @@ struct RestoreCommand: ChangingOperation {
         return conversion
     }
 
-    /// Restores into a database that has a keyring, or gets one.
+    /// Restores into a database that has a keyring or is to get one.
     private func restoreWithKeyring(_ opening: FileKey, in session: Session, _ trail: AuditTrail) throws {
         let keyring = DatabaseKeyring(databasePath: file)
         let isThere = NewFile.exists(keyring.path)
         if isThere, !recipients.isGiven, let secret = opening.key.slotSecret {
-            var conversion = try conversion(
-                opening.database, keyring.keyForRestoring(unlockedBy: secret), session)
-            conversion.whenDone = { result in
-                // The old file has the same data key, and would be without its keyring under its new name.
-                guard let kept = result.keptOldPath else { return }
-                do {
-                    try keyring.exportHeader(to: "\(kept).keys")
-                } catch {
-                    session.reporter.warning(
-                        "\(kept): has no copy of its keyring (\(Failure(error).message)).")
-                }
+            func restore(_ key: DatabaseKey) throws {
+                var conversion = conversion(opening.database, key, session)
+                // The old file has the same data key, but under its new name it would have no keyring.
+                conversion.options.keepsKeyring = true
+                try conversion.perform(isDryRun: dryRun, in: session, trail)
             }
-            try conversion.perform(isDryRun: dryRun, in: session, trail)
-            return
+            if dryRun { return try restore(keyring.keyForRestoring(unlockedBy: secret)) }
+            return try keyring.keepingKeyring(
+                unlockedBy: secret, lockTimeout: session.lockTimeout, restoring: restore)
         }
         guard !isThere else { throw RecipientOptions.exists(keyring) }
         var slots = try recipients.slots()

@@ -1,17 +1,17 @@
 internal import Coffer
 
 extension RecipientOptions {
-    /// Who opens a copy: the recipients, where some are given; else who opens the keyring by which the file
-    /// was opened. Empty for a copy without a keyring.
+    /// Returns the slots for the keyring of a copy: the given recipients, or else the slots of the keyring
+    /// that opened the file. The result is empty for a copy without a keyring.
     func slotsOfCopy(of source: String, _ key: Key) throws -> [DatabaseKeyring.NewSlot] {
         if isGiven { return try slots() }
         guard let secret = key.slotSecret else { return [] }
         return try DatabaseKeyring(databasePath: source).slotsForCopies(unlockedBy: secret)
     }
 
-    /// Has a copy made whose data key is sealed to slots, and known only through them afterwards.
+    /// Makes a copy whose data key is sealed to slots, and accessible only through them afterwards.
     ///
-    /// - Parameter body: makes the copy with its key and its keyring, which is nil for a dry run.
+    /// - Parameter body: makes the copy with its key and its keyring. For a dry run, the keyring is nil.
     func copying(
         to path: String, _ slots: [DatabaseKeyring.NewSlot], isDryRun: Bool, _ session: Session,
         _ body: (DatabaseKey, KeyringOfCopy?) throws -> Void
@@ -35,15 +35,15 @@ extension RecipientOptions {
             return Failure(
                 .outputExists, "output_exists", "'\(keyring.path)' exists, and is not overwritten.")
         }
-        // Never removed by itself: it may be all that opens a database that was moved for a moment.
+        // Never removed automatically: it may be the only way to open a database that was moved temporarily.
         return Failure(
             .outputExists, "keyring_without_database",
-            "'\(keyring.path)' exists without its database, as if the database was moved. If no such file "
-                + "is kept, remove it, and run this again.")
+            "'\(keyring.path)' exists without its database, which may have been moved. If the database "
+                + "no longer exists, remove the keyring and run this again.")
     }
 
     func tell(_ path: String, _ session: Session) {
-        let who = isGiven ? "only the identities of its recipients open it" : "it has the slots of the file"
-        session.reporter.note("\(path): the keyring of the copy, to be kept with it: \(who).")
+        let who = isGiven ? "only the recipients' identities open it" : "it has the slots of the file"
+        session.reporter.note("\(path): the keyring of the copy; keep both together: \(who).")
     }
 }

@@ -1,9 +1,9 @@
 internal import Coffer
 internal import KeyMaterial
 
-/// What `coffer keygen --recipient` makes.
+/// The file that `coffer keygen --recipient` writes.
 enum IdentityFile {
-    /// Writes an identity into a new file, and prints its recipient.
+    /// Writes an identity to a new file and prints its recipient.
     static func make(_ path: String, _ session: Session) throws -> ExitStatus {
         let identity = try DatabaseKeyring.Identity.random()
         let text = unsafe identity.withUnsafeText { unsafe SharedSecret(SecretBytes(copying: $0)) }

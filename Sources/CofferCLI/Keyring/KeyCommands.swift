@@ -1,21 +1,21 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `coffer key`: the keyrings beside databases.
+/// `coffer key`: the commands for keyrings.
 struct KeyCommands: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Work with the keyring of a database: several ways to open it.",
+        abstract: "Manage the keyring of a database: several ways to open it.",
         usage: "coffer key <command> <file> [options]",
         discussion: """
-            A keyring is a small file beside the database, with its name and .keys: back it up together with \
-            the database. It has the key of the database, made at random, sealed to slots: passphrases, raw \
-            keys, recovery keys and recipients. A slot is changed in a moment, and no page of the database \
-            is written. All commands take --unlock-... for files that have a keyring.
+            A keyring is a small file next to the database, named after it with .keys appended: back up both \
+            together. It contains the random key of the database, sealed to slots: passphrases, raw keys, \
+            recovery keys and recipients. Changing a slot is quick, and writes no page of the database. All \
+            commands take --unlock-... for files with a keyring.
 
             EXAMPLES
-              coffer key init app.db                          a new database, whose passphrase is asked for
-              coffer key add app.db --recovery                a recovery key, to be printed or written down
+              coffer key init app.db                          a new database; prompts for a passphrase
+              coffer key add app.db --recovery                a recovery key, to print or write down
               coffer key change app.db                        another passphrase
               coffer query app.db "SELECT 1" --unlock-file passphrase.txt
             """,
@@ -43,7 +43,7 @@ extension KeyringOperation {
     var names: [String] { [file] }
     var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: file) }
 
-    /// Records a change, and reports it.
+    /// Makes a change, records it in the audit log, and reports it.
     func change(
         _ session: Session, _ trail: AuditTrail, _ words: String, facts: [JSONValue.Member] = [],
         _ body: () throws -> Void
@@ -66,10 +66,10 @@ struct KeyListCommand: Operation {
         abstract: "Show the slots of a keyring, without a key.",
         usage: "coffer key list <file> [options]",
         discussion: """
-            What is shown is not proved: that needs a secret. With one of --unlock-..., the keyring is \
-            opened and checked, and so is that it is that of the database. Slots of passphrases show what \
-            each guess costs; one below 2^17 steps was made by an older version, or by a program that asked \
-            for less, and gets the present cost by 'coffer key change'.
+            Without a secret, the list is not authenticated. With an --unlock-... option, the keyring is \
+            opened and checked, including that it belongs to the database. Slots of passphrases show the \
+            cost of a guess. A slot below 2^17 steps was created by an older version or with a lower \
+            setting; 'coffer key change' raises it to the present cost.
 
             EXAMPLES
               coffer key list app.db
@@ -79,7 +79,7 @@ struct KeyListCommand: Operation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @OptionGroup(title: "What opens the keyring")
+    @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
     @OptionGroup(title: "Output and waiting")
@@ -94,7 +94,7 @@ struct KeyListCommand: Operation {
         let opened = try unlock.request().map { request in
             try keyring.check(unlockedBy: session.keys.slotSecret(request, subject: file))
         }
-        let proof = opened.map { ", proved by slot \($0)" } ?? ""
+        let proof = opened.map { ", verified with slot \($0)" } ?? ""
         var lines = ["\(file): \(TextLayout.counted(contents.slots.count, "slot", "slots"))\(proof)"]
         for slot in contents.slots {
             lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
@@ -107,7 +107,7 @@ struct KeyListCommand: Operation {
         if contents.isRotating {
             lines.append("  a rotation of the key was interrupted: run 'coffer key rotate' again")
         }
-        for damage in contents.damage { lines.append("  damaged, but the other copy is whole: \(damage)") }
+        for damage in contents.damage { lines.append("  damaged, but the other copy is intact: \(damage)") }
         session.reporter.result(
             [
                 .init("path", .string(file)), .init("keyring", .string(keyring.path)),
@@ -123,8 +123,8 @@ struct KeyListCommand: Operation {
 
     private func warn(_ slot: Int, _ cost: DatabaseKeyring.PassphraseCost, _ reporter: Reporter) {
         reporter.warning(
-            "\(keyring): guessing the passphrase of slot \(slot) costs \(cost.words) a guess, less than "
-                + "\(DatabaseKeyring.PassphraseCost.standard.words). Give it a passphrase anew, which may be "
+            "\(keyring): a guess of the passphrase of slot \(slot) costs \(cost.words), less than "
+                + "\(DatabaseKeyring.PassphraseCost.standard.words). Set a passphrase again, which may be "
                 + "the same: coffer key change \(file) --slot \(slot)")
     }
 
@@ -136,7 +136,7 @@ extension DatabaseKeyring.PassphraseCost {
 }
 
 extension DatabaseKeyring.Contents.Slot {
-    /// The cost of a passphrase, for programs.
+    /// The cost of the slot's passphrase, as JSON.
     fileprivate var costFacts: JSONValue? {
         guard let cost = passphraseCost else { return nil }
         return .object([

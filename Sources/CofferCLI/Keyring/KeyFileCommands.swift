@@ -4,12 +4,12 @@ internal import Coffer
 struct KeyInitCommand: KeyringOperation {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Make a database with a keyring, or give one to a database.",
+        abstract: "Create a database with a keyring, or add one to a database.",
         usage: "coffer key init <file> [options]",
         discussion: """
-            A file that is not there is made, empty and encrypted. A database that is there is encrypted \
-            with a new key, by a proved copy: its present key, which is given with --key-..., does not open \
-            it any more. Interrupted? Run the same command again.
+            A missing file is created, empty and encrypted. An existing database is encrypted with a new key \
+            in a proved copy; its present key, given with --key-..., then no longer opens it. Interrupted? \
+            Run the same command again.
 
             EXAMPLES
               coffer key init new.db --new-key-file passphrase.txt --name Anna
@@ -19,7 +19,7 @@ struct KeyInitCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @OptionGroup(title: "The present key of a database that is there")
+    @OptionGroup(title: "The present key of an existing database")
     var key: KeyOptions
 
     @OptionGroup(title: "The first slot")
@@ -40,7 +40,7 @@ struct KeyInitCommand: KeyringOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let (isThere, hasKeyring) = (NewFile.exists(file), NewFile.exists(keyring.path))
-        // What an interrupted run has made is taken up by the next one, where the same secret opens it.
+        // Resumes the work of an interrupted run if the same secret opens its keyring.
         if hasKeyring, try keyring.inspect().generation > 1 { throw exists() }
         var present = try isThere && (key.isGiven || !hasKeyring) ? session.key(key.request(), of: file) : nil
         let made = try slot.make(besides: nil, session, subject: file)
@@ -49,7 +49,7 @@ struct KeyInitCommand: KeyringOperation {
         }
         let status = try change(
             session, trail,
-            present == nil ? "made, with a keyring" : "has a keyring now; its former key does not open it"
+            present == nil ? "created, with a keyring" : "has a keyring now; its old key no longer opens it"
         ) {
             do {
                 if let present {
@@ -65,11 +65,12 @@ struct KeyInitCommand: KeyringOperation {
         }
         try made.tell()
         session.reporter.note(
-            "Back up '\(keyring.path)' together with the database: without it nobody opens it.")
+            "Back up '\(keyring.path)' together with the database, which needs it to be opened.")
         return status
     }
 
-    /// Whether an interrupted run was making the database, and not giving a keyring to one.
+    /// Returns true if an interrupted run was creating a new database, rather than adding a keyring to an
+    /// existing one.
     private func completes(_ slots: [DatabaseKeyring.NewSlot]) throws -> Bool {
         do {
             return try keyring.wasMadeForNewDatabase(slots)
@@ -86,7 +87,7 @@ struct KeyInitCommand: KeyringOperation {
         }
     }
 
-    /// Makes the database, or completes one that an interrupted run was making.
+    /// Creates the database, or completes one that an interrupted run was creating.
     private func open(_ key: DatabaseKey, _ session: Session) throws {
         let queue = try DatabaseQueue(
             path: file, configuration: session.configuration(key, CipherSettings()))
@@ -95,20 +96,21 @@ struct KeyInitCommand: KeyringOperation {
         guard isEmpty else {
             throw Failure(
                 .outputExists, "output_exists",
-                "'\(file)' has its keyring already, which this secret opens, and content. Nothing is to be "
-                    + "done: open it, for example by 'coffer verify \(file) --unlock'.")
+                "'\(file)' already has content, and a keyring that this secret opens. There is nothing to "
+                    + "do: open it, for example with 'coffer verify \(file) --unlock'.")
         }
     }
 
-    /// Nothing is overwritten, so people are told what the two files may be.
+    /// Returns the failure for files that exist. They are not overwritten, so the message explains their
+    /// possible origin.
     private func exists() -> Failure {
         let remedy =
             slot.recovery || slot.recipients.isGiven
             ? "If the database was never used, move both away, and run this again."
-            : "If an interrupted 'coffer key init' has made it, run that again with the same secret and name."
+            : "If an interrupted 'coffer key init' created it, run that again with the same secret and name."
         return Failure(
             .outputExists, "output_exists",
-            "'\(keyring.path)' exists, and is not overwritten. 'coffer key list \(file) --unlock' tells "
+            "'\(keyring.path)' exists, and is not overwritten. 'coffer key list \(file) --unlock' shows "
                 + "whether a secret opens it, and 'coffer key add' adds another one. \(remedy)")
     }
 }
@@ -119,8 +121,8 @@ struct KeyRotateCommand: KeyringOperation {
         abstract: "Encrypt a database with a new data key, and keep all slots.",
         usage: "coffer key rotate <file> [options]",
         discussion: """
-            After the data key may have leaked, or a slot was removed whose secret somebody has. Nobody \
-            else's passphrase is needed. Interrupted? Run the same command again: it completes.
+            For a data key that may have leaked, or a removed slot whose secret is still known. Needs no \
+            other passphrases. Interrupted? Run the same command again to complete it.
 
             EXAMPLES
               coffer key rotate app.db --unlock-key-file passphrase.txt
@@ -129,7 +131,7 @@ struct KeyRotateCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @OptionGroup(title: "What opens the keyring")
+    @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
     @OptionGroup(title: "The audit log")
@@ -155,10 +157,10 @@ struct KeyRotateCommand: KeyringOperation {
 struct KeyExportCommand: KeyringOperation {
     static let configuration = CommandConfiguration(
         commandName: "export-header",
-        abstract: "Copy the keyring into a file, to be kept elsewhere.",
+        abstract: "Copy the keyring to a file, to keep elsewhere.",
         usage: "coffer key export-header <file> <copy> [options]",
         discussion: """
-            No key is needed. The copy opens the database for who has a secret of it, also by slots that are \
+            Needs no key. The copy opens the database with any secret of its slots, even slots that are \
             removed later.
 
             EXAMPLES
@@ -168,7 +170,7 @@ struct KeyExportCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Argument(help: "The file to make; never overwritten.", completion: .file())
+    @Argument(help: "The file to create; never overwritten.", completion: .file())
     var copy: String
 
     @OptionGroup(title: "The audit log")
@@ -190,8 +192,8 @@ struct KeyRestoreCommand: KeyringOperation {
         abstract: "Put an exported keyring back.",
         usage: "coffer key restore-header <file> <copy> [options]",
         discussion: """
-            The copy is opened and proved first, and has to be that of the database. \
-            It is not to be older than the keyring that is there.
+            First opens and verifies the copy. It must belong to the database, and must not be older than \
+            the present keyring.
 
             EXAMPLES
               coffer key restore-header app.db /safe/app.header
@@ -200,13 +202,13 @@ struct KeyRestoreCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Argument(help: "What 'coffer key export-header' has made.", completion: .file())
+    @Argument(help: "The file that 'coffer key export-header' created.", completion: .file())
     var copy: String
 
-    @Flag(help: "Put it back although it is older: slots that were removed since open the database again.")
+    @Flag(help: "Put it back even if it is older: slots that were removed since open the database again.")
     var yesOlder = false
 
-    @OptionGroup(title: "What opens the copy")
+    @OptionGroup(title: "The secret that opens the copy")
     var unlock: UnlockOptions
 
     @OptionGroup(title: "The audit log")
@@ -231,10 +233,9 @@ struct KeyDestroyCommand: KeyringOperation {
         abstract: "Destroy the keyring, and with it the only way to open a database.",
         usage: "coffer key destroy <file> --yes-destroy <name> [options]",
         discussion: """
-            Overwrites and removes the keyring: nobody opens the database any more, whatever the \
-            passphrases. Not reached are backups of the keyring, exported headers and raw keys, backups with \
-            keyrings of their own, snapshots, what flash memory keeps, and programs that have the database \
-            open.
+            Overwrites and removes the keyring: no passphrase opens the database any more. Does not reach \
+            backups of the keyring, exported headers and raw keys, backups with their own keyrings, \
+            snapshots, remnants in flash memory, and programs that have the database open.
 
             EXAMPLES
               coffer key destroy app.db --yes-destroy app.db
@@ -245,7 +246,7 @@ struct KeyDestroyCommand: KeyringOperation {
 
     @Option(
         help: ArgumentHelp(
-            "The name of the database, without its directory, to say that you mean it.", valueName: "name"))
+            "The name of the database, without its directory, to confirm.", valueName: "name"))
     var yesDestroy: String?
 
     @OptionGroup(title: "The audit log")
@@ -262,13 +263,13 @@ struct KeyDestroyCommand: KeyringOperation {
         guard yesDestroy == name else {
             throw Failure(
                 .badData, "confirmation_mismatch",
-                "--yes-destroy says '\(yesDestroy)', and the file is '\(name)'. Nothing was changed.")
+                "--yes-destroy names '\(yesDestroy)', but the file is '\(name)'. Nothing was changed.")
         }
         let status = try change(session, trail, "its keyring was destroyed") {
             try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
         }
         session.reporter.note(
-            "Copies of the keyring, and of the key, still open the database; see 'coffer key destroy --help'."
+            "Copies of the keyring or the key still open the database; see 'coffer key destroy --help'."
         )
         return status
     }

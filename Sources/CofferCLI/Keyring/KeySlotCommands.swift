@@ -18,7 +18,7 @@ struct KeyAddCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @OptionGroup(title: "What opens the keyring")
+    @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
     @OptionGroup(title: "The new slot")
@@ -31,7 +31,7 @@ struct KeyAddCommand: KeyringOperation {
     var output: OutputOptions
 
     func validate() throws {
-        // JSON is kept and forwarded by programs: no secret goes there.
+        // Programs store and forward JSON, so it must not contain a secret.
         if slot.recovery && output.json {
             throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
         }
@@ -62,8 +62,8 @@ struct KeyRemoveCommand: KeyringOperation {
         abstract: "Remove a slot.",
         usage: "coffer key remove <file> --slot <number> [options]",
         discussion: """
-            Who had the secret of the slot and has kept the old keyring still opens the database, until \
-            'coffer key rotate'. The last slot is not removed.
+            The secret of the slot still opens the database with an old copy of the keyring, until 'coffer \
+            key rotate'. The last slot cannot be removed.
 
             EXAMPLES
               coffer key remove app.db --slot 2
@@ -72,10 +72,10 @@ struct KeyRemoveCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The slot, as 'coffer key list' numbers them.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
     var slot: Int
 
-    @OptionGroup(title: "What opens the keyring")
+    @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
     @OptionGroup(title: "The audit log")
@@ -96,10 +96,10 @@ struct KeyRemoveCommand: KeyringOperation {
 struct KeyChangeCommand: KeyringOperation {
     static let configuration = CommandConfiguration(
         commandName: "change",
-        abstract: "Give a slot another passphrase or raw key.",
+        abstract: "Change the passphrase or raw key of a slot.",
         usage: "coffer key change <file> [--slot <number>] [options]",
         discussion: """
-            Without --slot, it is the slot that the secret opens. No page of the database is written.
+            Without --slot, changes the slot that the secret opens. Writes no page of the database.
 
             EXAMPLES
               coffer key change app.db
@@ -109,10 +109,10 @@ struct KeyChangeCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The slot, as 'coffer key list' numbers them.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
     var slot: Int?
 
-    @OptionGroup(title: "What opens the keyring")
+    @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
     @OptionGroup(title: "The new secret")
@@ -138,12 +138,11 @@ struct KeyChangeCommand: KeyringOperation {
 struct KeyRecoverCommand: KeyringOperation {
     static let configuration = CommandConfiguration(
         commandName: "recover",
-        abstract: "Set a new passphrase by a recovery key.",
+        abstract: "Set a new passphrase with a recovery key.",
         usage: "coffer key recover <file> [--slot <number>] [options]",
         discussion: """
-            Asks for the recovery key, and for a new passphrase, which the slot gets. Without --slot it is \
-            the first passphrase of the keyring, or a new slot where there is none. The recovery key stays \
-            good.
+            Prompts for the recovery key and for the new passphrase of the slot. Without --slot, changes the \
+            first passphrase of the keyring, or adds a slot if there is none. The recovery key stays valid.
 
             EXAMPLES
               coffer key recover app.db
@@ -152,7 +151,7 @@ struct KeyRecoverCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The slot, as 'coffer key list' numbers them.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
     var slot: Int?
 
     @OptionGroup(title: "The recovery key")
@@ -172,7 +171,7 @@ struct KeyRecoverCommand: KeyringOperation {
         var request = try unlock.anyRequest()
         request.unlocks = .recovery
         let secret = try session.keys.slotSecret(request, subject: file)
-        // Before a new passphrase is asked for.
+        // Check the secret before prompting for a new passphrase.
         try keyring.check(unlockedBy: secret)
         let new = try new.slotSecret(besides: unlock, session, subject: file)
         let slot = slot ?? slots.first { $0.kind == .passphrase }?.number

@@ -1,9 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
 internal import Glibc
+internal import SystemCalls
 
-/// What a new slot is opened by: one of the sources of a new key, a recipient, or a recovery key that is made
-/// and shown once.
+/// The secret of a new slot: a new key from one of the sources, a recipient, or a recovery key that is
+/// generated and shown once.
 struct NewSlotOptions: ParsableArguments {
     @OptionGroup
     var secret: NewKeyOptions
@@ -11,18 +12,18 @@ struct NewSlotOptions: ParsableArguments {
     @OptionGroup
     var recipients: RecipientOptions
 
-    @Flag(help: "Make a recovery key, and print it once: it is stored nowhere.")
+    @Flag(help: "Create a recovery key and print it once: it is not stored.")
     var recovery = false
 
     @Option(
         name: .customLong("command"),
         help: ArgumentHelp(
-            "Make a slot that a program opens, such as the client of a key service: see the article on the "
-                + "format of keyrings.",
+            "Add a slot that a program opens, such as the client of a key service: see the article on the "
+                + "keyring format.",
             valueName: "command"))
     var program: String?
 
-    @Option(help: ArgumentHelp("What people call the slot; not secret.", valueName: "text"))
+    @Option(help: ArgumentHelp("A name for the slot; not secret.", valueName: "text"))
     var name: String?
 
     func validate() throws {
@@ -31,7 +32,7 @@ struct NewSlotOptions: ParsableArguments {
             + (program == nil ? 0 : 1)
         if count > 1 {
             throw ValidationError(
-                "Give one kind of slot only: --new-key-..., --recipient, --recovery or --command.")
+                "Give only one kind of slot: --new-key-..., --recipient, --recovery or --command.")
         }
         _ = try programWords()
     }
@@ -43,14 +44,14 @@ struct NewSlotOptions: ParsableArguments {
         }
     }
 
-    /// What is to be made.
+    /// The slots to create.
     struct Made {
         var slots: [DatabaseKeyring.NewSlot]
-        /// To be printed once the keyring has it.
+        /// The recovery key to print once the keyring contains its slot.
         var recovery: DatabaseKeyring.RecoveryKey?
     }
 
-    /// Asks for what is needed: at the terminal where no source was given.
+    /// Reads or generates the secrets. If no source was given, prompts at the terminal.
     func make(besides unlock: UnlockOptions?, _ session: Session, subject: String) throws -> Made {
         let name = name ?? ""
         if recipients.isGiven { return Made(slots: try recipients.slots(named: name)) }
@@ -76,17 +77,17 @@ extension RecipientOptions {
 }
 
 extension NewKeyOptions {
-    /// A new passphrase or raw key for a slot.
+    /// Returns a new passphrase or raw key for a slot.
     func slotSecret(besides unlock: UnlockOptions?, _ session: Session, subject: String) throws
         -> DatabaseKeyring.Secret
     {
         guard type != .rawWithSalt else {
-            throw Failure.usage("A slot is opened by a passphrase, or by a raw key without a salt.")
+            throw Failure.usage("A slot takes a passphrase, or a raw key without a salt.")
         }
         var request = try KeyRequest(role: .new, source: source() ?? .prompt, type: type)
         if request.source == .standardInput, unlock?.standardInput == true {
             throw Failure.usage(
-                "Both secrets cannot come from the standard input. Give one with a file, or with a file "
+                "The two secrets cannot both come from the standard input. Give one by a file or a file "
                     + "descriptor."
             )
         }
@@ -96,14 +97,14 @@ extension NewKeyOptions {
 }
 
 extension NewSlotOptions.Made {
-    /// Prints the recovery key, straight from the memory that is wiped.
+    /// Prints the recovery key directly from the wiped memory.
     func tell() throws(Failure) {
         guard let recovery else { return }
-        do throws(SystemError) {
-            let problem = unsafe recovery.withUnsafeText { text -> SystemError? in
-                do throws(SystemError) {
+        do throws(Errno) {
+            let problem = unsafe recovery.withUnsafeText { text -> Errno? in
+                do throws(Errno) {
                     try unsafe Descriptor.write(text, to: STDOUT_FILENO)
-                    try Descriptor.write([UInt8(ascii: "\n")], to: STDOUT_FILENO)
+                    try Descriptor.write("\n", to: STDOUT_FILENO)
                     return nil
                 } catch {
                     return error
@@ -112,7 +113,7 @@ extension NewSlotOptions.Made {
             if let problem { throw problem }
         } catch {
             throw Failure(
-                error, "The recovery key cannot be written; the slot was made, and is to be removed")
+                error, "The recovery key cannot be written. Remove the slot that was added")
         }
     }
 }

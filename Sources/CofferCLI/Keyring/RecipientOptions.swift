@@ -1,48 +1,49 @@
 internal import ArgumentParser
 internal import Coffer
 internal import KeyMaterial
+internal import SystemCalls
 
-/// For whom a copy is made: who has only this can make it, and not read it.
+/// The recipients of a copy. A recipient alone is enough to make the copy, but not to read it.
 struct RecipientOptions: ParsableArguments {
     @Option(
         name: .customLong("recipient"),
         help: ArgumentHelp(
-            "Give the result a keyring that the identity of this recipient opens (repeatable): its text, or "
+            "Add a keyring that this recipient's identity opens (repeatable). Give the recipient itself, or "
                 + "a file with it.",
             valueName: "recipient"))
     var texts: [String] = []
 
     var isGiven: Bool { !texts.isEmpty }
 
-    /// - Throws: what recipients cannot be given with.
+    /// - Throws: `ValidationError` if recipients conflict with another option.
     func checkFits(_ newKey: NewKeyOptions, keeps: Bool) throws {
         guard isGiven else { return }
         if try newKey.isGiven {
             throw ValidationError(
-                "A copy for recipients has a key that nobody is told: give no --new-key-....")
+                "A copy for recipients gets a random key. Omit the --new-key-... option.")
         }
         if keeps {
             throw ValidationError(
-                "Backups that only recipients open are proved by nobody here, and so not removed: give no "
+                "Backups that only recipients can open cannot be verified here, and so not removed. Omit "
                     + "--keep."
             )
         }
     }
 
-    /// One slot for each.
+    /// Returns one slot for each recipient.
     func slots() throws -> [DatabaseKeyring.NewSlot] {
         try texts.map { text in
             if let recipient = try? DatabaseKeyring.Recipient(text) { return .recipient(recipient) }
             if text.hasPrefix("coffer-") {
-                // It may be an identity, which is a secret: messages are kept and forwarded.
+                // The text may be an identity, which is a secret, and messages are stored and forwarded.
                 throw Failure.usage(
-                    "A text beginning with 'coffer-' was given for a recipient, and is none: a character is "
-                        + "wrong, or it is an identity. If it is one, it is no secret any more: make "
+                    "The recipient that begins with 'coffer-' is not valid: it has a wrong character, or is "
+                        + "an identity. An identity given as an argument is no longer secret: create "
                         + "another one.")
             }
             guard let file = try? Descriptor.reading(text, name: "The recipient") else {
                 throw Failure.usage(
-                    "'\(text)' is no recipient, and no file of one. 'coffer keygen --recipient' makes one.")
+                    "'\(text)' is not a recipient or a file with one: see 'coffer keygen --recipient'.")
             }
             let content = try SecretInput.readAll(file, name: "'\(text)'").withUnsafeBytes {
                 unsafe String(decoding: $0, as: UTF8.self)
@@ -50,7 +51,7 @@ struct RecipientOptions: ParsableArguments {
             guard let recipient = try? DatabaseKeyring.Recipient(content) else {
                 throw Failure(
                     .keyRejected, "invalid_recipient",
-                    "'\(text)' holds no recipient. 'coffer keygen --recipient' makes one.")
+                    "'\(text)' contains no recipient. 'coffer keygen --recipient' creates one.")
             }
             return .recipient(recipient)
         }

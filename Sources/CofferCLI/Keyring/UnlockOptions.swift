@@ -2,83 +2,84 @@ internal import ArgumentParser
 internal import Coffer
 internal import KeyMaterial
 
-/// What opens a slot of the keyring beside a file. Never guessed.
+/// The kind of secret that opens a slot of a keyring. It is never guessed.
 enum UnlockType: String, Sendable, Hashable, CaseIterable, ExpressibleByArgument {
     case passphrase
     /// 32 bytes, or 64 hexadecimal digits.
     case raw
-    /// The groups of a recovery sheet.
+    /// The groups of characters on a recovery sheet.
     case recovery
-    /// What `coffer keygen --recipient` has made.
+    /// An identity from `coffer keygen --recipient`.
     case identity
-    /// A program that answers challenges, which is not the same as one that prints a secret.
+    /// A program that answers challenges. This differs from a program that prints a secret.
     case command
 }
 
-/// Where the secret comes from that opens the keyring beside a file: at most one of these.
+/// The options for the secret that opens a keyring. At most one source may be given.
 struct UnlockOptions: SecretSourceOptions {
     static let prefix = "unlock"
 
     @Option(
         name: .customLong("unlock-file"),
         help: ArgumentHelp(
-            "Open the keyring of the file by a secret in a file that only you can read.", valueName: "file"),
+            "Open the keyring with a secret from a file that only you can read.", valueName: "file"),
         completion: .file())
     var file: String?
 
     @Option(
         name: .customLong("unlock-fd"),
-        help: ArgumentHelp("Open the keyring by a secret from an open file descriptor.", valueName: "number"))
+        help: ArgumentHelp("Open the keyring with a secret from a file descriptor.", valueName: "number"))
     var descriptor: Int32?
 
-    @Flag(name: .customLong("unlock-stdin"), help: "Open the keyring by a secret from the standard input.")
+    @Flag(name: .customLong("unlock-stdin"), help: "Open the keyring with a secret from the standard input.")
     var standardInput = false
 
     @Option(
         name: .customLong("unlock-command"),
         help: ArgumentHelp(
-            "Open the keyring by a secret that a command prints, without a shell.", valueName: "command"))
+            "Open the keyring with a secret that a command prints, without a shell.", valueName: "command"))
     var command: String?
 
     @Option(
         name: .customLong("unlock-env"),
         help: ArgumentHelp(
-            "Open the keyring by a secret from an environment variable (not recommended).", valueName: "name")
+            "Open the keyring with a secret from an environment variable (not recommended).",
+            valueName: "name")
     )
     var environment: String?
 
     @Option(
         name: .customLong("unlock-credential"),
-        help: ArgumentHelp("Open the keyring by a systemd credential.", valueName: "name"))
+        help: ArgumentHelp("Open the keyring with a systemd credential.", valueName: "name"))
     var credential: String?
 
-    @Flag(name: .customLong("unlock"), help: "Open the keyring by a secret that is typed.")
+    @Flag(name: .customLong("unlock"), help: "Open the keyring with a secret from a prompt.")
     var isTyped = false
 
     @Option(
         name: .customLong("unlock-type"),
         help: ArgumentHelp(
-            "What opens the keyring: passphrase, raw (32 bytes or 64 hex digits), recovery, identity, or "
-                + "command: the program of --unlock-command is "
-                + "asked for each slot that 'coffer key add --command' has made.", valueName: "type"))
+            "The type of the secret: passphrase, raw (32 bytes or 64 hex digits), recovery, identity, or "
+                + "command, which runs --unlock-command for "
+                + "each slot that 'coffer key add --command' added.", valueName: "type"))
     var type = UnlockType.passphrase
 
     func validate() throws {
         if try isTyped && isGiven {
-            throw ValidationError("Give one source of the key only, not --unlock and another one.")
+            throw ValidationError("Give only one source of the key, not --unlock and another one.")
         }
         if type == .command, command == nil {
-            throw ValidationError("--unlock-type command is for a program: give --unlock-command.")
+            throw ValidationError("--unlock-type command needs --unlock-command.")
         }
     }
 
-    /// How the keyring is opened, where one of these options says that it is.
+    /// Returns the request for the secret, or nil if none of these options was given.
     func request() throws -> KeyRequest? {
         guard try isTyped || isGiven else { return nil }
         return try anyRequest()
     }
 
-    /// The same where there is no other key: a person is asked then.
+    /// Returns the request for the secret. Prompts for it if none of these options was given.
     func anyRequest() throws -> KeyRequest {
         var request = try KeyRequest(role: .current, source: source() ?? .prompt)
         request.unlocks = type
@@ -87,10 +88,10 @@ struct UnlockOptions: SecretSourceOptions {
 }
 
 extension DatabaseKeyring.Secret {
-    /// The secret that bytes stand for.
+    /// Creates a secret from its bytes.
     ///
-    /// - Throws: a failure for bytes that cannot be one; what is no recovery key or identity is reported when
-    ///   it is used.
+    /// - Throws: ``Failure`` if the bytes cannot be such a secret. An invalid recovery key or identity is
+    ///   reported only when it is used.
     init(_ bytes: borrowing SecretBytes, _ type: UnlockType, sourceName: String) throws(Failure) {
         switch type {
         case .passphrase:
@@ -103,20 +104,20 @@ extension DatabaseKeyring.Secret {
             guard let raw = bytes.copy().decoded(size: 32) else {
                 throw Failure(
                     .keyRejected, "invalid_key",
-                    "The key from \(sourceName) is no raw key: it must have 32 bytes, or 64 hexadecimal "
+                    "The key from \(sourceName) is not a raw key, which has 32 bytes or 64 hexadecimal "
                         + "digits. Is it a passphrase?"
                 )
             }
             self = raw.bytes.withUnsafeBytes { unsafe .rawKey($0) }
         case .recovery: self = bytes.withUnsafeBytes { unsafe .recoveryKey($0) }
         case .identity: self = bytes.withUnsafeBytes { unsafe .identity($0) }
-        case .command: throw Failure.usage("A slot of a program is opened by --unlock-command.")
+        case .command: throw Failure.usage("A slot of a program needs --unlock-command.")
         }
     }
 }
 
 extension Key {
-    /// The key of files that have a keyring, which a secret opens.
+    /// Creates the key of files whose keyrings the secret opens.
     init(unlocking bytes: consuming SecretBytes, as type: UnlockType, sourceName: String) throws(Failure) {
         let secret = try DatabaseKeyring.Secret(bytes, type, sourceName: sourceName)
         self.init(secret, secret: SharedSecret(bytes), unlocks: type)
@@ -124,12 +125,12 @@ extension Key {
 }
 
 extension KeyReader {
-    /// What opens a keyring.
+    /// Returns the secret that opens a keyring.
     func unlocking(_ options: UnlockOptions, _ path: String) throws -> DatabaseKeyring.Secret {
         try slotSecret(options.anyRequest(), subject: path)
     }
 
-    /// A program that opens slots; nil where the secret is one that is read.
+    /// Returns the program that opens slots, or nil if the secret is read from a source.
     func program(_ request: KeyRequest) -> DatabaseKeyring.Secret? {
         guard request.unlocks == .command, case .command(let words) = request.source,
             let program = words.first
@@ -137,7 +138,7 @@ extension KeyReader {
         return .command(DatabaseKeyring.Command(program, Array(words.dropFirst()), timeout: commandTimeout))
     }
 
-    /// A secret for a slot.
+    /// Returns the secret for a slot.
     func slotSecret(_ request: KeyRequest, subject: String) throws(Failure) -> DatabaseKeyring.Secret {
         if let program = program(request) { return program }
         return try DatabaseKeyring.Secret(
@@ -146,11 +147,12 @@ extension KeyReader {
 }
 
 extension NewKeyOptions {
-    /// The key that a rotation gives to files, which must not leave their keyrings behind.
+    /// Returns the request for the key that a rotation gives to files. Throws for files with a keyring,
+    /// because the rotation would leave the keyring with the old key.
     func requestForRotation(besides key: FileKeyOptions) throws -> KeyRequest {
         guard try key.unlock.request() == nil else {
             throw Failure.usage(
-                "A file with a keyring gets a new data key, for all slots, by 'coffer key rotate'.")
+                "The file has a keyring. Rotate its data key with 'coffer key rotate'.")
         }
         return try request(besides: key)
     }

@@ -11,7 +11,7 @@ struct KeyringCommandTests {
 
     init() throws { tool = try Tool() }
 
-    /// A database with a keyring that a raw key opens, and a row.
+    /// Makes a database with one row and a keyring that a raw key opens.
     private func make() throws {
         try tool.writeKey("anna.key", 1)
         try expect(
@@ -56,7 +56,7 @@ struct KeyringCommandTests {
         #expect(try tool.directory.bytes(of: "a.db") == database)
         #expect(try !reads("ben.txt", type: "passphrase") && reads("new.txt", type: "passphrase"))
         let list = try tool.run(["key", "list", "a.db"] + anna)
-        expect(list, "2 slots, proved by slot 1")
+        expect(list, "2 slots, verified with slot 1")
         #expect(list.output.contains("1  raw  Anna") && list.output.contains("2  passphrase  Ben"))
         try expect(tool.run(["verify", "a.db"] + anna))
         try expect(tool.run(["key", "remove", "a.db", "--slot", "2"] + anna))
@@ -109,7 +109,7 @@ struct KeyringCommandTests {
         #expect(try reads("office.identity", type: "identity"))
         try expect(
             tool.run(["key", "add", "a.db", "--recipient", "\(recipient.dropLast())0x"] + anna), status: 64)
-        // A mistake that a message must not repeat.
+        // A mistake that the message must not repeat.
         let identity = try String(decoding: tool.directory.bytes(of: "office.identity"), as: UTF8.self).split(
             separator: "\n")[0]
         let mistaken = try tool.run(["key", "add", "a.db", "--recipient", String(identity)] + anna)
@@ -139,7 +139,7 @@ struct KeyringCommandTests {
         try expect(tool.run(["key", "init", "a.db"] + slot), status: 73)
     }
 
-    /// What a run leaves that is killed while it makes a database.
+    /// The state that a killed run leaves while it creates a database.
     enum Interrupted: CaseIterable {
         case empty, made, underWay
     }
@@ -158,8 +158,8 @@ struct KeyringCommandTests {
             try DatabaseQueue(path: tool.directory.path("a.db"), configuration: configuration).close()
         }
         if state == .underWay {
-            // The journal of the first transaction, which says that there was no page before: no records,
-            // a random number, no pages, sectors of 512 bytes, pages of 4096.
+            // The journal of the first transaction, which records that the file had no pages: no records, a
+            // random number, no pages, sectors of 512 bytes, pages of 4096 bytes.
             let header: [UInt8] = [
                 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 2,
                 0,
@@ -172,13 +172,13 @@ struct KeyringCommandTests {
         try expect(
             tool.run("key", "init", "a.db", "--new-key-file", "ben.key", "--new-key-type", "raw"), status: 73,
             "with the same secret")
-        try expect(tool.run(["key", "init", "a.db"] + slot), "made, with a keyring")
+        try expect(tool.run(["key", "init", "a.db"] + slot), "created, with a keyring")
         #expect(!tool.exists("a.db-journal"))
         try expect(tool.run(["verify", "a.db"] + anna), "intact")
         try expect(query("CREATE TABLE t (a); INSERT INTO t VALUES ('letter')", "anna.key"))
         #expect(try reads("anna.key"))
-        // Now it is in use, and the secret opens it.
-        try expect(tool.run(["key", "init", "a.db"] + slot), status: 73, "Nothing is to be done")
+        // The database is in use now, and the secret opens it.
+        try expect(tool.run(["key", "init", "a.db"] + slot), status: 73, "There is nothing to do")
         #expect(try reads("anna.key"))
     }
 
@@ -210,11 +210,11 @@ struct KeyringCommandTests {
                 ["key", "destroy", "a.db", "--yes-destroy", "a.db"],
             ] {
                 let result = try tool.run(command + ["--lock-timeout", "0"])
-                expect(result, status: 75, "Another change of the keyring is under way")
+                expect(result, status: 75, "The keyring is being changed")
                 #expect(!result.description.contains(".lock"), "\(result)")
             }
             let waiting = try tool.start(add + ["--lock-timeout", "60"])
-            // Long enough for it to come to the lock, which a slow machine may not do: then it need not wait.
+            // Long enough to reach the lock. On a slow machine it may not, and then it need not wait.
             usleep(500_000)
             return waiting
         }
@@ -255,7 +255,7 @@ struct KeyringCommandTests {
         try expect(tool.run("key", "destroy", "a.db", "--yes-destroy", "b.db"), status: 65)
         #expect(try reads("anna.key"))
         try expect(tool.run("key", "destroy", "a.db", "--yes-destroy", "a.db"))
-        try expect(tool.run(["query", "a.db", "SELECT 1"] + anna), status: 66, "no keyring")
+        try expect(tool.run(["query", "a.db", "SELECT 1"] + anna), status: 66, "The keyring is missing")
         try expect(tool.run(["key", "restore-header", "a.db", "a.header"] + anna))
         #expect(try reads("anna.key"))
         try tool.writeKey("ben.key", 2)
@@ -277,7 +277,7 @@ struct KeyringCommandTests {
         try expect(tool.run("erase", "a.db", "--dry-run"), "a.db.keys")
         try expect(tool.run("erase", "a.db", "--yes-erase", "a.db"))
         #expect(!tool.exists("a.db") && !tool.exists("a.db.keys"))
-        // What a run has left that ended between the two.
+        // The state after a run that ended between the two steps.
         try make()
         try FileManager.default.removeItem(atPath: tool.directory.path("a.db"))
         try expect(tool.run("erase", "a.db", "--yes-erase", "a.db"))
@@ -317,7 +317,7 @@ struct KeyringCommandTests {
         let identity = ["--unlock-file", "office.identity", "--unlock-type", "identity"]
         try expect(tool.run(["restore", dated, "c.db"] + identity))
         #expect(try reads("office.identity", type: "identity", "c.db"))
-        // A database that has its keyring keeps it.
+        // A database with a keyring keeps it.
         let before = (try tool.directory.bytes(of: "a.db"), try tool.directory.bytes(of: "a.db.keys"))
         try expect(tool.run(["restore", dated, "a.db"] + identity), status: 77, "no slot")
         #expect(
@@ -359,13 +359,13 @@ struct KeyringCommandTests {
         let names = tool.directory.fileNames().filter {
             $0.hasSuffix(".backup") || $0.hasSuffix(".backup.keys")
         }
-        // The second one in `safe` has taken the place of the first, and of its keyring.
+        // The second backup in `safe` has replaced the first one and its keyring.
         try #require(names.count == 4, "\(names)")
         for name in ["b.db", "v.db", "r.db", names[0], names[2]] {
             #expect(try reads("anna.key", name) && reads("ben.key", name), "\(name)")
             #expect(try tool.directory.bytes(of: "\(name).keys") != keys)
         }
-        // Each has a data key of its own.
+        // Each copy has its own data key.
         try tool.directory.write(keys, to: "b.db.keys")
         #expect(try !reads("anna.key", "b.db"))
     }
@@ -429,7 +429,7 @@ struct KeyringCommandTests {
             tool.run(["key", "add", "a.db", "--command", "./device --slot 1", "--name", "TPM"] + anna),
             "slot 2")
         let program = ["--unlock-type", "command", "--unlock-command", "./device --slot 1"]
-        try expect(tool.run(["key", "list", "a.db"] + program), "2 slots, proved by slot 2")
+        try expect(tool.run(["key", "list", "a.db"] + program), "2 slots, verified with slot 2")
         try expect(tool.run(["query", "a.db", "SELECT a FROM t"] + program), "letter")
         try tool.write("#!/bin/sh\nexec sleep 1000\n", to: "device", mode: 0o700)
         try expect(
@@ -441,11 +441,11 @@ struct KeyringCommandTests {
             tool.run(["key", "add", "a.db", "--command", "./device", "--recovery"] + anna), status: 64)
     }
 
-    /// What is killed: a change of the keyring, and the one that follows it.
+    /// The change of the keyring that is killed, and the change that follows it.
     enum KilledChange: String, CaseIterable {
         case change, addAndRemove, rotate
 
-        /// - Parameter isBack: whether the change before was complete, and is to be taken back.
+        /// - Parameter isBack: true if the previous change was complete and is to be reversed.
         func arguments(isBack: Bool) -> [String] {
             let key = ["--new-key-type", "raw", "--new-key-file"]
             let anna = ["--unlock-type", "raw", "--unlock-file", "anna.key"]
@@ -461,7 +461,7 @@ struct KeyringCommandTests {
             }
         }
 
-        /// Whose secrets open the database after so many complete changes.
+        /// Returns the secrets that open the database before the change.
         func opening(isBack: Bool) -> [String] {
             switch self {
             case .change: isBack ? ["ben.key"] : ["anna.key"]
@@ -471,7 +471,8 @@ struct KeyringCommandTests {
         }
     }
 
-    /// Those whose raw keys open the database, in this process, which takes a tenth of the time of the tool.
+    /// Returns the raw keys that open the database. Checked in this process, which takes a tenth of the time
+    /// that the tool needs.
     private func keysThatOpen() -> [String] {
         [("anna.key", 1 as UInt8), ("ben.key", 2)].filter { _, byte in
             let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: byte, count: 32))
@@ -484,7 +485,7 @@ struct KeyringCommandTests {
         }.map(\.0)
     }
 
-    /// `COFFER_NIGHTLY=1` kills 300 times each.
+    /// `COFFER_NIGHTLY=1` kills each change 300 times.
     @Test(
         "a change that is killed at any moment leaves the old slots or the new ones, whole",
         arguments: KilledChange.allCases)
@@ -524,7 +525,7 @@ struct KeyringCommandTests {
         }
         print("kill -9 of \(change) of a keyring: \(complete) were complete, \(halves) half a rotation")
         if change != .rotate { #expect(try tool.directory.bytes(of: "a.db") == database) }
-        // What was left goes with the next change.
+        // The next change removes the leftovers.
         try expect(tool.run(change.arguments(isBack: isBack)))
         #expect(keysThatOpen() == change.opening(isBack: !isBack))
         #expect(try !keyring.inspect().isRotating)

@@ -24,7 +24,7 @@ struct KilledCopyTests {
         case backup, vacuum, recover, encrypt, load
     }
 
-    /// What makes `b.db` with a keyring.
+    /// Returns the arguments that make `b.db` with a keyring.
     private func arguments(_ work: Work) throws -> [String] {
         switch work {
         case .backup: return ["backup", "a.db", "b.db"] + anna
@@ -111,7 +111,7 @@ struct KilledCopyTests {
         try FileManager.default.moveItem(
             atPath: tool.directory.path("b.db"), toPath: tool.directory.path("moved.db"))
         let keyring = try tool.directory.bytes(of: "b.db.keys")
-        // Another copy to the same place that was killed, with another salt than the keyring's.
+        // Another copy to the same path was killed; its salt differs from the keyring's.
         try tool.writeKey("other.key", 5)
         let other = ["--new-key-file", "other.key", "--new-key-type", "raw"]
         try kill(try arguments(.backup) + other, at: "verified")

@@ -21,7 +21,7 @@ struct CopyKeyringTests {
 
     private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-    @Test("are opened by their slots, and not by those of the file")
+    @Test("are opened by their own slots, and not by the slots of the file")
     func opens() throws {
         let copy = KeyringFixture(directory: fixture.directory, path: fixture.directory.path("copy.db"))
         let made = try file.backup(to: copy.path, key: key, slots: [.secret(ben)])
@@ -48,7 +48,7 @@ struct CopyKeyringTests {
         #expect(fixture.directory.fileNames() == ["copy.db", "items.db", "items.db.keys"])
     }
 
-    @Test("stop before the work where there is a keyring that may be needed")
+    @Test("stop before the work if there is a keyring that may be needed")
     func keepsStranger() throws {
         let copy = fixture.directory.path("copy.db")
         try fixture.directory.write([1], to: "copy.db.keys")

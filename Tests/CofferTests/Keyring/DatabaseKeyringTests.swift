@@ -2,6 +2,7 @@ import CofferTestSupport
 import Foundation
 import SQLCipherBridge
 import Synchronization
+import SystemCalls
 import Testing
 
 @testable import Coffer
@@ -15,13 +16,13 @@ struct DatabaseKeyringTests {
 
     init() throws { fixture = try KeyringFixture() }
 
-    // MARK: - Failures of those who make copies
+    // MARK: - Failures of callers that make copies
 
-    /// Such as a full audit log: no error that says whether the file has its name.
+    /// An error such as a full audit log, which does not say whether the file has its name.
     private struct CallerFailure: Error {}
 
     @Test(
-        "what fails after a copy has its name leaves the keyring, and what fails before leaves none",
+        "a failure after a copy has its name leaves the keyring, and a failure before leaves none",
         arguments: [false, true])
     func keepsKeyringOfPublishedCopy(_ isPublished: Bool) throws {
         try fixture.make()
@@ -38,7 +39,7 @@ struct DatabaseKeyringTests {
     }
 
     @Test(
-        "what fails after a restored file has its place leaves the keyring, and what fails before leaves none",
+        "a failure after a restored file is in place leaves the keyring, and a failure before leaves none",
         arguments: [false, true])
     func keepsKeyringOfRestored(_ isPublished: Bool) throws {
         try fixture.make()
@@ -70,7 +71,7 @@ struct DatabaseKeyringTests {
     }
 
     @Test(
-        "who takes up a new keyring while its maker works is refused, and nothing is lost when that one fails"
+        "using a new keyring while it is being made is refused, and nothing is lost if making it fails"
     )
     func refusesTwoAdoptions() throws {
         let queue = try DatabaseQueue(path: fixture.path, configuration: .rawKeyed)
@@ -87,13 +88,13 @@ struct DatabaseKeyringTests {
             }
         }
         #expect(other?.reason == .key(.keyring(path: keyring.path, .changeUnderWay)))
-        // The key that the database has opens it.
+        // The key of the database opens it.
         try DatabaseQueue(path: fixture.path, configuration: .rawKeyed).close()
         try keyring.adopt([.secret(ben)], key: key)
         #expect(try fixture.items(ben).isEmpty)
     }
 
-    @Test("each change is refused while another one is under way, and waits where it is told to")
+    @Test("each change is refused while another one is under way, and waits if asked to")
     func waitsForOtherChanges() throws {
         try fixture.make([.secret(ben)])
         let header = fixture.directory.path("header.keys")
@@ -131,7 +132,7 @@ struct DatabaseKeyringTests {
         #expect(try fixture.items(KeyringFixture.secret(3)) == ["letter", "photo"])
     }
 
-    @Test("what is no keyring, or has another name, is not destroyed")
+    @Test("a file that is not a keyring, or has another name, is not destroyed")
     func destroysKeyringsOnly() throws {
         try fixture.make()
         let whole = try fixture.directory.bytes(of: "items.db.keys")
@@ -143,11 +144,11 @@ struct DatabaseKeyringTests {
         try fixture.directory.write(Array("precious".utf8), to: "items.db.keys")
         #expect(throws: DatabaseFileError.self) { try keyring.destroy(confirming: "items.db") }
         #expect(try fixture.directory.bytes(of: "items.db.keys") == Array("precious".utf8))
-        // What is too long for one may be anything.
+        // A file that is too long for a keyring may be anything.
         #expect(unsafe truncate(keyring.path, 1 << 30) == 0)
         #expect(throws: DatabaseFileError.self) { try keyring.destroy(confirming: "items.db") }
         #expect(try SystemFile.status(keyring.path)?.size == 1 << 30)
-        // A damaged one is destroyed.
+        // A damaged keyring is destroyed.
         try fixture.directory.write(Array(whole.dropFirst(100)), to: "items.db.keys")
         try keyring.destroy(confirming: "items.db")
         #expect(!FileManager.default.fileExists(atPath: keyring.path))
@@ -227,7 +228,7 @@ struct DatabaseKeyringTests {
         #expect(fixture.problem() == .ofAnotherFile)
     }
 
-    @Test("what does not belong together is told apart")
+    @Test("keyrings and databases that do not belong together are distinguished")
     func tellsMismatches() throws {
         try fixture.make()
         let keys = try fixture.directory.bytes(of: "items.db.keys")
@@ -306,7 +307,7 @@ struct DatabaseKeyringTests {
         for secret in [anna, .passphrase("correct horse")] {
             #expect(try copies[1].items(secret) == ["letter", "photo"])
         }
-        // Another data key: the keyrings cannot be exchanged.
+        // The copy has another data key, so the keyrings are not interchangeable.
         try fixture.directory.write(fixture.directory.bytes(of: "items.db.keys"), to: "same.db.keys")
         #expect(copies[1].problem(anna) == .ofAnotherFile)
         struct Failure: Error {}
@@ -348,7 +349,7 @@ struct DatabaseKeyringTests {
     }
 
     @Test(
-        "a keyring is changed beside a connection of this process, whose locks stay",
+        "a keyring is changed while a connection of this process is open, whose locks stay",
         .enabled(if: SQLCipherShell.isAvailable))
     func keepsLocks() throws {
         try fixture.make()
@@ -396,7 +397,7 @@ struct DatabaseKeyringTests {
     }
 
     @Test(
-        "a rotation of the data key that fails anywhere leaves what opens, and is completed by another run",
+        "a rotation of the data key that fails at any point leaves a database that opens, and is completed by another run",
         arguments: FailPoint.allCases.filter { ![.rekeyed, .released].contains($0) })
     func completesRotations(_ point: FailPoint) throws {
         try fixture.make([.secret(ben)])
@@ -467,7 +468,7 @@ struct DatabaseKeyringTests {
     }
 
     @Test(
-        "giving a database a keyring is completed by another run, wherever it was interrupted, and by nobody with another secret",
+        "adding a keyring to a database is completed by another run after any interruption, and only with the same secret",
         arguments: FailPoint.allCases.filter { ![.rekeyed, .released].contains($0) })
     func completesAdoptions(_ point: FailPoint) throws {
         let old = DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32))
@@ -476,14 +477,14 @@ struct DatabaseKeyringTests {
             try $0.execute(sql: "CREATE TABLE item (title TEXT); INSERT INTO item VALUES ('letter')")
         }
         try queue.close()
-        // A process that is killed does not clean up: the keyring stays, and the database has its former key.
+        // A killed process does not clean up, so the keyring stays and the database keeps its former key.
         _ = try keyring.makeFile([.secret(anna, name: "Anna")])
         _ = try? FailPoint.$failing.withValue(point) {
             try keyring.adopt([.secret(anna, name: "Anna")], key: old)
         }
         #expect(throws: (any Error).self) { try keyring.adopt([.secret(ben, name: "Anna")], key: old) }
         #expect(throws: (any Error).self) { try keyring.adopt([.secret(anna)], key: old) }
-        // Where the new key opens the database, the work is done, whatever the former key was.
+        // If the new key opens the database, the work is done, regardless of the given former key.
         if (try? fixture.items(anna)) == nil {
             let wrong = DatabaseKey.rawKey([UInt8](repeating: 7, count: 32))
             #expect(throws: (any Error).self) { try keyring.adopt([.secret(anna, name: "Anna")], key: wrong) }
@@ -493,7 +494,7 @@ struct DatabaseKeyringTests {
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
     }
 
-    @Test("a keyring whose database was not made before a process was killed is taken by the next run")
+    @Test("a keyring whose database was not made before a process was killed is used by the next run")
     func takesOrphans() throws {
         _ = try keyring.makeFile([.secret(anna)])
         let orphan = try fixture.directory.bytes(of: "items.db.keys")
@@ -510,7 +511,7 @@ struct DatabaseKeyringTests {
         #expect(try fixture.directory.bytes(of: "items.db.keys") == orphan)
     }
 
-    @Test("a keyring that somebody else may have placed is never taken for that of an interrupted run")
+    @Test("a keyring that another user may have placed is never treated as the keyring of an interrupted run")
     func takesOwnOrphansOnly() throws {
         _ = try keyring.makeFile([.secret(anna)])
         let other = fixture.directory.path("other.keys")
@@ -561,7 +562,7 @@ struct DatabaseKeyringTests {
         #expect(try other.items(anna) == ["letter", "photo"])
     }
 
-    @Test("a header is put in the place of what is left of a keyring, and not of what never was one")
+    @Test("a header replaces the remains of a keyring, and no other file")
     func restoresHeadersOverDamage() throws {
         try fixture.make()
         let header = fixture.directory.path("header.keys")
@@ -583,13 +584,13 @@ struct DatabaseKeyringTests {
             for change in [
                 { try keyring.restoreHeader(from: header, unlockedBy: anna) },
                 { try keyring.destroy(confirming: "items.db") },
-                { try keyring.checkCanBeDestroyed() },
+                { _ = try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0) },
             ] {
                 #expect(KeyringFixture.problem(change) == .notAFile)
             }
             #expect(try SystemFile.status(keyring.path)?.isRegular == false)
         }
-        // The words say to move it away.
+        // The error message recommends moving it away.
         try files.moveItem(atPath: keyring.path, toPath: fixture.directory.path("away"))
         try keyring.restoreHeader(from: header, unlockedBy: anna)
         #expect(try fixture.items(anna) == ["letter", "photo"])
@@ -602,7 +603,7 @@ struct DatabaseKeyringTests {
         #expect(try fixture.items(anna) == ["letter", "photo"])
     }
 
-    @Test("damage of one copy is told by a check, and mended by the next change")
+    @Test("damage of one copy is reported by a check, and repaired by the next change")
     func mendsCopies() throws {
         try fixture.make()
         var bytes = try fixture.directory.bytes(of: "items.db.keys")

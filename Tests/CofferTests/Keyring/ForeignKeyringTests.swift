@@ -4,14 +4,14 @@ import Testing
 
 @testable import Coffer
 
-@Suite("A keyring beside a database that does not confirm it", .serialized)
+@Suite("A keyring that its database does not confirm", .serialized)
 struct ForeignKeyringTests {
     let fixture: KeyringFixture
     private let anna = KeyringFixture.anna
 
     init() throws { fixture = try KeyringFixture() }
 
-    /// What is wrong with the file of a keyring.
+    /// A flaw of a keyring file.
     enum Flaw: String, CaseIterable {
         case owner, mode, links
     }
@@ -20,7 +20,7 @@ struct ForeignKeyringTests {
 
     /// Gives the keyring a flaw.
     ///
-    /// - Returns: the problem that it is.
+    /// - Returns: the resulting problem.
     private func give(_ flaw: Flaw, _ path: String) throws -> EncryptionFailure.KeyringProblem {
         switch flaw {
         case .owner:
@@ -64,7 +64,7 @@ struct ForeignKeyringTests {
         #expect(try fixture.items(anna) == [])
     }
 
-    @Test("a database with its salt takes it, whoever owns the file", arguments: flaws)
+    @Test("a database with its salt accepts it, with any owner of the file", arguments: flaws)
     func confirmed(_ flaw: Flaw) throws {
         try fixture.make()
         _ = try give(flaw, fixture.keyring.path)
@@ -87,7 +87,7 @@ struct ForeignKeyringTests {
         _ = try keyring.keyForRestoring(unlockedBy: anna)
     }
 
-    @Test("the keyring of another database is not taken for that of a missing one")
+    @Test("the keyring of another database is not used for a missing one")
     func foreignSlots() throws {
         try fixture.make()
         let other = KeyringFixture(

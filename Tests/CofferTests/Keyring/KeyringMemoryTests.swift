@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Keys of keyrings in memory", .serialized)
 struct KeyringMemoryTests {
-    /// What opens slots, each once, and what is looked for.
+    /// One secret of each kind that opens a slot, and the bytes to search for.
     private struct Vault {
         let fixture: KeyringFixture
         let secrets: [DatabaseKeyring.Secret]
@@ -70,8 +70,7 @@ struct KeyringMemoryTests {
             }
             let left = try needles.map { ($0.name, try $0.needle.count()) }.filter { $0.1 > 0 }
             print("while it was open: \(seen), afterwards: \(left)")
-            // The private keys of raw keys and recovery keys are made when they are needed, and are gone by
-            // then.
+            // The private keys of raw keys and recovery keys are derived on demand, and wiped by then.
             let held = ["data key", "private key of passphrase", "private key of recipient"].allSatisfy {
                 seen[$0, default: 0] > 0
             }

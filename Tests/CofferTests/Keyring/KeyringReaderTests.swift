@@ -6,7 +6,7 @@ import Testing
 
 private let hasCryptography = (try? ChildProcess.run("python3", ["-c", "import cryptography"]).status) == 0
 
-/// `Tests/keyring/keyring.py` was written from the article on the format.
+/// `Tests/keyring/keyring.py` was written independently, from the article on the format.
 @Suite(
     "Keyrings of and for a reader in Python",
     .enabled(if: hasCryptography, "python3 has no package cryptography here"))
@@ -18,7 +18,7 @@ struct KeyringReaderTests {
 
     init() throws { fixture = try KeyringFixture() }
 
-    /// The epoch, the data key and the salt that the script prints.
+    /// Returns the epoch, the data key and the salt that the script prints.
     private func run(_ work: String, _ kind: String, _ secret: String) throws -> [[String]] {
         let result = try ChildProcess.run(
             "python3", [Self.script, work, fixture.keyring.path, kind], input: Data(secret.utf8))
@@ -26,7 +26,7 @@ struct KeyringReaderTests {
         return result.outputText.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
     }
 
-    @Test("what Coffer writes is read, by each kind of slot")
+    @Test("a keyring of Coffer is read, by each kind of slot")
     func reads() throws {
         let recovery = try DatabaseKeyring.RecoveryKey.random()
         let office = try DatabaseKeyring.Identity.random()
@@ -53,7 +53,7 @@ struct KeyringReaderTests {
         }
     }
 
-    @Test("what Python writes opens a database", arguments: ["raw", "passphrase"])
+    @Test("a keyring of Python opens a database", arguments: ["raw", "passphrase"])
     func writes(_ kind: String) throws {
         let printed = try run(
             "write", kind, kind == "raw" ? String(repeating: "01", count: 32) : "correct horse")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// A vault of items whose keyring has slots of programs, which cost nothing.
+/// A vault of items whose keyring has slots for programs, which need no key stretching.
 struct KeyringFixture {
     let directory: TestDirectory
     let path: String
@@ -16,7 +16,7 @@ struct KeyringFixture {
         .rawKey([UInt8](repeating: byte, count: 32))
     }
 
-    /// A passphrase whose slots cost a hundredth of the time.
+    /// Returns a passphrase whose slots take a hundredth of the standard time.
     static func passphrase(_ text: String) -> DatabaseKeyring.Secret {
         .passphrase(text, cost: DatabaseKeyring.PassphraseCost(logarithm: 10))
     }
@@ -26,7 +26,7 @@ struct KeyringFixture {
         path = directory.path("items.db")
     }
 
-    /// Another database in the same directory.
+    /// Creates a fixture for another database in the same directory.
     init(directory: TestDirectory, path: String) { (self.directory, self.path) = (directory, path) }
 
     var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: path) }
@@ -37,7 +37,7 @@ struct KeyringFixture {
         return configuration
     }
 
-    /// Makes the keyring of Anna, and a database of two items.
+    /// Makes a keyring for Anna and a database with two items.
     func make(_ more: [DatabaseKeyring.NewSlot] = []) throws {
         try keyring.make([.secret(Self.anna, name: "Anna")] + more)
         let queue = try DatabaseQueue(path: path, configuration: configuration(Self.anna))
@@ -48,14 +48,14 @@ struct KeyringFixture {
         try queue.close()
     }
 
-    /// The items that a secret leads to.
+    /// Returns the items of the database that a secret opens.
     func items(_ secret: DatabaseKeyring.Secret) throws -> [String] {
         let queue = try DatabaseQueue(path: path, configuration: configuration(secret))
         defer { try? queue.close() }
         return try queue.read { try String.fetchAll($0, sql: "SELECT title FROM item ORDER BY title") }
     }
 
-    /// What opening the database says of the keyring; nil where it says nothing of it.
+    /// Returns the keyring problem that opening the database reports, or nil if there is none.
     func problem(_ secret: DatabaseKeyring.Secret = anna) -> EncryptionFailure.KeyringProblem? {
         KeyringFixture.problem { _ = try items(secret) }
     }

@@ -11,7 +11,7 @@ struct KeyringTextTests {
 
     init() throws { fixture = try KeyringFixture() }
 
-    /// The file of a keyring with five slots, one of each kind and one more.
+    /// Returns the file of a keyring with five slots: one of each kind and one more.
     private func file() throws -> [UInt8] {
         let recovery = try DatabaseKeyring.RecoveryKey.random()
         let office = try DatabaseKeyring.Identity.random()
@@ -24,7 +24,7 @@ struct KeyringTextTests {
         return try fixture.directory.bytes(of: "items.db.keys")
     }
 
-    /// How a file is read: the document, and where it is damaged.
+    /// Returns the result of parsing a file, or nil if it is damaged but readable.
     private func read(_ bytes: [UInt8]) -> Result<KeyringDocument, KeyringReadingError>? {
         do throws(KeyringReadingError) {
             let (document, damage) = try KeyringText.read(bytes)
@@ -60,7 +60,7 @@ struct KeyringTextTests {
     }
 
     @Test(
-        "each flipped bit in both copies is refused, and so is each that has a new check sum, by who has the data key"
+        "each flipped bit in both copies is refused; with a corrected checksum, only with the data key"
     )
     func refusesFlippedBits() throws {
         let file = try file()
@@ -72,7 +72,7 @@ struct KeyringTextTests {
             for index in [bit / 8, bit / 8 + half] { flipped[index] ^= 1 << (bit % 8) }
             let found = read(flipped)
             if case .failure(.problem(.unsupportedVersion)) = found {
-                // The version is read first: three flipped bits of its digit make it another one.
+                // The version is parsed first, and three flips in its digit produce another version.
                 #expect(bit / 8 == KeyringText.title.utf8.count, "bit \(bit)")
                 continue
             }
@@ -81,7 +81,7 @@ struct KeyringTextTests {
                 continue
             }
             #expect(places.map(\.copy) == [1, 2], "bit \(bit)")
-            // What somebody makes who can compute check sums, and has no key.
+            // A forgery with a correct checksum, made without the key.
             let forged = try KeyringTextTests.withCheckSum(Array(flipped[..<half]))
             guard forged != Array(file[..<half]),
                 let document = try? KeyringText.read(forged + forged).document
@@ -98,7 +98,7 @@ struct KeyringTextTests {
         #expect(reached == refused && reached > 100)
     }
 
-    /// One bit of each byte; all of them with `COFFER_NIGHTLY=1`.
+    /// Returns one bit of each byte, or all bits with `COFFER_NIGHTLY=1`.
     private static func bits(of count: Int) -> [Int] {
         Nightly.isOn ? Array(0..<8 * count) : (0..<count).map { 8 * $0 + ($0 &* 5 + $0 / 8) % 8 }
     }
@@ -121,7 +121,7 @@ struct KeyringTextTests {
             case .failure: #expect(count < half, "\(count)")
             }
         }
-        // The beginning is lost instead.
+        // The beginning of the file is missing.
         for count in stride(from: 1, through: half, by: 7) {
             let (document, damage) = try KeyringText.read(Array(file[count...]))
             #expect(document.slots.count == 5 && (damage.count == 1 || count == half), "\(count)")
@@ -167,7 +167,7 @@ struct KeyringTextTests {
                 bytes.removeSubrange(start..<Int.random(in: start...text.count, using: &random))
                 guard bytes != text else { continue }
             default:
-                // Lines in another order, twice, or left out.
+                // Swaps lines, and sometimes duplicates one.
                 var mixed = lines
                 mixed.swapAt(
                     Int.random(in: 0..<lines.count, using: &random),
@@ -183,11 +183,11 @@ struct KeyringTextTests {
                 }
             }
             guard case .failure = read(bytes + bytes) else {
-                // Two equal lines may have changed places.
+                // Two equal lines may have been swapped.
                 if (try? KeyringText.read(bytes + bytes).document) == (try KeyringText.read(file).document) {
                     continue
                 }
-                // A check sum was computed anew: the codes are not right then.
+                // The checksum was recomputed, so only the MACs are wrong.
                 guard round % 4 == 3, let document = try? KeyringText.read(bytes + bytes).document else {
                     Issue.record("round \(round) of seed \(random.seed)")
                     continue
@@ -204,13 +204,14 @@ struct KeyringTextTests {
     @Test(
         "hostile parameters are refused before they are tried",
         arguments: [
-            ("scrypt 63 8 1", "asks for more"), ("scrypt 40 8 1", "asks for more"),
-            ("scrypt 17 1000000 1", "asks for more"),
-            ("scrypt 18446744073709551614 8 1", "asks for more"), ("scrypt 17 8 0", "asks for more"),
-            ("scrypt -1 8 1", "no number"),
-            ("scrypt 017 8 1", "no number"), ("scrypt 16 32 4", "asks for more"),
-            ("scrypt 20 2 2", "asks for more"), ("scrypt 16 1 1", "asks for more"),
-            ("scrypt 20 1 1", "asks for more"),
+            ("scrypt 63 8 1", "too high or too low"), ("scrypt 40 8 1", "too high or too low"),
+            ("scrypt 17 1000000 1", "too high or too low"),
+            ("scrypt 18446744073709551614 8 1", "too high or too low"),
+            ("scrypt 17 8 0", "too high or too low"),
+            ("scrypt -1 8 1", "not a number"),
+            ("scrypt 017 8 1", "not a number"), ("scrypt 16 32 4", "too high or too low"),
+            ("scrypt 20 2 2", "too high or too low"), ("scrypt 16 1 1", "too high or too low"),
+            ("scrypt 20 1 1", "too high or too low"),
         ])
     func refusesHostileParameters(_ line: String, _ words: String) throws {
         let text = String(decoding: try file(), as: UTF8.self)
@@ -247,7 +248,7 @@ struct KeyringTextTests {
             Issue.record("read")
             return
         }
-        // A file with a hole, which takes no room.
+        // A sparse file, which takes no space.
         let path = fixture.keyring.path
         #expect(unsafe truncate(path, 1 << 30) == 0)
         #expect(KeyringFixture.problem { _ = try fixture.keyring.inspect() } == .tooLong(size: 1 << 30))
@@ -259,7 +260,7 @@ struct KeyringTextTests {
     }
 
     @Test(
-        "counts that nobody reaches are refused, and a change at the highest count leaves a keyring that is read"
+        "unreachable counts are refused, and a change at the highest count leaves a readable keyring"
     )
     func boundsCounts() throws {
         try fixture.make()
@@ -272,7 +273,7 @@ struct KeyringTextTests {
                 Issue.record("generation \(count)")
                 continue
             }
-            #expect(places[0].description.contains("line 3: no keyring has counted so far"))
+            #expect(places[0].description.contains("line 3: the number is too large"))
             document.generation = 1
             document.epochs = [count]
             document.codes = codes
@@ -282,7 +283,7 @@ struct KeyringTextTests {
             }
             document.epochs = [1]
         }
-        // One who has the data key writes nearly the highest generation, with the right code.
+        // An attacker with the data key writes an almost maximal generation, with a correct MAC.
         let file = KeyringFile(path: fixture.keyring.path)
         let anna = KeyringFixture.anna
         let keys = try UnlockedKeyring.unlock(

@@ -18,7 +18,7 @@ struct PassphraseCostTests {
 
     @Test("is 2^17 steps, also on a machine that is busy when the slot is made")
     func standard() async throws {
-        // More threads than processors that do nothing but count.
+        // More busy threads than processors.
         let isOver = Flag()
         for _ in 0..<4 * ProcessInfo.processInfo.activeProcessorCount {
             Thread.detachNewThread { while !isOver.isSet {} }
@@ -30,15 +30,15 @@ struct PassphraseCostTests {
         #expect(cost == .standard && cost.memory == 128 << 20 && !cost.isBelowStandard)
     }
 
-    @Test("is what the program asks for, is shown, and opens the slot again")
+    @Test("is the requested one, is shown, and opens the slot again")
     func asked() throws {
         let cheap = DatabaseKeyring.PassphraseCost(logarithm: 12)
         try fixture.make([.secret(.passphrase("correct horse", cost: cheap), name: "Ben")])
         #expect(try costs() == [nil, 12])
         #expect(try fixture.keyring.inspect().slots[1].passphraseCost?.isBelowStandard == true)
-        // The secret that opens a slot need not know its cost.
+        // The secret that opens a slot does not need the cost.
         #expect(try fixture.items(.passphrase("correct horse")) == ["letter", "photo"])
-        // Another change of the keyring leaves the cost; another secret for the slot has the standard cost.
+        // Other changes of the keyring keep the cost. A new secret for the slot has the standard cost.
         try fixture.keyring.remove(slot: 1, unlockedBy: .passphrase("correct horse"))
         #expect(try costs() == [12])
         try fixture.keyring.change(
@@ -57,7 +57,7 @@ struct PassphraseCostTests {
         #expect((16...17).contains(measured))
     }
 
-    @Test("is clamped to what is ever tried")
+    @Test("is clamped to the accepted range")
     func clamped() {
         #expect(DatabaseKeyring.PassphraseCost(logarithm: -1).logarithm == 10)
         #expect(DatabaseKeyring.PassphraseCost(logarithm: .max).logarithm == 18)
@@ -75,7 +75,7 @@ struct PassphraseCostTests {
             try fixture.keyring.make([
                 .secret(.passphrase("first", cost: high)), .secret(.passphrase("second", cost: low)),
             ])
-            // The first derivation needs 256 MiB more than the process has now.
+            // The first derivation needs 256 MiB more than the process uses now.
             let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
             let size = try #require(rlim_t(pages[0])) * rlim_t(getpagesize())
             var limit = rlimit(rlim_cur: size + 128 << 20, rlim_max: rlim_t.max)
@@ -88,7 +88,7 @@ struct PassphraseCostTests {
     }
 }
 
-/// What one thread says and others hear.
+/// A flag that one thread sets and others read.
 // @unchecked: `value` is only touched under `lock`.
 private final class Flag: @unchecked Sendable {
     private let lock = NSLock()

@@ -14,7 +14,7 @@ struct ProgramSlotTests {
         try fixture.make()
     }
 
-    /// A program of the name, with what it does after it has read `word`, `challenge` and `token`.
+    /// Writes a program that runs the given lines after it has read `word`, `challenge` and `token`.
     private func program(_ name: String, _ lines: String, timeout: Double = 60) throws
         -> DatabaseKeyring.Command
     {
@@ -31,7 +31,7 @@ struct ProgramSlotTests {
         return DatabaseKeyring.Command(path, ["--one", "two words"], timeout: timeout)
     }
 
-    /// What a device does that has a key of its own.
+    /// Writes a program that acts like a device with its own key.
     private func device(_ name: String, key: String, token: String = "0a0b") throws -> DatabaseKeyring.Command
     {
         try program(
@@ -73,13 +73,15 @@ struct ProgramSlotTests {
         let log = String(decoding: try fixture.directory.bytes(of: "device.log"), as: UTF8.self)
         let opened = "coffer keyring command 1, open, 0a0b, 2\n"
         #expect(log == "coffer keyring command 1, make, , 2\n" + opened + opened + opened)
-        // The second of them proved the new slot, the third made its public key.
+        // The second call verified the new slot, and the third derived its public key.
         try fixture.keyring.rotateDataKey(unlockedBy: .command(device))
         #expect(try fixture.items(.command(device)) == ["letter", "photo"])
         #expect(fixture.problem(.command(try self.device("other", key: "x"))) == .noMatchingSlot)
     }
 
-    @Test("a program that fails for one slot is asked for the others, and the keyring never says what is run")
+    @Test(
+        "a program that fails for one slot is asked for the others, and the keyring never determines the program"
+    )
     func severalPrograms() throws {
         let (first, second) = (
             try device("first", key: "k", token: "01"), try device("second", key: "l", token: "02")
@@ -95,7 +97,7 @@ struct ProgramSlotTests {
         }
     }
 
-    @Test("a program that does not answer in time is ended with all that it has started")
+    @Test("a program that does not answer in time is killed with all that it has started")
     func endsChildren() throws {
         let list = fixture.directory.path("children")
         let hangs = try program(
@@ -112,13 +114,13 @@ struct ProgramSlotTests {
             pid_t($0)
         }
         try #require(!children.isEmpty)
-        // A signal that was sent takes effect when the machine comes to it.
+        // A signal takes effect only when the machine gets to it.
         let deadline = Date() + Patience.seconds
         while children.contains(where: Self.runs), Date() < deadline { usleep(10_000) }
         #expect(!children.contains(where: Self.runs))
     }
 
-    /// Whether a process is there that has not ended.
+    /// Returns true if the process exists and has not ended.
     private static func runs(_ id: pid_t) -> Bool {
         guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
@@ -126,7 +128,7 @@ struct ProgramSlotTests {
         return !text[end...].hasPrefix(") Z")
     }
 
-    @Test("what a program does wrong is told, and changes nothing")
+    @Test("errors of a program are reported, and change nothing")
     func failures() throws {
         let before = try fixture.directory.bytes(of: "items.db.keys")
         let digits = String(repeating: "5a", count: 32)

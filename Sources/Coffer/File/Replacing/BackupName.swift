@@ -1,13 +1,14 @@
 internal import Foundation
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// The name of a backup in a folder of backups: that of the database, when the backup was begun, the first
-/// bytes of its file, and where the database is, such as
+/// The name of a backup in a backup folder. It consists of the database's name, the time at which the backup
+/// began, the first bytes of the backup file, and a digest of the database's path, such as
 /// `vault.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup`.
 ///
 /// The time is in UTC, and names sort by it. The first bytes of an encrypted file are its salt, which is
-/// fresh in each backup: who finds a file that begins with what its name says knows without a key that it was
-/// made under this name, and how long ago.
+/// fresh in each backup. If a file begins with the bytes that its name states, it was made under this name
+/// and at this time; no key is needed to see that.
 struct BackupName: Hashable {
     let database: BackupOrigin
     let time: BackupTime
@@ -24,8 +25,8 @@ struct BackupName: Hashable {
         self.start = Array(start.prefix(4)).hexadecimal
     }
 
-    /// Nil for every other name, such as that of a backup of another database, or one with a time that there
-    /// is not.
+    /// Returns nil for any other name, such as the name of another database's backup, or one with an invalid
+    /// date or time.
     init?(_ text: String, of database: BackupOrigin) {
         let start = "\(database.name)."
         let end = "-\(database.place)\(BackupName.ending)"
@@ -36,7 +37,7 @@ struct BackupName: Hashable {
         self.database = database
         self.time = time
         self.start = String(decoding: rest.suffix(8), as: UTF8.self)
-        // One name for one backup: no other digits, and no other spelling.
+        // A backup has exactly one spelling: uppercase digits and other variants are rejected.
         guard self.start.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }),
             self.text.utf8.elementsEqual(text.utf8)
         else {
@@ -44,9 +45,9 @@ struct BackupName: Hashable {
         }
     }
 
-    /// Where the next backup of a database goes.
+    /// Returns the place of a database's next backup.
     ///
-    /// - Throws: `missing` where there is no such folder, `pathTooLong`.
+    /// - Throws: `missing` if the folder does not exist, `pathTooLong`.
     static func place(of database: String, in folder: String, at time: BackupTime) throws -> NewFilePlace {
         try checkIsFolder(folder)
         let origin = try BackupOrigin(database)
@@ -67,18 +68,19 @@ struct BackupName: Hashable {
             throw DatabaseFileError(.missing, path: folder)
         }
         guard status.isDirectory else {
-            throw DatabaseFileError(.unsupported("'\(folder)' is no folder."), path: folder)
+            throw DatabaseFileError(.unsupported("'\(folder)' is not a folder."), path: folder)
         }
     }
 }
 
-/// Which database a backup is of: one folder may have backups of several that have the same name.
+/// The database that a backup was made from. One folder may have backups of several databases with the same
+/// name.
 struct BackupOrigin: Hashable {
     let name: String
-    /// Eight hexadecimal digits that stand for the path of the database.
+    /// Eight hexadecimal digits of a digest of the database's path.
     let place: String
 
-    /// - Parameter path: of a database in a directory that is there.
+    /// - Parameter path: the path of a database in an existing directory.
     init(_ path: String) throws {
         name = SystemFile.name(of: path)
         place = Array(try Digest.sha256(Array(SystemFile.absolute(path).utf8)).prefix(4)).hexadecimal
@@ -89,7 +91,7 @@ struct BackupOrigin: Hashable {
 struct BackupTime: Hashable, Comparable {
     let milliseconds: Int64
 
-    /// Of the text.
+    /// The length of ``text``.
     static let length = 20
 
     init(milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -111,7 +113,8 @@ struct BackupTime: Hashable, Comparable {
         (number >= 0 ? number : number - divisor + 1) / divisor
     }
 
-    /// Of the Gregorian calendar. Years are counted from March, so that a leap day is the last day of one.
+    /// The date in the Gregorian calendar. Years are counted from March, so that a leap day is the last day
+    /// of a year.
     private var date: (year: Int64, month: Int64, day: Int64) {
         let shifted = day + 719_468
         let era = BackupTime.floor(shifted, 146_097)
@@ -133,7 +136,7 @@ struct BackupTime: Hashable, Comparable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + ofYear - 719_468
     }
 
-    /// As in `20261122T214512.345Z`.
+    /// The time in the format `20261122T214512.345Z`.
     var text: String {
         func digits(_ number: Int64, _ count: Int) -> String {
             let text = String(number)
@@ -145,7 +148,7 @@ struct BackupTime: Hashable, Comparable {
             + digits(time / 60000 % 60, 2) + digits(time / 1000 % 60, 2) + "." + digits(time % 1000, 3) + "Z"
     }
 
-    /// Nil for a moment that there is not.
+    /// Returns nil for an invalid date or time.
     init?(_ text: some Collection<UInt8>) {
         let bytes = Array(text)
         guard bytes.count == BackupTime.length else { return nil }
@@ -158,7 +161,7 @@ struct BackupTime: Hashable, Comparable {
         }
         let day = BackupTime.days(year: numbers[0], month: numbers[1], day: numbers[2])
         milliseconds = (((day * 24 + numbers[3]) * 60 + numbers[4]) * 60 + numbers[5]) * 1000 + numbers[6]
-        // The thirtieth of February would be another day.
+        // February 30 would come out as another day.
         guard Array(self.text.utf8) == bytes else { return nil }
     }
 }

@@ -5,34 +5,34 @@ internal import SQLCipherBridge
 struct ContentFile {
     let protection: FileProtection
 
-    /// The file whose pages are copied as they are, free ones included, and what protects it before and
-    /// after; nil to copy rows. The layouts have to be the same.
+    /// The file whose pages are copied, including free ones, and its protection before and after; nil to copy
+    /// rows. Both layouts must be the same.
     var pages: FileChange?
 
-    /// Whether the copy has the stored pages themselves, with their salt and their ciphertext. Only for
-    /// ``pages``, whose key it keeps.
+    /// True to keep the stored pages unchanged, with their salt and their ciphertext. Requires ``pages``,
+    /// whose key the copy keeps.
     var keepsStoredPages = false
 
-    /// The file that the source reads; nil where the source may have changes of its own.
+    /// The file that the source reads; nil if the source may have uncommitted changes of its own.
     var file: RowCopy.Source?
 
     /// Adds the functions and collations that the schema needs.
     let prepare: (ConnectionHandle) throws -> Void
 
-    /// Ends the work when it throws, which leaves nothing behind.
+    /// Reports progress. If it throws, the work ends and no file is left.
     let progress: ProgressReport
 
     /// The companion of the file, which gets its name just before the file.
     var companion: (any FileCompanion)?
 
-    /// What is known of a file that was made.
+    /// The facts that are known about a new file.
     struct Made {
         let content: ProvedContent
         let pageCount: Int
         let pageSize: Int
         /// Nil for plaintext.
         let key: FileKey?
-        /// Where it is, for a file with a name.
+        /// The path of a file with a name.
         var path = ""
     }
 
@@ -58,10 +58,11 @@ struct ContentFile {
     private func publish(_ file: consuming NewDatabaseFile, at place: NewFilePlace) throws -> String {
         try progress(.publishing, 0, of: 1)
         guard let companion else { return try file.published() }
-        // The salt of the file shows the next run whose companion it finds, also after a loss of power.
+        // The salt of the file lets the next run identify the companion, even after a power loss.
         try file.file.synchronize()
         do {
-            // Where the name has the date, it is known, and the companion made, as late as that.
+            // If the name contains the date, it is only known when the file is complete, so the companion is
+            // made then.
             if place.name == nil { try companion.make(beside: place.path) }
             return try file.published()
         } catch {
@@ -70,9 +71,9 @@ struct ContentFile {
         }
     }
 
-    /// Makes the content in a file without a name, and gives it out once it is proved.
+    /// Makes the content in a file without a name, and passes it to `write` once it is proved.
     ///
-    /// - Parameter folder: where there is room for it.
+    /// - Parameter folder: a folder with enough room for the file.
     func make(from source: ConnectionHandle, inFolder folder: String, _ write: ([UInt8]) throws -> Void)
         throws -> Made
     {
@@ -85,7 +86,7 @@ struct ContentFile {
             try progress(.publishing, Int(offset / Int64(made.pageSize)), of: made.pageCount)
             let part = try file.read(at: offset, count: Int(min(1 << 18, size - offset)))
             guard !part.isEmpty else {
-                throw DatabaseFileError(.copyRejected("it is cut off"), path: file.path)
+                throw DatabaseFileError(.copyRejected("it is truncated"), path: file.path)
             }
             try write(part)
             offset += Int64(part.count)
@@ -93,13 +94,13 @@ struct ContentFile {
         return made
     }
 
-    /// Fills a file, and proves it.
+    /// Fills a file and proves it.
     ///
-    /// - Parameter path: for errors.
+    /// - Parameter path: the path for error messages.
     func make(from source: ConnectionHandle, in file: HeldFile, _ path: String) throws -> Made {
         if keepsStoredPages, let pages { return try keepStoredPages(pages, of: source, in: file, path) }
         if let pages, let made = try copyPinnedPages(pages, of: source, to: file) { return made }
-        // One state from the first page to the last comparison.
+        // One transaction covers everything from the first page to the last comparison.
         return try source.withReadTransaction {
             let pageCount = try Int(source.integer(pragma: "page_count"))
             if let pages, ContentFile.haveSameLayout(pages),
@@ -116,10 +117,10 @@ struct ContentFile {
         }
     }
 
-    /// Makes a file of what `fill` puts into it.
+    /// Makes a file from the content that `fill` writes.
     ///
-    /// - Parameter fill: called with a connection to an empty database; returns the fingerprint of what it
-    ///   has made.
+    /// - Parameter fill: called with a connection to an empty database; returns the fingerprint of the
+    ///   content that it has written.
     func make(at path: String, _ fill: (ConnectionHandle) throws -> ContentFingerprint) throws -> Made {
         let place = NewFilePlace(path: path)
         let file = try begin(place)
@@ -134,13 +135,13 @@ struct ContentFile {
         return made
     }
 
-    /// Makes a file of what `fill` puts into it, of which it knows itself what there must be.
+    /// Makes a file from the content that `fill` writes and then verifies itself.
     ///
-    /// Its pages are sealed by ours, and checked on several threads; the engine proves that the key opens it,
-    /// and reads the content of the pages.
+    /// Coffer seals the pages and checks them on several threads. The engine verifies that the key opens the
+    /// file, and reads the content of the pages.
     ///
-    /// - Parameter fill: called with a connection to an empty database; returns what throws unless a
-    ///   connection that reads the file finds all that was put into it.
+    /// - Parameter fill: called with a connection to an empty database; returns a function that throws unless
+    ///   a connection that reads the file finds everything that was written.
     func make(
         at path: String, threadCount: Int,
         _ fill: (ConnectionHandle) throws -> (ConnectionHandle) throws -> Void
@@ -204,7 +205,7 @@ struct ContentFile {
         try backup.finish()
     }
 
-    /// Opens the file as any program will, with a key that is derived anew, and reads everything.
+    /// Opens the file as any other program would, with a newly derived key, and reads everything.
     private func prove(_ file: HeldFile, _ proof: RowProof, pageCount: Int, path: String) throws -> Made {
         let fresh = try protection.withoutDerivedKeys()
         let connection = try fresh.open(viewing: file)
@@ -242,9 +243,10 @@ extension ContentFile {
         return PageCipher.Layout(before) == PageCipher.Layout(after)
     }
 
-    /// Copies the stored pages of a file while others write, if it is in WAL mode.
+    /// Copies the stored pages of a file in WAL mode while other connections write.
     ///
-    /// - Returns: nil where its state cannot be pinned. The engine says what that means for the source.
+    /// - Returns: nil if the state of the file cannot be pinned. The engine then reports the reason when it
+    ///   reads the source.
     private func copyPinnedPages(_ change: FileChange, of source: ConnectionHandle, to file: HeldFile)
         throws -> Made?
     {
@@ -261,7 +263,7 @@ extension ContentFile {
             source.pages, to: file, salt: change.after.saltForNewFile(), change, progress,
             path: source.path, open: source.open)
         try FailPoint.copied.pass(change.path)
-        // The key is derived anew, as any program will have to.
+        // The key is derived again, as any other program will have to do.
         let change = FileChange(
             path: change.path, before: change.before, after: try change.after.withoutDerivedKeys())
         let connection = try change.after.open(viewing: file)
@@ -273,11 +275,12 @@ extension ContentFile {
             try report()
             try rows.proveStructure(checkpoint: report)
             let fingerprint = try ContentFingerprint(of: rows.handle, isHashedBeside: true) { try report() }
-            // What the engine reads of the source, beside what was compared page by page.
+            // The engine also reads the schema of the source, in addition to the comparison page by page.
             var facts = fingerprint
             facts.tables = [:]
-            guard try facts == ContentFingerprint(ofSchemaIn: source.connection) else {
-                throw DatabaseFileError(.copyRejected("its schema is another one"), path: change.path)
+            if let difference = try facts.difference(from: ContentFingerprint(ofSchemaIn: source.connection))
+            {
+                throw DatabaseFileError(.copyRejected("it differs in \(difference)"), path: change.path)
             }
             return try ProvedContent(
                 digest: fingerprint.hash.hexadecimal, tableCount: fingerprint.tables.count,
@@ -292,13 +295,13 @@ extension ContentFile {
 // MARK: - The stored pages themselves
 
 extension ContentFile {
-    /// How often pages are copied that were not of one state.
+    /// The number of attempts at copying pages of one state.
     private static let attempts = 4
 
-    /// Copies the stored pages of a file as they are, those of a log in the places of those in the file, and
-    /// proves that they are the content that the source reads.
+    /// Copies the stored pages of a file unchanged, with those in the log replacing those in the file, and
+    /// proves that their content equals the content that the source reads.
     ///
-    /// Where nobody writes to a page, it has the same bytes in the next copy.
+    /// A page that is not written to has the same bytes in the next copy.
     private func keepStoredPages(
         _ change: FileChange, of source: ConnectionHandle, in file: HeldFile, _ path: String
     ) throws -> Made {
@@ -324,7 +327,7 @@ extension ContentFile {
                             Int64(pageCount) * Int64(made.pageSize) == file.size
                         else {
                             throw DatabaseFileError(
-                                .copyRejected("its size is not that of \(pageCount) pages"), path: path)
+                                .copyRejected("its size does not match its \(pageCount) pages"), path: path)
                         }
                         try FailPoint.verified.pass(path)
                         return made
@@ -333,7 +336,7 @@ extension ContentFile {
             } catch
                 where attempt < ContentFile.attempts && mayChange && ContentFile.mayComeFromWriters(error)
             {
-                // A log that was begun anew while it was read.
+                // The log may have been restarted while it was read.
                 _ = file.truncate(to: 0)
             }
         }
@@ -350,14 +353,17 @@ extension ContentFile {
         }
     }
 
-    /// - Parameter pageCount: the number of pages of the database: its file may be longer.
+    /// - Parameter pageCount: the number of pages of the database, whose file may be longer.
     private func copy(_ view: StoredView, upTo pageCount: Int, to file: HeldFile, _ path: String) throws {
         let size = min(view.size, Int64(pageCount) * Int64(view.pageSize))
         var offset: Int64 = 0
         while offset < size {
             let part = try view.read(at: offset, count: Int(min(1 << 18, size - offset)))
             guard !part.isEmpty else {
-                throw EngineError(code: EngineCode.corrupt, message: "The file is shorter than it says")
+                throw EngineError(
+                    code: EngineCode.corrupt,
+                    message:
+                        "The file is shorter than its header states")
             }
             try file.writer.write(part, at: offset)
             offset += Int64(part.count)
@@ -366,8 +372,8 @@ extension ContentFile {
         }
     }
 
-    /// Keeps others from writing until `body` calls the function that it is given: what it reads in two ways
-    /// is of one state then.
+    /// Keeps other connections from writing until `body` calls the function that it receives, so that both of
+    /// its ways of reading see the same state.
     private func pausingWriters<Result>(
         _ change: FileChange, _ mayChange: Bool, _ body: (_ goOn: () -> Void) throws -> Result
     ) throws -> Result {
@@ -385,7 +391,7 @@ extension ContentFile {
             if !handle.isAutocommit { try? handle.execute("ROLLBACK") }
         }
         defer { goOn() }
-        // Where that cannot be had, such as in a file that cannot be written, the proof finds out.
+        // If the lock is unavailable (for example, the file is read-only), the proof detects a conflict.
         try? handle.execute("BEGIN IMMEDIATE")
         return try body(goOn)
     }

@@ -1,25 +1,25 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-internal import Glibc
-
-/// The first stage of a replacement: a file that can be replaced, as far as can be known without opening it.
+/// The first stage of a replacement: a file that can be replaced, as far as can be determined without opening
+/// it.
 ///
 /// The stages are types, each of which is made by the one before and consumes it: ``ExaminedFile``,
-/// ``OpenedFile``, ``NotedFile``, ``QuiescedFile``, ``StagedCopy``, ``ProvedCopy``, ``PublishedFile``. What a
-/// stage has begun ends with its life: when a step throws, the copy is removed, the file is let go of in its
-/// journal mode, and the note is removed, in this order. Only a ``ProvedCopy`` can be published.
+/// ``OpenedFile``, ``NotedFile``, ``QuiescedFile``, ``StagedCopy``, ``ProvedCopy``, ``PublishedFile``. The
+/// end of a stage's life undoes its work. So if a step throws, the copy is removed, the file is released in
+/// its journal mode, and the note is removed, in this order. Only a ``ProvedCopy`` can be published.
 struct ExaminedFile {
     private(set) var job: ReplacementJob
     let progress: ProgressReport
     let names: ReplacementNames
     let status: FileStatus
-    /// What the copy is to have.
+    /// The attributes for the copy.
     private(set) var attributes: FileAttributes
-    /// Where the old file is to be kept: absolute.
+    /// The absolute path at which the old file is to be kept.
     let keptPath: String?
     let room: CopyRoom
-    /// Keeps the number of the file its own, and reports how many names it has when it has lost the one that
-    /// we know.
+    /// Keeps the inode of the file from being reused, and reports the number of its names after it has lost
+    /// the one that we know.
     private let hold: HeldName
 
     var path: String { job.path }
@@ -46,7 +46,8 @@ struct ExaminedFile {
             throw DatabaseFileError(
                 .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
         }
-        // Whoever could read the file could not read its content.
+        // The decrypted file is readable by its owner only: other users could read the old file, but not its
+        // content.
         self.attributes =
             job.before.ring != nil && job.after.ring == nil ? attributes.forOwnerOnly : attributes
         try FolderSafety(owner: status.userID).check(directoryOf: path)
@@ -56,8 +57,7 @@ struct ExaminedFile {
         hold = try HeldName(path, status)
     }
 
-    /// The same file, with another connection of a database in use, and with the attributes that it has by
-    /// now.
+    /// Returns the same file with another connection of a database in use, and with its current attributes.
     ///
     /// - Parameter resume: see ``ReplacementJob/resume``.
     func lending(_ connection: ConnectionHandle, resume: @escaping (JournalMode) throws -> Void) throws
@@ -76,8 +76,8 @@ struct ExaminedFile {
         return file
     }
 
-    /// Fails before anything opens a file without bytes: the engine would remove a journal or a log that lies
-    /// beside it, with what is in it.
+    /// Throws before any connection opens a file without bytes: the engine would remove a journal or a log
+    /// next to it, with its content.
     ///
     /// - Throws: `emptyFile`.
     static func checkIsNotEmpty(_ path: String, _ status: FileStatus) throws(DatabaseFileError) {
@@ -85,7 +85,7 @@ struct ExaminedFile {
         throw DatabaseFileError(.emptyFile, path: path)
     }
 
-    /// Room for the longest name that is made beside the file, and for SQLite's limit on a path.
+    /// Checks that there is room for the longest name next to the file, and for SQLite's limit on paths.
     private static func checkLength(_ names: ReplacementNames) throws(DatabaseFileError) {
         for name in [
             names.note, names.nextNote, names.copy(RunIdentifier(number: 0)), "\(names.path)-journal",
@@ -96,8 +96,8 @@ struct ExaminedFile {
         }
     }
 
-    /// The file has one name, besides one that an interrupted run has given it to keep it, or that it had as
-    /// a copy, and has noted.
+    /// Checks that the file has only one name, apart from a name that an interrupted run gave it to keep it,
+    /// or that it had as a copy, as stated in that run's note.
     private static func checkNames(_ names: ReplacementNames, _ status: FileStatus) throws(DatabaseFileError)
     {
         var count = status.linkCount
@@ -105,7 +105,7 @@ struct ExaminedFile {
             if let kept = note.keepOldPath, try KeptName.isAnotherName(kept, of: status, than: names.path) {
                 count = 1
             }
-            // A loss of power may leave the renaming of the copy done by half.
+            // A power loss may have interrupted the renaming of the copy, so that both names are present.
             if let id = RunIdentifier(note.id),
                 try SystemFile.status(names.copy(id))?.isSameFile(as: status) == true
             {
@@ -117,44 +117,44 @@ struct ExaminedFile {
         }
     }
 
-    /// Whether the old file can be kept where it is to be. Not asked where an earlier run has replaced the
-    /// file: the old one is there then.
+    /// Checks that the old file can be kept at its path. Not called if an earlier run has replaced the file:
+    /// the old one is at that path then.
     func checkKeptPath() throws(DatabaseFileError) {
         guard let keptPath else { return }
         if try SystemFile.status(keptPath) != nil {
-            // An interrupted run has given the file this name, and it is taken back. It is not the name of
-            // the file itself.
+            // An interrupted run gave the file this name as well. The name will be removed, and must not be
+            // the database's own.
             guard NoteFile.read(names.note)?.keepOldPath == keptPath,
                 try KeptName.isAnotherName(keptPath, of: status, than: path)
             else { throw DatabaseFileError(.exists, path: keptPath) }
         }
         guard try SystemFile.statusOfDirectory(of: keptPath).device == status.device else {
             throw DatabaseFileError(
-                .unsupported("The old file can be kept on the same file system only."), path: keptPath)
+                .unsupported("The old file can only be kept on the same file system."), path: keptPath)
         }
         try SystemFile.checkIsWritable(directoryOf: keptPath)
     }
 
-    /// What is locked must be what has the name.
+    /// Checks that the path still leads to the locked file.
     func checkIsSameFile() throws(DatabaseFileError) {
         guard let now = try SystemFile.status(path), now.isSameFile(as: status), now.linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
     }
 
-    /// How many names the file has that was replaced: none, unless it was kept or another process has given
-    /// it one.
+    /// Returns the number of names of the replaced file: none, unless it was kept or another process has
+    /// linked it.
     func nameCount() throws(DatabaseFileError) -> Int { try hold.nameCount() }
 
-    /// What was left by a run that was interrupted.
+    /// Returns the files that an interrupted run left.
     func leftovers() throws(DatabaseFileError) -> [String] {
         try ReplacementNames.leftovers(of: path, operation: job.operation)
     }
 }
 
-/// How much room a copy of a file needs, and how much there is.
+/// The space that a copy of a file needs, and the space that is available.
 struct CopyRoom {
-    /// Of the file with its log, in bytes.
+    /// The size of the file and its log, in bytes.
     let size: Int64
     let required: Int64
     let available: Int64
@@ -164,7 +164,7 @@ struct CopyRoom {
         size =
             try (SystemFile.status(path, followsLinks: true)?.size ?? 0)
             + (SystemFile.status("\(path)-wal")?.size ?? 0)
-        // The note, and what the file system keeps of a new file.
+        // Adds room for the note, and for the file system's metadata of a new file.
         required = size + (1 << 16)
         available = try SystemFile.availableSpace(SystemFile.directory(of: other))
     }
@@ -174,13 +174,13 @@ struct CopyRoom {
     }
 }
 
-/// A file that is held without being open: closing this drops no locks that SQLite has on it for this
-/// process.
+/// A file that is held without being open for input or output: closing it drops none of the locks that SQLite
+/// has on it for this process.
 private final class HeldName: Sendable {
     private let file: FileDescriptor
 
     init(_ path: String, _ status: FileStatus) throws(DatabaseFileError) {
-        file = try FileDescriptor(holding: path)
+        file = try FileDescriptor(path, flags: Descriptor.pathOnly)
         guard try file.status().isSameFile(as: status) else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// Gives a file new content by a copy beside it, which is proved and then put in its place in one step.
+/// Gives a file new content by a copy next to it, which is proved and then put in its place in one step.
 ///
-/// Whatever happens before this step leaves the file untouched; a crash leaves at most a note and a copy,
-/// which the next run removes. See ``ExaminedFile`` for the stages.
+/// A failure before this step leaves the file unchanged; a crash leaves at most a note and a copy, which the
+/// next run removes. See ``ExaminedFile`` for the stages.
 struct FileReplacement {
     let job: ReplacementJob
     let progress: ProgressReport
@@ -14,8 +15,8 @@ struct FileReplacement {
         self.progress = progress
     }
 
-    /// - Throws: ``DatabaseFileError``, `CancellationError`, or what a key provider or the progress function
-    ///   throws.
+    /// - Throws: ``DatabaseFileError``, `CancellationError`, or an error of a key provider or of the progress
+    ///   function.
     func run() throws -> ReplacementResult {
         let examined = try DatabaseFileError.translated(job.path) {
             try ExaminedFile(job, progress: progress)
@@ -35,7 +36,7 @@ struct FileReplacement {
         }
     }
 
-    /// What to throw for a failure of a stage.
+    /// Returns the error to throw for the failure of a stage.
     static func describe(_ failure: any Error, of status: FileStatus, isPublished: Bool, path: String)
         -> any Error
     {
@@ -49,39 +50,38 @@ struct FileReplacement {
     }
 }
 
-/// What is to be done to a file, and how: the part in which rotations, upgrades, encryptions and decryptions
-/// differ.
+/// The change to make to a file: the part in which rotations, upgrades, encryptions, and decryptions differ.
 struct ReplacementJob {
     var operation: ReplacementOperation
 
-    /// Of the source, whose place the result takes: see ``ContentFile`` for copies into other files.
+    /// The change to the source, which the result replaces. See ``ContentFile`` for copies into other files.
     var change: FileChange
     var method: any CopyMethod
 
-    /// Whether the result has the key of the source, so that there is no old one which must not open it.
+    /// True if the result has the key of the source, so that there is no old key that must not open it.
     var keepsKey = false
 
-    /// How long to wait for others, in seconds.
+    /// The time to wait for other connections, in seconds.
     var lockTimeout: TimeInterval = 0
 
-    /// Where the file with the old content is kept; only when its place is taken.
+    /// The path at which the old file is kept; only if the file is replaced.
     var keepOldPath: String?
 
     /// Records the result; called with the file in its place, before the note is removed.
     var audit: (ReplacementProof) throws -> Void = { _ in }
 
-    /// The connection that the source is open with already, for databases in use; nil to open one.
+    /// For databases in use, the open connection to the source; nil to open one.
     ///
     /// It writes nothing during the work, and is in a transaction from ``NotedFile/quiesced()`` to
     /// ``ProvedCopy/published()``.
     var lentConnection: ConnectionHandle?
 
-    /// Whether the copy was made from the log while others wrote, so that nothing may come to the file that
-    /// was in no log.
+    /// True if the copy was made from the log while other connections wrote. Then no change may reach the
+    /// file without having been in a log.
     var followsLog = false
 
-    /// For databases in use: lets go of the lent connection, which is still in its transaction, and goes on
-    /// with the new file in the journal mode that is given.
+    /// For databases in use, releases the lent connection, which is still in its transaction, and continues
+    /// with the new file in the given journal mode.
     var resume: (_ journalMode: JournalMode) throws -> Void = { _ in }
 
     var path: String { change.path }
@@ -89,11 +89,11 @@ struct ReplacementJob {
     var after: FileProtection { change.after }
 }
 
-/// How a replacement has ended.
+/// The outcome of a replacement.
 struct ReplacementResult {
-    /// False when the file had its new content already.
+    /// False if the file had its new content already.
     var isChanged: Bool
-    /// Whether an earlier run had left something.
+    /// True if an earlier run had left files.
     var isResumed: Bool
     var proof: ReplacementProof?
 }

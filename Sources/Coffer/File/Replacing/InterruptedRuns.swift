@@ -1,15 +1,17 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// The files that interrupted runs of any operation have left next to a database, as their notes name them.
+/// The files that interrupted runs of any operation left next to a database, as named by their notes.
 struct InterruptedRuns {
     let path: String
 
     /// Removes notes, copies and second names.
     ///
-    /// Each note is locked first, as the next run of its operation does it: its own run has ended then.
+    /// Each note is locked first, as the next run of its operation would do: a lock that is granted shows
+    /// that the note's own run has ended.
     ///
-    /// - Parameter restore: brings the database into the journal mode that an interrupted run has left.
-    /// - Returns: the paths that are gone.
+    /// - Parameter restore: restores the journal mode that an interrupted run left.
+    /// - Returns: the paths that were removed.
     /// - Throws: `busy` while a run works on the file, `missing`.
     @discardableResult
     func remove(restore: (JournalMode) throws -> Void) throws -> [String] {
@@ -27,22 +29,22 @@ struct InterruptedRuns {
         return try found.filter { try SystemFile.status($0) == nil }
     }
 
-    /// Takes back the second name that a run has given to the file, where it ended before the copy had its
-    /// place: with two names, the file could not be opened in WAL mode. The notes stay.
+    /// Removes the second name that a run gave to the file if the run ended before the copy took its place: a
+    /// file with two names could not be opened in WAL mode. The notes stay.
     ///
-    /// A run that works keeps its name, and so does one whose note cannot be taken.
+    /// An active run keeps its name, and so does a run whose note cannot be locked.
     func removeSecondNames() {
         guard let status = try? SystemFile.regularFile(path), status.linkCount > 1 else { return }
         for names in (try? operations()) ?? [] {
             guard let note = try? NoteFile.take(names.note, next: names.nextNote) else { continue }
             try? note.removeLeftovers(names, of: status, at: path)
-            // Its run has come to its end right now.
+            // The run that made the note has just ended.
             if !note.wasLeft { try? note.remove() }
         }
         try? NewDatabaseFile.removeKeptNames(of: path)
     }
 
-    /// The operations that have left something.
+    /// Returns the operations that left files.
     private func operations() throws(DatabaseFileError) -> [ReplacementNames] {
         var result: [ReplacementNames] = []
         for operation in ReplacementOperation.allCases
@@ -54,32 +56,32 @@ struct InterruptedRuns {
 }
 
 extension DatabaseFile {
-    /// The files that interrupted operations have left next to the file: their notes, and the copies that
-    /// these name. A copy may be as large as the file.
+    /// Returns the files that interrupted operations left next to the file: their notes, and the copies that
+    /// the notes name. A copy may be as large as the file.
     ///
-    /// An operation that works at this moment is listed as well. Nothing is changed, and no key is needed.
+    /// An operation in progress is listed as well. Nothing is changed, and no key is needed.
     ///
     /// ```swift
     /// if try !file.leftovers().isEmpty {
     ///     print(try file.removeLeftovers(key: key))
     /// }
     /// ```
-    /// - Throws: a ``DatabaseFileError`` when the directory cannot be read.
+    /// - Throws: a ``DatabaseFileError`` if the directory cannot be read.
     public func leftovers() throws -> [String] { try ReplacementNames.leftovers(of: path) }
 
-    /// Removes what interrupted operations have left next to the file, as the next run of each would do it.
+    /// Removes the files that interrupted operations left next to the file, as the next run of each operation
+    /// would.
     ///
     /// A file is removed only if a note of this user names it, and the run that made the note has ended. The
     /// database keeps its content and its key, which is the old or the new one of the interrupted operation.
     ///
     /// - Parameters:
-    ///   - key: the key that opens the file now. With it, a database that an interrupted operation has taken
-    ///     out of the WAL mode is brought into it again. Without it, the database stays in the mode that it
-    ///     has.
+    ///   - key: the key that opens the file now. With it, a database that an interrupted operation took out
+    ///     of the WAL mode returns to it. Without it, the database stays in its current mode.
     ///   - cipher: the cipher settings of the file.
     /// - Returns: the paths that were removed.
-    /// - Throws: a ``DatabaseFileError``: `busy` while an operation works on the file, `key` when the key
-    ///   does not open it, `missing`. Then the notes stay.
+    /// - Throws: a ``DatabaseFileError``: `busy` while an operation works on the file, `key` if the key does
+    ///   not open it, `missing`. On an error, the notes stay.
     @discardableResult
     public func removeLeftovers(key: DatabaseKey? = nil, cipher: CipherSettings = CipherSettings()) throws
         -> [String]
@@ -99,8 +101,8 @@ extension DatabaseFile {
 }
 
 extension Database {
-    /// Removes what interrupted operations have left next to the file, where the configuration asks for it.
-    /// The opening does not depend on it: what cannot be removed now stays for later.
+    /// Removes the files that interrupted operations left next to the database, if the configuration enables
+    /// it. Opening does not depend on it: files that cannot be removed now stay for later.
     func removeInterruptedRuns() {
         guard configuration.removesInterruptedRuns, purpose == .writer, !configuration.readonly,
             let file = handle.filename(schema: "main"), !file.isEmpty
@@ -110,7 +112,7 @@ extension Database {
         }
     }
 
-    /// Makes a file of several names one that can be opened in WAL mode, if the others are those that an
-    /// interrupted operation has given to it.
+    /// Removes the extra names that an interrupted operation gave to the file, because a file with several
+    /// names cannot be opened in WAL mode.
     static func removeSecondNames(ofFileAt path: String) { InterruptedRuns(path: path).removeSecondNames() }
 }

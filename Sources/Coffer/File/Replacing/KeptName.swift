@@ -1,22 +1,24 @@
-/// The second name that the old file gets where it is to be kept. Ends with its life, unless the copy has its
-/// place by then.
+internal import SystemCalls
+
+/// The second name of an old file that is to be kept. The name is removed at the end of this value's life,
+/// unless the copy has taken its place.
 struct KeptName: ~Copyable {
     private let path: String
     private let original: FileStatus
     private let database: String
     private var stays = false
 
-    /// Gives the file the name.
+    /// Gives the file its second name.
     ///
     /// - Parameters:
-    ///   - path: absolute; nothing may be there.
-    ///   - database: the path of the file, whose status is given.
+    ///   - path: absolute and free.
+    ///   - database: the path of the file with the given status.
     static func give(_ path: String, to original: FileStatus, at database: String) throws(DatabaseFileError)
         -> KeptName
     {
         try SystemFile.link(database, to: path)
         let kept = KeptName(path: path, original: original, database: database)
-        // The name could lead elsewhere by the time that it was used.
+        // The path could have been changed to lead elsewhere before it was used.
         guard try SystemFile.status(path)?.isSameFile(as: original) == true else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
@@ -36,10 +38,9 @@ struct KeptName: ~Copyable {
 
     mutating func keep() { stays = true }
 
-    /// Removes a name that an interrupted run has given to a file, if it is provably not the one that the
-    /// database has.
+    /// Removes a name that an interrupted run gave to a file, if it is provably not the name of the database.
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: whether the name existed.
     @discardableResult
     static func remove(_ kept: String, of status: FileStatus, at database: String) throws(DatabaseFileError)
         -> Bool
@@ -49,10 +50,10 @@ struct KeptName: ~Copyable {
         return true
     }
 
-    /// Whether a path leads to the same file as the path of a database, in another place or under another
-    /// name.
+    /// Returns true if a path leads to the same file as the path of a database, in another directory or under
+    /// another name.
     ///
-    /// A relative path is none of ours: it led to something in the directory of a process that is gone.
+    /// A relative path is never ours: it depended on the working directory of a process that no longer runs.
     static func isAnotherName(_ kept: String, of status: FileStatus, than database: String)
         throws(DatabaseFileError) -> Bool
     {

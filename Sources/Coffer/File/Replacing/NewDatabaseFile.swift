@@ -1,19 +1,20 @@
 internal import SQLCipherBridge
 
 internal import Glibc
+internal import SystemCalls
 
-/// A database file in the making: it is written under another name in the same directory, and gets its own
-/// name once it is complete.
+/// A database file under construction. It is written under another name in the same directory, and gets its
+/// own name once it is complete.
 ///
-/// Nobody ever finds a part of it under its name, and nothing that is there is overwritten. What was written
-/// goes at the end of its life, where the file was not published. A crash leaves the temporary file and a
-/// note that names it, which hold nothing that the final form would not, and go when the same file is made
-/// the next time.
+/// No other process sees a partial file under the final name, and no existing file is overwritten. If the
+/// file is not published, it is removed at the end of this value's life. A crash leaves the temporary file
+/// and a note that names it. They contain nothing that the final file would not, and are removed when the
+/// same file is made the next time.
 struct NewDatabaseFile: ~Copyable {
     let path: String
     private let place: NewFilePlace
 
-    /// The file until it is published: empty, and readable by its owner only.
+    /// The file until it is published: empty at first, and readable by its owner only.
     let file: HeldFile
 
     private let note: NoteFile
@@ -24,10 +25,9 @@ struct NewDatabaseFile: ~Copyable {
         try begin(NewFilePlace(path: path), isPlaintext: isPlaintext)
     }
 
-    /// - Parameter isPlaintext: whether everybody can read what the file is to hold. Then it is not made
-    ///   where others may rename files.
-    /// - Throws: `exists` if there is something at the path already, `busy` if another process is making the
-    ///   same file.
+    /// - Parameter isPlaintext: whether the content is readable without a key. If so, the file is not created
+    ///   in a directory in which others may rename files.
+    /// - Throws: `exists` if the path is taken, `busy` if another process is making the same file.
     static func begin(_ place: NewFilePlace, isPlaintext: Bool) throws -> NewDatabaseFile {
         let path = place.path
         guard !path.isEmpty, !path.utf8.contains(0), path != ":memory:" else {
@@ -79,12 +79,12 @@ struct NewDatabaseFile: ~Copyable {
         }
     }
 
-    /// What a file that had this name before has left would be played back into the new one by the first
-    /// program that opens it, and destroy it.
+    /// Refuses a path next to the journal or log of an earlier file of this name: the first program that
+    /// opens the new file would replay it into the file and destroy it.
     ///
     /// - Throws: `exists` with the path of a journal or a log that is not empty.
-    private static func checkIsAlone(_ path: String) throws(DatabaseFileError) {
-        // With a name that is as long as names can be, there is no file of such a name.
+    fileprivate static func checkIsAlone(_ path: String) throws(DatabaseFileError) {
+        // A name longer than 255 bytes cannot exist.
         for name in ["\(path)-journal", "\(path)-wal"] where SystemFile.name(of: name).utf8.count <= 255 {
             guard let status = try SystemFile.status(name), !status.isRegular || status.size > 0 else {
                 continue
@@ -93,10 +93,10 @@ struct NewDatabaseFile: ~Copyable {
         }
     }
 
-    /// Removes what an interrupted run has left of the making of a file, or of putting it in the place of
-    /// another one.
+    /// Removes the files that an interrupted run left while it made a file, or put it in the place of another
+    /// one.
     ///
-    /// - Throws: `busy` while a run works.
+    /// - Throws: `busy` while a run is active.
     static func removeLeftovers(of path: String) throws {
         let names = NewFileNames(path: path)
         guard try !NewFileNames.leftovers(of: path).isEmpty else { return }
@@ -106,17 +106,18 @@ struct NewDatabaseFile: ~Copyable {
         try note.remove()
     }
 
-    /// Takes back the second name that a file got from a run which did not come to replace it.
+    /// Removes the second name that a file got from a run that ended before it replaced the file.
     static func removeKeptNames(of path: String) throws {
         let names = NewFileNames(path: path)
         guard NoteFile.read(names.lock)?.keepOldPath != nil else { return }
         let note = try NewDatabaseFile.take(names, path)
         try note.removeKeptNames(of: path)
-        // Its run has come to its end right now.
+        // The run that made the note has just ended.
         if !note.wasLeft { try note.remove() }
     }
 
-    /// What is beside a file that is complete, of a run that was interrupted at its very end.
+    /// Removes the leftovers of a run that was interrupted at its very end, when its file was already
+    /// complete.
     private static func removeLeftovers(_ names: NewFileNames) {
         guard (try? SystemFile.status(names.lock)) != nil,
             let note = try? NoteFile.take(names.lock, next: names.nextLock)
@@ -125,10 +126,10 @@ struct NewDatabaseFile: ~Copyable {
         try? note.remove()
     }
 
-    /// Brings the file to the disk and gives it its name.
+    /// Syncs the file and gives it its name.
     ///
-    /// - Returns: the path that it has.
-    /// - Throws: `exists` if there is something at the path by now.
+    /// - Returns: the final path.
+    /// - Throws: `exists` if the path has been taken since.
     @discardableResult
     consuming func published() throws -> String {
         let path = try place.name?(file.read(at: 0, count: 16)) ?? path
@@ -136,8 +137,8 @@ struct NewDatabaseFile: ~Copyable {
         try FailPoint.copySynchronized.pass(path)
         try file.checkName(file.path, attributes: file.ownAttributes)
         try NewDatabaseFile.checkIsAlone(path)
-        // No other connection begins to use it before its name is permanent: it may lose it again. On file
-        // systems without locks, SQLite does not use it either.
+        // No other connection may use the file before its name is permanent, as the file may lose the name
+        // again. On file systems without locks, SQLite cannot use the file either.
         file.lock()
         try SystemFile.renameExclusively(file.path, to: path)
         do {
@@ -146,24 +147,24 @@ struct NewDatabaseFile: ~Copyable {
             try SystemFile.synchronize(directoryOf: path)
             try FailPoint.directorySynchronized.pass(path)
         } catch {
-            // The caller does not know of it.
+            // For the caller the file does not exist.
             file.removeName(path)
             file.spoil()
             throw error
         }
         isPublished = true
         file.unlock()
-        // A note that stays is nobody's, and goes the next time.
+        // A note that cannot be removed now belongs to no run, and is removed the next time.
         try? note.remove()
         return path
     }
 
-    /// Brings the file to the disk, and puts it in the place of another one in one step.
+    /// Syncs the file, and puts it in the place of another one in one step.
     ///
     /// - Parameters:
-    ///   - attributes: what it is to have; nil where nothing has the name.
-    ///   - setAside: gives the old file another name; returns nil where there is none.
-    ///   - audit: called with the file in its place. When it throws, the file has its place all the same.
+    ///   - attributes: the attributes for the file; nil if the path is free.
+    ///   - setAside: gives the old file another name; returns nil if there is no old file.
+    ///   - audit: called with the file in its place. If it throws, the file keeps its place.
     consuming func published(
         _ attributes: FileAttributes?, setAside: (RestoredFileNames) throws -> AsideFile?,
         audit: () throws -> Void
@@ -173,9 +174,11 @@ struct NewDatabaseFile: ~Copyable {
         try file.synchronize()
         try FailPoint.copySynchronized.pass(path)
         let (note, run) = (note, run)
-        let names = RestoredFileNames(merged: NewFileNames(path: path).merged(run)) { kept in
+        let (merged, keyring) = (NewFileNames(path: path).merged(run), NewFileNames(path: path).keyring(run))
+        let names = RestoredFileNames(merged: merged, keyring: keyring) { kept, old in
             var content = ReplacementNote(nil, id: run, step: "publish")
             content.keepOldPath = kept
+            content.original = old
             try note.write(content)
         }
         guard var aside = try setAside(names) else {
@@ -195,8 +198,12 @@ struct NewDatabaseFile: ~Copyable {
 
     private func complete(_ aside: consuming AsideFile?, _ audit: () throws -> Void) throws {
         do {
-            try FailPoint.renamed.pass(path)
-            try SystemFile.synchronize(directoryOf: path)
+            do {
+                // A loss of power before the sync may give the merged copy its name back.
+                defer { aside?.spoilMergedCopy() }
+                try FailPoint.renamed.pass(path)
+                try SystemFile.synchronize(directoryOf: path)
+            }
             try FailPoint.directorySynchronized.pass(path)
             guard try file.hasName(path) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
             try aside?.checkWasUnused()
@@ -209,45 +216,53 @@ struct NewDatabaseFile: ~Copyable {
             error.isPublished = true
             throw error
         }
-        // A note that stays is nobody's, and goes the next time.
+        // A note that cannot be removed now belongs to no run, and is removed the next time.
         try? note.remove()
     }
 }
 
-/// What a file that takes the place of another one keeps beside it, and notes.
+extension DatabaseFile {
+    /// Throws if there is a journal or log that may belong to an earlier database at this path.
+    ///
+    /// - Throws: `exists` with the path of that file.
+    package func checkIsAlone() throws { try NewDatabaseFile.checkIsAlone(path) }
+}
+
+/// The names and the note that a file needs while it takes the place of another one.
 struct RestoredFileNames {
     /// A copy of the old file with the pages of its log.
     let merged: String
-    /// Notes the name that the old file is about to get.
-    let note: (_ kept: String) throws -> Void
+    /// The copy of the keyring for the old file, until it is complete.
+    let keyring: String
+    /// Notes the name that the old file is about to get, and the identity of the old file.
+    let note: (_ kept: String, _ old: FileIdentity?) throws -> Void
 }
 
-/// Where a new file goes.
+/// The path of a new file.
 struct NewFilePlace {
-    /// The path of the file; or what stands for all files that are named when they are complete, where
-    /// ``name`` does that. Who makes one at the same place next removes what an interrupted run has left
-    /// there.
+    /// The path of the file. If ``name`` is set, only a placeholder that all such files share: the next run
+    /// with the same path removes the leftovers of an interrupted one.
     let path: String
 
-    /// The path of a file, from its first bytes.
+    /// Returns the path of the file for its first bytes.
     var name: ((_ start: [UInt8]) throws -> String)?
 
-    /// Whether there may be a file at the path, whose place the new one takes.
+    /// True if the new file may replace a file at the path.
     var replaces = false
 }
 
 extension NoteFile {
-    /// Removes what an interrupted run has left, and makes the file of this one.
+    /// Removes the leftovers of an interrupted run, and creates the file of this one.
     fileprivate func makeCopy(_ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace) throws
         -> HeldFile
     {
         try removeCopy(names)
         try removeKeptNames(of: place.path)
-        // The run that had the note before may have come to its end.
+        // The run that had the note before may have completed.
         guard try place.name != nil || place.replaces || SystemFile.status(place.path) == nil else {
             throw DatabaseFileError(.exists, path: place.path)
         }
-        // The number is on the disk before there is a file of that number.
+        // The identifier is on disk before there is a file of that name.
         try write(ReplacementNote(nil, id: run, step: "copy"))
         return try HeldFile(creating: names.temporary(run))
     }
@@ -257,20 +272,25 @@ extension NoteFile {
         guard let id = previous.flatMap({ RunIdentifier($0.id) }) else { return }
         try SystemFile.remove(names.temporary(id))
         try SystemFile.remove(names.merged(id))
+        try SystemFile.remove(names.keyring(id))
     }
 
-    /// Removes the other names that a file in its place, and what is beside it, got from a run that did not
-    /// come to replace it.
+    /// Removes the other names of the file at a path, and of its log and journal, that they got from a run
+    /// that ended before it replaced the file.
     fileprivate func removeKeptNames(of path: String) throws(DatabaseFileError) {
         guard let kept = previous?.keepOldPath else { return }
-        // Where the kept name has another file, the run had replaced the old one: its log or journal is that
-        // of the kept file, and stays there.
+        // If the kept name leads to another file, the run had replaced the old one. The log or journal there
+        // belongs to the kept file, and stays.
         if let file = try SystemFile.status(kept), try SystemFile.status(path)?.isSameFile(as: file) != true {
             return
         }
         for ending in ["-wal", "-journal", ""] {
             guard let status = try SystemFile.status(path + ending), status.isRegular else { continue }
             try KeptName.remove(kept + ending, of: status, at: path + ending)
+        }
+        // The path still leads to the old file, so the copy of its keyring is not needed.
+        if let old = previous?.original, try SystemFile.status(path)?.identity == old {
+            try KeptKeyring.remove(beside: kept, of: path)
         }
     }
 }
@@ -282,12 +302,12 @@ extension SystemFile {
         switch code {
         case 0: return
         case EEXIST: throw DatabaseFileError(.exists, path: newPath)
-        // The system, the file system or a sandbox does not have the call.
+        // The system, the file system, or a sandbox does not support the call.
         case ENOSYS, EINVAL, EPERM, EOPNOTSUPP: break
         default: throw failure("renameat2", newPath, errno: code)
         }
         do throws(DatabaseFileError) {
-            // A second name refuses to replace what is there; renaming would not.
+            // Linking fails if the name is taken; renaming would replace the file there.
             try link(path, to: newPath)
             try remove(path)
         } catch {
@@ -300,7 +320,8 @@ extension SystemFile {
         }
     }
 
-    /// For file systems without second names: an empty file of ours takes the name first.
+    /// Renames a file on a file system without hard links: an empty file of this process takes the name
+    /// first.
     private static func renameOverOwnFile(_ path: String, to newPath: String) throws(DatabaseFileError) {
         _ = try FileDescriptor.create(newPath, mode: 0o600)
         do throws(DatabaseFileError) {

@@ -1,21 +1,22 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// What opening an examined file finds.
+/// The result of opening an examined file.
 enum FileOpening: ~Copyable {
     case oldContent(OpenedFile)
-    /// An earlier run has put its copy in place.
+    /// An earlier run put its copy in place.
     case newContent
 }
 
-/// The stage with a connection to the old content, which has played back what an interrupted process had
-/// left.
+/// The stage with a connection to the old content, which has replayed the journal or log of an interrupted
+/// process.
 struct OpenedFile: ~Copyable {
     let examined: ExaminedFile
     let connection: SourceConnection
 
     var writer: ConnectionHandle { connection.handle }
 
-    /// - Throws: why neither the old nor the new key opens the file.
+    /// - Throws: the reason why neither the old nor the new key opens the file.
     static func open(_ examined: ExaminedFile) throws -> FileOpening {
         let job = examined.job
         if let lent = job.lentConnection {
@@ -39,8 +40,8 @@ struct OpenedFile: ~Copyable {
 
     private static func hasNewContent(_ job: ReplacementJob) throws -> Bool {
         do {
-            // A connection that can write closes the log that it had to open; one that cannot would leave it
-            // behind.
+            // A connection that can write removes the log that it had to open; a read-only connection would
+            // leave it.
             try job.after.open(job.path, timeout: job.lockTimeout).closeWithCheckpoint()
             return true
         } catch KeyError.encryption {
@@ -48,7 +49,7 @@ struct OpenedFile: ~Copyable {
         }
     }
 
-    /// Notes what is going on, and removes what an earlier run has left.
+    /// Writes the note, and removes the leftovers of an earlier run.
     consuming func noted() throws -> NotedFile {
         let note = try RunNote.take(examined, writer: writer)
         return NotedFile(note: note, opened: self)
@@ -56,10 +57,10 @@ struct OpenedFile: ~Copyable {
 }
 
 extension ExaminedFile {
-    /// Whether a note says that the file is the copy of a run that was interrupted, and that its old file is
-    /// where this run is to keep it.
+    /// Returns true if a note says that the file is the copy of an interrupted run, and the old file is at
+    /// the path at which this run is to keep it.
     ///
-    /// Other operations find their new key or format. A vacuum has none.
+    /// Other operations are recognized by their new key or format. A vacuum has neither.
     fileprivate func isVacuumThatWasPublished() throws -> Bool {
         guard job.keepsKey, let keptPath, let note = NoteFile.read(names.note), note.keepOldPath == keptPath,
             let original = note.original
@@ -68,10 +69,11 @@ extension ExaminedFile {
     }
 }
 
-/// The connection that the old content is open with. Ends with its life, unless it is lent.
+/// The connection to the old content. It is closed at the end of this value's life, unless it is lent.
 struct SourceConnection: ~Copyable {
     let handle: ConnectionHandle
-    /// Rolls back a transaction at its end, which has written nothing. Nil for a connection that is lent.
+    /// The connection that ends with this value, and rolls back an open transaction, which has written
+    /// nothing. Nil for a lent connection.
     private let owned: EngineConnection?
 
     init(lent: ConnectionHandle) {
@@ -86,12 +88,12 @@ struct SourceConnection: ~Copyable {
     }
 }
 
-/// The stage with a note beside the file.
+/// The stage with a note next to the file.
 struct NotedFile: ~Copyable {
     var note: RunNote
     let opened: OpenedFile
 
-    /// Brings everything into the file, and keeps others from writing.
+    /// Brings all content into the file, and keeps other connections from writing.
     consuming func quiesced() throws -> QuiescedFile {
         let source = try QuiescedSource(opened.examined, writer: opened.writer, &note)
         try opened.examined.checkIsSameFile()
@@ -100,12 +102,12 @@ struct NotedFile: ~Copyable {
     }
 }
 
-/// The stage in which the file is locked, and everything is in it.
+/// The stage in which the file is locked and holds all content.
 struct QuiescedFile: ~Copyable {
     var source: QuiescedSource
     var noted: NotedFile
 
-    /// Makes the copy, with all content.
+    /// Makes the copy with all content.
     consuming func staged() throws -> StagedCopy {
         let examined = noted.opened.examined
         let copy = try CopyFile(examined, id: noted.note.id)
@@ -115,9 +117,9 @@ struct QuiescedFile: ~Copyable {
         try FailPoint.copied.pass(examined.path)
         return StagedCopy(copy: copy, content: content, quiesced: self)
     }
-    /// Takes a copy that was made while others wrote, and completes it.
+    /// Takes over a copy that was made while other connections wrote, and completes it.
     ///
-    /// - Parameter complete: copies what the copy does not have yet.
+    /// - Parameter complete: copies the content that the copy does not have yet.
     consuming func staged(
         _ copy: consuming CopyFile,
         completing complete: (_ source: ConnectionHandle) throws -> any ContentProof

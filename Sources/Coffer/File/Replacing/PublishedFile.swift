@@ -1,13 +1,13 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// An error after the copy has its place: the file has its new content, and the next run completes what is
-/// left to do.
+/// An error after the copy took its place: the file has its new content, and the next run completes the rest.
 struct FailureAfterPublishing: Error {
     let reason: any Error
 }
 
-/// The last stage: the copy has the name of the file. Nothing is taken back any more; what fails now is left
-/// to the next run.
+/// The last stage: the copy has the name of the file. Nothing is rolled back after this point; steps that
+/// fail are left to the next run.
 struct PublishedFile: ~Copyable {
     private let proof: CopyProof
     private let examined: ExaminedFile
@@ -32,13 +32,13 @@ struct PublishedFile: ~Copyable {
         self.connection = connection
     }
 
-    /// Makes the new name permanent, goes on with the new file in the journal mode of the old one, records
+    /// Makes the new name permanent, continues with the new file in the journal mode of the old one, records
     /// the result, and removes the note.
     consuming func completed() throws(FailureAfterPublishing) -> ReplacementResult {
         try resumed().recorded()
     }
 
-    /// Makes the new name permanent, and goes on with the new file in the journal mode of the old one.
+    /// Makes the new name permanent, and continues with the new file in the journal mode of the old one.
     consuming func resumed() throws(FailureAfterPublishing) -> ResumedFile {
         let (job, mode) = (examined.job, note.journalMode)
         let persisted = Result { try persist() }
@@ -48,8 +48,8 @@ struct PublishedFile: ~Copyable {
             do {
                 try persisted.get()
             } catch {
-                // The connection of a database in use is with the old file. Whatever the reason: one that
-                // cannot go on is closed.
+                // The connection of a database in use still has the old file open, so it is resumed after any
+                // error. If it cannot continue, it is closed.
                 if job.lentConnection != nil { try? job.resume(mode) }
                 throw error
             }
@@ -65,11 +65,11 @@ struct PublishedFile: ~Copyable {
         return ResumedFile(proof: proof, job: job, note: note)
     }
 
-    /// Proves that the descriptor by which the copy was made is closed, before a connection opens the file:
-    /// to close it later would drop all locks that this process has on the file, and with them what keeps
-    /// other processes from taking the log away under its connections.
+    /// Verifies that the descriptor with which the copy was made is closed before a connection opens the
+    /// file. Closing it later would drop all POSIX locks that this process has on the file, and other
+    /// processes could then remove the log while its connections use it.
     private func checkIsClosed() {
-        precondition(copy == nil, "The copy is still open by the descriptor that it was made with.")
+        precondition(copy == nil, "The descriptor that created the copy is still open.")
     }
 
     private func persist() throws {
@@ -83,13 +83,15 @@ struct PublishedFile: ~Copyable {
         }
     }
 
-    /// A process may have opened the old file in the last moment, and wait for its lock. In the modes without
-    /// a journal file, SQLite would not notice that the file has lost its name, and acknowledge what nobody
-    /// will ever find. So the first page is made unusable as long as the lock is held: what such a process
-    /// gets is an error. The new name is permanent by then, so that the old content is not needed any more.
+    /// Makes the old file unreadable for processes that opened it at the last moment and wait for its lock.
+    /// In the modes without a journal file, SQLite would not notice that the file has lost its name, and
+    /// would commit transactions to a file that no path leads to. So the first page is overwritten while the
+    /// lock is held, and such a process gets an error. The new name is permanent by then, so the old content
+    /// is no longer needed.
     private func disableOldFile() throws {
         guard try examined.nameCount() == 0 else {
-            // A file that is kept, or has got another name, stays as it is. The error says who has it open.
+            // A file that is kept, or has got another name, stays unchanged. The error lists the processes
+            // that have it open.
             let users = FileUsers.others(of: examined.status)
             guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: examined.path) }
             return
@@ -103,7 +105,8 @@ struct PublishedFile: ~Copyable {
     private static func letGo(of connection: consuming SourceConnection) {}
 }
 
-/// The file can be used. What is left is the record of what was done, which accesses need not wait for.
+/// The stage in which the file can be used. Only the result has still to be recorded, and accesses need not
+/// wait for that.
 struct ResumedFile: ~Copyable {
     fileprivate let proof: CopyProof
     fileprivate let job: ReplacementJob
@@ -124,7 +127,7 @@ struct ResumedFile: ~Copyable {
 }
 
 extension ReplacementJob {
-    /// Goes on with the new file of a closed database: brings it into a journal mode.
+    /// Continues with the new file of a closed database: sets its journal mode.
     func reopen(_ journalMode: JournalMode) throws {
         var new = try after.openForWriting(path, timeout: lockTimeout)
         new.checkpointsAtEnd = true
@@ -134,14 +137,15 @@ extension ReplacementJob {
 }
 
 extension ExaminedFile {
-    /// Completes an earlier run, which had put its copy in place.
+    /// Completes an earlier run that had put its copy in place.
     func completeEarlierRun() throws(FailureAfterPublishing) -> ReplacementResult {
         do {
             guard try !leftovers().isEmpty else {
                 return ReplacementResult(isChanged: false, isResumed: false, proof: nil)
             }
             let note = try NoteFile.take(names.note, next: names.nextNote)
-            // Its copy has its name, and the file that it kept is another one by now: it stays.
+            // The note's copy has the name now, and the file that it kept is a different file by now: it
+            // stays.
             try note.removeLeftovers(names, of: status, at: path)
             try FailPoint.noteMade.pass(path)
             try job.reopen(JournalMode(note.previous?.journalMode))

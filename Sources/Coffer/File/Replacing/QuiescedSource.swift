@@ -1,18 +1,18 @@
 internal import SQLCipherBridge
 
-/// The locks on a file in whose place another one is about to come: everything is in the file itself, nobody
-/// else writes to it, and a second connection reads from it. Let go of at the end of its life, in the journal
-/// mode that the file had.
+/// The locks on a file that is about to be replaced: all content is in the file itself, no other connection
+/// writes to it, and a second connection reads from it. At the end of its life the locks are released, and
+/// the file returns to its journal mode.
 ///
-/// While accesses of a pool wait, nobody else reads either, and the second connection reads through the first
-/// one: the lock is the one with which the WAL mode is left.
+/// While accesses of a pool wait, no other connection reads either, and the second connection reads through
+/// the first one: the lock is the one with which the WAL mode is left.
 ///
-/// A process that has the file in WAL mode while another one takes its place destroys the new one, or loses
-/// what it writes: that is why the WAL mode is left, which fails when another connection is there. In the
-/// modes with a journal file SQLite notices that the file was moved. In the others it does not: see
-/// ``PublishedFile`` for what is done about that.
+/// A process that has the file open in WAL mode while it is replaced destroys the new file, or loses its
+/// writes. That is why the WAL mode is left, which fails while another connection is open. In the modes with
+/// a journal file SQLite notices that the file was moved; in the others it does not. See ``PublishedFile``
+/// for how these are handled.
 struct QuiescedSource: ~Copyable {
-    /// In a transaction that reads. Ends first: properties end in their order.
+    /// The connection with a read transaction. It ends first: properties end in their order.
     private let readingConnection: EngineConnection
     private let lock: SourceLock
     private var writer: QuietWriter
@@ -20,8 +20,8 @@ struct QuiescedSource: ~Copyable {
     var reader: ConnectionHandle { readingConnection.handle }
 
     /// - Parameters:
-    ///   - writer: lives longer than this.
-    ///   - note: learns the journal mode before it is left.
+    ///   - writer: must outlive this value.
+    ///   - note: records the journal mode before it is left.
     init(_ file: ExaminedFile, writer: ConnectionHandle, _ note: inout RunNote) throws {
         let job = file.job
         if job.followsLog {
@@ -40,39 +40,39 @@ struct QuiescedSource: ~Copyable {
         self.writer = quiet
     }
 
-    /// Leaves the WAL mode, and keeps others from writing.
+    /// Leaves the WAL mode, and keeps other connections from writing.
     private static func take(_ file: ExaminedFile, _ writer: ConnectionHandle) throws -> SourceLock {
         let job = file.job
-        // SQLite waits for a lock here where it asks for one, but not for the last other connection to go.
+        // SQLite's busy handler waits for locks here, but not for the last other connection to close.
         try Deadline(after: job.lockTimeout).retryingWhileBusy {
             try writer.changeJournalMode(to: .delete, job.before)
         }
         try FailPoint.journalLeft.pass(job.path)
-        // No process has the file open that does nothing now, and would write later.
+        // No other process has an idle connection that could write later.
         try FileUsers.waitForNoneElse(of: file.status, job.path, timeout: job.lockTimeout)
         try FailPoint.alone.pass(job.path)
         let exclusive = try SourceLock.begin(.exclusive, writer, job)
         try exclusive.removeSideFiles()
         try exclusive.end()
         try FailPoint.cleared.pass(job.path)
-        // Another process may have come since then: it is seen under this lock.
+        // Another process may have opened the file since then; this lock detects it.
         let lock = try SourceLock.begin(.reserved, writer, job)
         try lock.checkHasNoSideFiles()
         return lock
     }
 
-    /// Leaves the WAL mode, and keeps the exclusive lock with which that is done: all that was in the log is
-    /// in the file, and no other connection reads or writes until the end of the lock.
+    /// Leaves the WAL mode, and keeps the exclusive lock with which that is done: the log is checkpointed
+    /// into the file, and no other connection reads or writes until the lock is released.
     ///
-    /// The journal is cut and not removed: SQLite does not ask for its name when the connection is closed,
-    /// which may be that of a journal of the new file by then.
+    /// The journal is truncated and not deleted. So SQLite does not unlink it by name when the connection is
+    /// closed, when a journal of that name could belong to the new file.
     private static func takeExclusively(_ job: ReplacementJob, _ writer: ConnectionHandle) throws
         -> SourceLock
     {
         guard try writer.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
             throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
         }
-        // A reader that the pool gives up is no longer in use, and may be open for a moment.
+        // A reader that the pool has discarded is no longer in use, but may still be open for a moment.
         try Deadline(after: max(0.5, job.lockTimeout)).retryingWhileBusy {
             guard try writer.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
                 throw EngineError(
@@ -84,13 +84,14 @@ struct QuiescedSource: ~Copyable {
         return lock
     }
 
-    /// A connection in a transaction that reads, or that reads through the one which has the exclusive lock.
+    /// Opens a connection in a read transaction, or one that reads through the connection with the exclusive
+    /// lock.
     private static func openReader(_ job: ReplacementJob, _ writer: ConnectionHandle) throws
         -> EngineConnection
     {
         let connection: EngineConnection
         if job.followsLog {
-            // Others that have the file open, and have not read it yet, find it spoilt when they do.
+            // Other processes that have the file open and have not read it yet find it spoiled when they do.
             connection = try job.before.open(viewing: ConnectionBytes(writer))
         } else {
             connection = try job.before.open(job.path, flags: .readOnly, timeout: job.lockTimeout)
@@ -101,24 +102,24 @@ struct QuiescedSource: ~Copyable {
         return connection
     }
 
-    /// Verifies, right before another file takes the place of this one, that the lock is held, that the file
-    /// is in rollback mode, and that nothing is next to it which would be played back into the new file.
+    /// Verifies, right before the file is replaced, that the lock is held, that the file is in rollback mode,
+    /// and that no journal or log next to it would be replayed into the new file.
     func checkCanBeReplaced(removingSideFiles: Bool) throws {
         if removingSideFiles { try lock.removeSideFiles() }
         try lock.checkHasNoSideFiles()
     }
 
-    /// Notes that the copy has the name of the file from here on.
+    /// Notes that the copy now has the name of the file.
     mutating func didReplace() { writer.didReplace() }
 }
 
-/// A connection that brings everything into the file. At the end of this value its transaction ends, and the
-/// file gets its journal mode back.
+/// A connection with which the log is checkpointed into the file. At the end of this value its transaction
+/// ends, and the file returns to its journal mode.
 private struct QuietWriter: ~Copyable {
     private let writer: ConnectionHandle
     private let protection: FileProtection
     private let journalMode: JournalMode
-    /// Whether the writer keeps an exclusive lock without a transaction.
+    /// True if the writer keeps an exclusive lock without a transaction.
     private let isExclusive: Bool
     private var isReplaced = false
 
@@ -132,25 +133,24 @@ private struct QuietWriter: ~Copyable {
     }
 
     deinit {
-        // Without its name, the file is in no mode to come back to: the writer only has to end its
-        // transaction, as it does when it is closed.
+        // Once the file has lost its name, there is no journal mode to restore: the writer only has to end
+        // its transaction, and does so when it is closed.
         guard !isReplaced else { return }
         if !writer.isAutocommit { try? writer.execute("ROLLBACK") }
         if isExclusive {
             // The lock is kept until the end of the transaction that sets the WAL mode, so that no other
-            // connection can be in its way. The mode in between ends the journal, which may have lost its
-            // name.
+            // connection can interfere. The mode in between closes the journal, which may have lost its name.
             _ = try? writer.firstText(trusted: "PRAGMA main.locking_mode = NORMAL")
             if (try? writer.journalMode()) != .wal {
                 _ = try? writer.firstText(trusted: "PRAGMA main.journal_mode = DELETE")
             }
         }
-        // Others may read at this moment.
+        // Other connections may be reading now.
         try? Deadline(after: 5).retryingWhileBusy { try writer.restore(journalMode, protection) }
-        // Gives a lock up that was kept, if the mode was not changed.
+        // Releases a lock that is still held if the mode was not changed.
         if isExclusive { try? writer.verifyKey() }
     }
 
-    /// From here on the copy has the name of the file.
+    /// Notes that the copy now has the name of the file.
     mutating func didReplace() { isReplaced = true }
 }

@@ -1,15 +1,16 @@
-/// The names of what a replacement keeps beside the file.
+/// The names of the files that a replacement keeps next to the database.
 ///
-/// Only the note has the name of the file in it, for people to see. The others begin with `.coffer-`, which
-/// nobody gives to files of their own, and are removed only if a note of ours names them.
+/// Only the name of the note contains the database's name, so that people can see it. The other names begin
+/// with `.coffer-`, which users do not choose for files of their own, and such files are removed only if a
+/// note of ours names them.
 struct ReplacementNames {
     let path: String
     let operation: ReplacementOperation
 
-    /// The note of what is going on.
+    /// The note about the run in progress.
     var note: String { "\(path).\(operation.rawValue).json" }
 
-    /// Where a note is written before it takes the place of the one before. There only for moments.
+    /// The path at which a note is written before it replaces the previous one. The file exists only briefly.
     var nextNote: String { beside.path("-\(operation.rawValue).note") }
 
     /// The copy, named by the identifier of one run.
@@ -17,11 +18,11 @@ struct ReplacementNames {
 
     private var beside: NamesBeside { NamesBeside(path: path) }
 
-    /// What SQLite may keep beside a database file.
+    /// The paths of the files that SQLite may keep next to a database file.
     static func companions(of path: String) -> [String] { ["-journal", "-wal", "-shm"].map { path + $0 } }
 
-    /// What interrupted runs of any operation have left beside a file, and of the making of the file as a
-    /// copy.
+    /// Returns the files that interrupted runs of any operation left next to a file, including runs that made
+    /// the file as a copy.
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         var result: [String] = []
         for operation in ReplacementOperation.allCases {
@@ -30,7 +31,8 @@ struct ReplacementNames {
         return try result + NewFileNames.leftovers(of: path)
     }
 
-    /// What interrupted runs of one operation have left beside a file: their note, and what it names.
+    /// Returns the files that interrupted runs of one operation left next to a file: their note, and the
+    /// files that it names.
     static func leftovers(of path: String, operation: ReplacementOperation) throws(DatabaseFileError)
         -> [String]
     {
@@ -39,14 +41,14 @@ struct ReplacementNames {
     }
 }
 
-/// Hidden names beside a file, which do not contain its name: that may already be as long as names can be.
+/// Hidden names next to a file. They do not contain its name, which may already have the maximum length.
 struct NamesBeside {
     private let directory: String
     private let stem: String
 
     init(path: String) {
         directory = SystemFile.directory(of: path)
-        // FNV-1a. Should two names have one number, those who work on the files wait for one another.
+        // FNV-1a. If two names have the same hash, operations on these files wait for one another.
         let number = SystemFile.name(of: path).utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
@@ -59,7 +61,7 @@ struct NamesBeside {
     }
 }
 
-/// What distinguishes one run from all others: 16 hexadecimal digits.
+/// The identifier of a run: 16 hexadecimal digits.
 struct RunIdentifier: Equatable, Sendable {
     let text: String
 
@@ -70,8 +72,8 @@ struct RunIdentifier: Equatable, Sendable {
         text = String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// Nil for a text that is no identifier: what a note says becomes part of a name, and must not lead
-    /// elsewhere.
+    /// Returns nil for a text that is not an identifier: the text of a note becomes part of a name, and must
+    /// not lead elsewhere.
     init?(_ text: String) {
         guard text.utf8.count == 16, text.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }) else {
             return nil
@@ -85,33 +87,36 @@ enum ReplacementOperation: String, Sendable, CaseIterable, Codable {
     case rotate, upgrade, encrypt, decrypt, vacuum
 }
 
-/// The names of what the making of a new file keeps beside it until it is complete. Who makes the same file
-/// next knows them too.
+/// The names of the files that exist next to a new file until it is complete. The next run that makes the
+/// same file derives the same names.
 struct NewFileNames {
     private let beside: NamesBeside
 
     init(path: String) { beside = NamesBeside(path: path) }
 
-    /// A note with the number of the run, locked as long as a process makes the file.
+    /// A note with the identifier of the run, locked as long as a process makes the file.
     var lock: String { beside.path(".lock") }
 
-    /// Where the note is written before it has its name.
+    /// The path at which the note is written before it gets its name.
     var nextLock: String { beside.path(".note") }
 
-    /// The file itself until it is complete, named by the number of one run.
+    /// The file itself until it is complete, named by the identifier of one run.
     func temporary(_ run: RunIdentifier) -> String { beside.path("-\(run.text).tmp") }
 
-    /// Where a file is replaced: the old one with the pages of its log, named by the number of one run.
+    /// When a file is replaced, the old file merged with the pages of its log, named by the identifier of one
+    /// run.
     func merged(_ run: RunIdentifier) -> String { beside.path("-\(run.text).old") }
 
-    /// What an interrupted run has left of the making of a file.
+    /// When a file is replaced, the copy of its keyring for the old file, named by the identifier of one run.
+    func keyring(_ run: RunIdentifier) -> String { beside.path("-\(run.text).keys") }
+
+    /// Returns the files that an interrupted run left while it made a file.
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         let names = NewFileNames(path: path)
         var result = try NoteFile.leftovers(note: names.lock, next: names.nextLock, copy: names.temporary)
-        if let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }),
-            try SystemFile.status(names.merged(id)) != nil
-        {
-            result.append(names.merged(id))
+        guard let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }) else { return result }
+        for name in [names.merged(id), names.keyring(id)] where try SystemFile.status(name) != nil {
+            result.append(name)
         }
         return result
     }

@@ -2,28 +2,31 @@ internal import Foundation
 
 internal import Glibc
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// What is going on with a file, for the next run should this one be interrupted. It has no secrets in it.
+/// The state of an operation on a file, noted for the next run in case this one is interrupted. It contains
+/// no secrets.
 struct ReplacementNote: Codable, Equatable {
     var version = 2
-    /// Nil for the making of a new file.
+    /// Nil while a new file is made.
     var operation: ReplacementOperation?
     /// The identifier of the run, which names its copy.
     var id: String
     var step: String
     var processID: Int32
     var startedAt: Date
-    /// Of the file as it was, as hexadecimal digits; nil for plaintext.
+    /// The salt of the old file, in hexadecimal digits; nil for plaintext.
     var saltBefore: String?
     var oldKeyID: String?
     /// The journal mode to restore.
     var journalMode: String?
-    /// Where the old file is to be kept. Absolute: the next run may be in another directory.
+    /// The path at which the old file is to be kept. It is absolute because the next run may have another
+    /// working directory.
     var keepOldPath: String?
     var pageSize: Int?
-    /// The file as it was, which the name given by `keepOldPath` leads to afterwards.
+    /// The identity of the old file, which is at `keepOldPath` afterwards.
     var original: FileIdentity?
-    /// The copy, which the name of the file leads to afterwards.
+    /// The identity of the copy, which has the name of the file afterwards.
     var copy: FileIdentity?
 
     init(
@@ -53,17 +56,17 @@ struct ReplacementNote: Codable, Equatable {
     }
 }
 
-/// The file of a note, locked as long as its run lives: the lock distinguishes the note of a running process
-/// from one that was left.
+/// The file of a note, locked as long as its run is active: the lock distinguishes the note of a running
+/// process from a leftover.
 ///
-/// A note that was left is believed only if no other user can have written it: a regular file with one name,
-/// that belongs to this user or the superuser, and that no other user may write to. It is never changed, but
-/// replaced by a new file as a whole, which has the lock already.
+/// A leftover note is trusted only if no other user can have written it: it must be a regular file with one
+/// name, belong to this user or the superuser, and not be writable by other users. A note is never modified,
+/// but replaced as a whole by a new file that is locked already.
 final class NoteFile {
-    /// What an interrupted run has noted; nil when there was no note, and for one that was cut off before its
-    /// first words.
+    /// The note of an interrupted run; nil if there was no note, or if the run ended before it wrote the
+    /// first one.
     let previous: ReplacementNote?
-    /// Whether there was a note.
+    /// True if there was a note.
     let wasLeft: Bool
     private let path: String
     private let next: String
@@ -80,10 +83,11 @@ final class NoteFile {
         self.previous = previous
     }
 
-    /// Makes the note, or takes over one that was left.
+    /// Creates the note, or takes over a leftover one.
     ///
-    /// - Parameter next: where new content is written before it takes the place of the note.
-    /// - Throws: `busy` when the run that made it lives, `unsafeFile(.foreignNote)` for one that is not ours.
+    /// - Parameter next: the path at which new content is written before it replaces the note.
+    /// - Throws: `busy` if the run that made the note is active, `unsafeFile(.foreignNote)` if the file is
+    ///   not a note of ours.
     static func take(_ path: String, next: String) throws(DatabaseFileError) -> NoteFile {
         for _ in 0..<100 {
             do throws(DatabaseFileError) {
@@ -95,7 +99,7 @@ final class NoteFile {
             }
             guard let status = try SystemFile.status(path) else { continue }
             if status.linkCount == 2, try SystemFile.status(next)?.identity == status.identity {
-                // A loss of power has left the renaming of a new note done by half.
+                // A power loss interrupted the renaming of a new note, and both names are present.
                 try SystemFile.remove(next)
                 continue
             }
@@ -104,12 +108,13 @@ final class NoteFile {
             do throws(DatabaseFileError) {
                 file = try FileDescriptor.openNote(path, forWriting: true)
             } catch {
-                // Its run has just come to its end.
+                // The run that made the note has just ended.
                 if case .inputOutput(_, ENOENT) = error.reason { continue }
                 throw error
             }
             guard file.lock() else { throw DatabaseFileError(.busy([]), path: path) }
-            // What was opened is what has the name, also now that it is locked: its run may have replaced it.
+            // Now that the file is locked, check that the name still leads to it: its run may have replaced
+            // it.
             let opened = try file.status()
             guard try SystemFile.status(path)?.identity == opened.identity else { continue }
             guard isOwn(opened) else { throw DatabaseFileError(.unsafeFile(.foreignNote), path: path) }
@@ -127,23 +132,23 @@ final class NoteFile {
             && status.permissions & 0o022 == 0
     }
 
-    /// Whether a file of ours is what a crash leaves between the making of a note and its first words.
-    /// Whatever else is no note is a file of the user's, who may call a report of a rotation so, and is never
-    /// replaced or removed.
+    /// Returns true if a file of ours is in the state that a crash leaves between creating a note and writing
+    /// to it: empty, with its initial permissions. Any other file that is not a note belongs to the user, who
+    /// may have given this name to a report of a rotation, and is never replaced or removed.
     private static func isUnwritten(_ status: FileStatus) -> Bool {
         status.size == 0 && status.permissions == 0o600
     }
 
-    /// Whether anybody else has the file open, such as a shell that directs the output of this process into
-    /// it.
+    /// Returns true if the file is open elsewhere, for example in a shell that redirects the output of this
+    /// process into it.
     private static func isInUse(_ status: FileStatus) -> Bool {
         FileUsers.ownDescriptorCount(of: status) > 1 || !FileUsers.others(of: status).isEmpty
     }
 
-    /// Puts a new note in the place of the one before, in one step that a crash leaves done or not done.
+    /// Replaces the note in one step, which a crash leaves either done or not done.
     func write(_ note: ReplacementNote) throws {
         let bytes = try note.encoded()
-        // Of a run that was interrupted right here. Who has the lock is the only one to use this name.
+        // A run may have been interrupted right here. Only the process that holds the lock uses this name.
         try SystemFile.remove(next)
         let new = try FileDescriptor.create(next, mode: 0o600)
         do {
@@ -160,9 +165,9 @@ final class NoteFile {
 
     /// Removes the note, if its name still leads to it.
     ///
-    /// What the run has done is permanent by then, so that a loss of power does not bring back what nobody
-    /// would complete without the note: such as the journal by which the engine would leave the WAL mode
-    /// again.
+    /// The run's changes are synced first. Otherwise a power loss could undo some of them when there is no
+    /// longer a note to complete them from: for example, it could bring back the journal with which the
+    /// engine would leave the WAL mode again.
     func remove() throws(DatabaseFileError) {
         try SystemFile.remove(next)
         guard try SystemFile.status(path)?.identity == file.status().identity else { return }
@@ -172,7 +177,7 @@ final class NoteFile {
 
     // MARK: - Looking at notes
 
-    /// The note at a path, if it is one of ours and can be read; whether its run lives does not matter.
+    /// Returns the note at a path if it is one of ours and can be read, even if its run is active.
     static func read(_ path: String) -> ReplacementNote? {
         guard let file = try? FileDescriptor.openNote(path, forWriting: false),
             let status = try? file.status(), isOwn(status),
@@ -181,13 +186,13 @@ final class NoteFile {
         return ReplacementNote.decode(bytes)
     }
 
-    /// Whether there is a note of ours at a path.
+    /// Returns true if there is a note of ours at a path.
     private static func isLeft(_ path: String) throws(DatabaseFileError) -> Bool {
         guard let status = try SystemFile.status(path), isOwn(status) else { return false }
         return isUnwritten(status) || read(path) != nil
     }
 
-    /// A note that was left, and those files that exist of what it names.
+    /// Returns a leftover note, and the existing files that it names.
     static func leftovers(
         note: String, next: String, copy: (RunIdentifier) -> String
     ) throws(DatabaseFileError) -> [String] {

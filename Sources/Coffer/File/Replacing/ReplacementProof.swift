@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// What was proved of a copy before it took its place, with the digest of its content.
+/// The facts that were proved about a copy before it took its place, with the digest of its content.
 struct ReplacementProof {
     let pageCount: Int
     let pageSize: Int
@@ -22,8 +22,8 @@ struct ReplacementProof {
     }
 }
 
-/// What was proved of a copy before it takes its place. The digest of its content may take a while to make:
-/// it waits until accesses do not.
+/// The facts that were proved about a copy before it takes its place. Digesting its content may take some
+/// time, and is deferred until no access waits for it.
 struct CopyProof {
     private let pageCount: Int
     private let pageSize: Int
@@ -31,11 +31,11 @@ struct CopyProof {
     private let keyAfter: FileKey?
     private let content: ProvedContent
 
-    /// Proves what every copy has to prove, however it was made.
+    /// Proves the properties that every copy must have, however it was made.
     ///
     /// - Parameters:
     ///   - copy: a fresh connection.
-    ///   - content: what was proved of the content of the copy.
+    ///   - content: the facts that were proved about the content of the copy.
     init(
         of copy: ConnectionHandle, _ content: ProvedContent, against source: ConnectionHandle,
         _ change: FileChange,
@@ -47,7 +47,7 @@ struct CopyProof {
         let file = try PageFile(copy, change.after)
         let pageCount = try Int(copy.integer(pragma: "page_count"))
         guard file.excess == 0, file.pageCount == pageCount else {
-            throw reject("its size is not that of \(pageCount) pages")
+            throw reject("its size does not match its \(pageCount) pages")
         }
         for name in ["user_version", "application_id", "encoding", "auto_vacuum"] {
             let old = try source.firstText(trusted: "PRAGMA main.\(name)")
@@ -55,9 +55,9 @@ struct CopyProof {
             guard old == new else { throw reject("its \(name) is \(new ?? "") instead of \(old ?? "")") }
         }
         guard try CopyProof.schema(of: source) == CopyProof.schema(of: copy) else {
-            throw reject("its schema is another one")
+            throw reject("its schema differs")
         }
-        // The content is equal, so that the source has what is found.
+        // The content is equal, so the source has the same damage.
         guard
             try (content.structure ?? StructureCheck.quick.findings(copy, progress: progress).damage).isEmpty
         else {

@@ -1,29 +1,36 @@
 internal import SQLCipherBridge
 
 internal import Glibc
+internal import SystemCalls
 
-/// The place of a database into which a backup comes, whatever is there: a database in use is refused, and
-/// one that is damaged, has another key or is no database at all gets another name, with the log or the
-/// journal that belongs to it.
+/// The place of a database that a backup is restored to, with any file that is there now. A database in use
+/// is refused. One that is damaged, has another key, or is not a database at all gets another name, together
+/// with its log or journal.
 ///
-/// The old file is never opened by the engine, which could not open it when it is needed most. What has to
-/// happen to its log is done on the stored pages: see ``setAside(_:_:)``.
+/// The engine never opens the old file: it often cannot, exactly when a restore is needed. The log is
+/// processed in its stored form instead: see ``setAside(_:_:)``.
 struct RestoredPlace {
     let path: String
-    /// Where the old file is to be: absolute.
+    /// The absolute path at which the old file is to be kept.
     let keptPath: String
     private let timeout: Double
-    /// Nil where there is nothing.
+    /// The path of the keyring of which the kept file gets a copy.
+    private let keyring: String?
+    /// Nil if there is no file.
     private let old: FileStatus?
     private let attributes: FileAttributes?
 
     private static let companions = ["-wal", "-journal"]
 
-    /// Looks at what is there.
+    /// Examines the place.
     ///
-    /// - Parameter keepOldPath: nil for a name beside the file, with the time.
-    init(_ path: String, keepOldPath: String?, timeout: Double) throws(DatabaseFileError) {
+    /// - Parameters:
+    ///   - keepOldPath: nil for a name next to the file that contains the time.
+    ///   - keepsKeyring: true if the kept file gets a copy of the file's keyring.
+    init(_ path: String, keepOldPath: String?, keepsKeyring: Bool, timeout: Double) throws(DatabaseFileError)
+    {
         self.timeout = timeout
+        keyring = keepsKeyring ? "\(path).keys" : nil
         guard !path.isEmpty, !path.utf8.contains(0) else { throw DatabaseFileError(.missing, path: path) }
         guard try SystemFile.status(SystemFile.directory(of: path), followsLinks: true) != nil else {
             throw DatabaseFileError(.missing, path: SystemFile.directory(of: path))
@@ -48,26 +55,28 @@ struct RestoredPlace {
         try FolderSafety(owner: status.userID).check(directoryOf: path)
         guard try SystemFile.statusOfDirectory(of: keptPath).device == status.device else {
             throw DatabaseFileError(
-                .unsupported("The old file can be kept on the same file system only."), path: keptPath)
+                .unsupported("The old file can only be kept on the same file system."), path: keptPath)
         }
         (old, self.attributes) = (status, attributes)
     }
 
     var isOccupied: Bool { old != nil }
 
-    /// Where what was there is, once it is set aside: the file, or the log or journal of one that was gone.
+    /// The path of the old file after it was set aside. If only its log or journal was left, the path of that
+    /// file.
     var keptFile: String? {
         let names = isOccupied ? [keptPath] : RestoredPlace.companions.map { keptPath + $0 }
         return names.first { (try? SystemFile.status($0)) != nil }
     }
 
-    /// Fails where another process has the file open, or its new name is taken.
+    /// Throws if another process has the file open, or if the name for the old file is taken.
     func checkIsFree() throws(DatabaseFileError) {
-        for name in [keptPath] + RestoredPlace.companions.map({ keptPath + $0 })
+        let endings = [""] + RestoredPlace.companions + (keyring == nil ? [] : [".keys"])
+        for name in endings.map({ keptPath + $0 })
         where try SystemFile.status(name) != nil {
             throw DatabaseFileError(.exists, path: name)
         }
-        // What is beside the file goes, and a directory would not.
+        // The files next to the database will be removed, which would fail for a directory.
         for name in ReplacementNames.companions(of: path) {
             guard try SystemFile.status(name)?.isRegular ?? true else {
                 throw DatabaseFileError(.unsafeFile(.notARegularFile), path: name)
@@ -76,7 +85,7 @@ struct RestoredPlace {
         if let old { try FileUsers.waitForNone(of: old, path, timeout: timeout) }
     }
 
-    /// Fails where the backup is the file itself.
+    /// Throws if the backup is the file itself.
     func checkIsNot(_ backup: String) throws(DatabaseFileError) {
         guard let old, let status = try SystemFile.status(backup, followsLinks: true),
             status.isSameFile(as: old)
@@ -84,9 +93,9 @@ struct RestoredPlace {
         throw DatabaseFileError(.unsupported("The backup and the database are the same file."), path: path)
     }
 
-    /// Makes a copy of a backup beside the place, proves it, and puts it there in one step.
+    /// Copies a backup to a file next to the place, proves the copy, and puts it in the place in one step.
     ///
-    /// - Parameter audit: called with the copy in its place, before it counts as done.
+    /// - Parameter audit: called with the copy in its place, before the restore is complete.
     func fill(_ content: ContentFile, from backup: ConnectionHandle, audit: (ContentFile.Made) throws -> Void)
         throws -> ContentFile.Made
     {
@@ -105,14 +114,14 @@ struct RestoredPlace {
 // MARK: - The old file
 
 extension RestoredPlace {
-    /// Gives the old file its other name, and takes away what lies beside it, in steps after each of which
-    /// the place has the whole old database.
+    /// Gives the old file its other name, and removes the log and the journal next to it. After each step,
+    /// the place still has the complete old database.
     ///
-    /// A log that lies beside the new file would be played back into it. Without its log, the old file would
-    /// be an older state, or none. So where there is one, the old file is first replaced by a copy that has
-    /// its pages already, to which the log or the journal can be applied again without a difference; then it
-    /// goes. Pages are copied as they are stored, for which no key is needed. What has the other name is the
-    /// file as it was, with its log or journal as it was.
+    /// A log next to the new file would be replayed into it. Without its log, the old file would be in an
+    /// older state, or unusable. So if there is a log or a journal, the old file is first replaced by a copy
+    /// that contains its pages already, so that replaying it has no effect. Then the log or journal is
+    /// removed. Pages are copied in their stored form, so no key is needed. The other name leads to the
+    /// unchanged old file, with its unchanged log or journal.
     private func setAside(_ names: RestoredFileNames, _ progress: ProgressReport) throws -> AsideFile? {
         let companions = try RestoredPlace.companions.compactMap { ending in
             try SystemFile.status(path + ending).map { (ending: ending, status: $0) }
@@ -121,7 +130,7 @@ extension RestoredPlace {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
         guard let old else {
-            try names.note(keptPath)
+            try names.note(keptPath, nil)
             try keep(companions)
             if !companions.isEmpty { try removeOrphans(companions) }
             return nil
@@ -129,10 +138,12 @@ extension RestoredPlace {
         let merged = try merge(companions, names.merged, progress)
         let lock = try RestoredPlace.lock(path, old)
         try checkIsAsBefore(old, companions)
-        try names.note(keptPath)
+        try names.note(keptPath, old.identity)
+        let keyring = try KeptKeyring(copying: keyring, beside: keptPath, through: names.keyring)
         let kept = try KeptName.give(keptPath, to: old, at: path)
         var aside = AsideFile(
-            old: old, path: path, keptPath: keptPath, merged: merged, kept: kept, lock: lock)
+            old: old, path: path, keptPath: keptPath, merged: merged, kept: kept, keyring: keyring,
+            lock: lock)
         try keep(companions)
         try FailPoint.oldKept.pass(path)
         if let merged {
@@ -148,10 +159,11 @@ extension RestoredPlace {
         return aside
     }
 
-    /// Removes the log and the journal of a file that is gone.
+    /// Removes the log and the journal of a file that no longer exists.
     ///
-    /// Another process could make a file of this name at any moment, and a log next to it. So a file of ours
-    /// has the name meanwhile, locked: a process that opens it waits, and finds no database in it.
+    /// Another process could create a file of this name at any moment, and a log next to it. So a locked
+    /// placeholder has the name while they are removed: a process that opens it waits, and finds no database
+    /// in it.
     private func removeOrphans(_ companions: [(ending: String, status: FileStatus)]) throws {
         let placeholder = try HeldFile(creating: path)
         defer {
@@ -164,7 +176,7 @@ extension RestoredPlace {
         try removeCompanions()
     }
 
-    /// The old file with the pages of its log or journal, where it has any.
+    /// Returns a copy of the old file merged with the pages of its log or journal, if it has any.
     private func merge(
         _ companions: [(ending: String, status: FileStatus)], _ name: String, _ progress: ProgressReport
     ) throws -> HeldFile? {
@@ -194,10 +206,10 @@ extension RestoredPlace {
         }
     }
 
-    /// The page size that a log or a journal states; nil for one that no page could come from.
+    /// Returns the page size in the header of a log or a journal; nil if it cannot contain pages.
     private func sidePageSize(_ ending: String, _ status: FileStatus) throws -> Int? {
         guard status.size > 32 else { return nil }
-        // The size is the third number of a log, and the seventh of a journal.
+        // The page size is the third number in a log's header, and the seventh in a journal's.
         let start = ending == "-wal" ? 8 : 24
         let header = try FileDescriptor.openNote(path + ending, forWriting: false).read(at: 0, count: 28)
         guard header.count == 28 else { return nil }
@@ -205,8 +217,8 @@ extension RestoredPlace {
         return (512...65536).contains(size) && size.nonzeroBitCount == 1 ? size : nil
     }
 
-    /// Keeps other processes from beginning to use the file: those who open it find it busy. What is next to
-    /// the file is moved and removed under this lock only.
+    /// Keeps other processes from starting to use the file: they find it busy. The files next to it are moved
+    /// and removed only under this lock.
     private static func lock(_ path: String, _ old: FileStatus) throws(DatabaseFileError) -> FileDescriptor {
         let file = try FileDescriptor.open(path, forWriting: true)
         guard try file.status().isSameFile(as: old) else {
@@ -218,7 +230,8 @@ extension RestoredPlace {
         return file
     }
 
-    /// Whether nobody has come since the file was looked at.
+    /// Throws if the file, its log, or its journal has changed since it was examined, or if another process
+    /// has opened it.
     private func checkIsAsBefore(_ old: FileStatus, _ companions: [(ending: String, status: FileStatus)])
         throws(DatabaseFileError)
     {
@@ -246,7 +259,7 @@ extension RestoredPlace {
         }
     }
 
-    /// Gives the log and the journal the name of the kept file.
+    /// Links the log and the journal next to the kept file.
     private func keep(_ companions: [(ending: String, status: FileStatus)]) throws(DatabaseFileError) {
         for companion in companions where companion.status.size > 0 {
             try SystemFile.link(path + companion.ending, to: keptPath + companion.ending)
@@ -260,46 +273,49 @@ extension RestoredPlace {
     }
 }
 
-/// The old file as long as the new one takes its place. At the end of its life it loses its other name again,
-/// unless the new file is there.
+/// The old file while the new one takes its place. Destroying this value removes the other names of the log
+/// and the journal, unless the file has been replaced.
 struct AsideFile: ~Copyable {
     fileprivate let old: FileStatus
     fileprivate let path: String
     fileprivate let keptPath: String
     fileprivate let merged: HeldFile?
     fileprivate var kept: KeptName
+    private var keyring: KeptKeyring
     fileprivate let lock: FileDescriptor
     private var stays = false
 
     fileprivate init(
         old: FileStatus, path: String, keptPath: String, merged: HeldFile?, kept: consuming KeptName,
-        lock: consuming FileDescriptor
+        keyring: consuming KeptKeyring, lock: consuming FileDescriptor
     ) {
         self.old = old
         self.path = path
         self.keptPath = keptPath
         self.merged = merged
         self.kept = kept
+        self.keyring = keyring
         self.lock = lock
     }
 
     deinit {
         if let merged { merged.removeName(merged.path) }
         guard !stays else { return }
-        // What still has its first name loses the other one.
+        // A log or journal that still has its first name loses the other one.
         for ending in ["-wal", "-journal"] {
             guard let status = try? SystemFile.status(path + ending) else { continue }
             _ = try? KeptName.remove(keptPath + ending, of: status, at: path + ending)
         }
     }
 
-    /// From here on the old file has no other name.
+    /// Notes that the other name is now the only name of the old file.
     fileprivate mutating func didMerge() {
         kept.keep()
+        keyring.keep()
         stays = true
     }
 
-    /// Whoever has opened the file meanwhile would write into one that has no name.
+    /// Throws if another process has opened the file: it would write into a file without a name.
     func checkIsUnused() throws(DatabaseFileError) {
         var users = FileUsers.others(of: old)
         if let merged { users += FileUsers.others(of: try merged.status()) }
@@ -309,15 +325,14 @@ struct AsideFile: ~Copyable {
         }
     }
 
-    /// From here on the new file has the place.
-    mutating func didReplace() {
-        didMerge()
-        // A process that waits for the lock must not take for the database what has no name any more: the
-        // copy is nobody's, and its log has the pages.
-        merged?.spoil()
-    }
+    /// Notes that the new file has the place.
+    mutating func didReplace() { didMerge() }
 
-    /// Fails where another process waits for the old file.
+    /// Makes the merged copy unusable once it has permanently lost its name. A process that waits for its
+    /// lock must not use it as the database. The copy is not needed: the kept log has its pages.
+    func spoilMergedCopy() { merged?.spoil() }
+
+    /// Throws if another process has the old file open and waits for it.
     func checkWasUnused() throws(DatabaseFileError) {
         let users = FileUsers.others(of: old)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }

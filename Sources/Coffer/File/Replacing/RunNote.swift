@@ -1,11 +1,12 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// The note of a run, with what it has to say. It is removed at the end of its life, unless the copy has its
-/// place by then, or the journal mode of the file is not restored: the next run needs it.
+/// The note of a run. It is removed at the end of this value's life, unless the copy has taken its place, or
+/// the journal mode of the file was not restored. In these cases the next run needs it.
 struct RunNote: ~Copyable {
-    /// Whether an interrupted run had left a note.
+    /// True if an interrupted run had left a note.
     var wasLeft: Bool { file.wasLeft }
-    /// The journal mode that the file is to be in at the end.
+    /// The file's journal mode at the end of the run.
     var journalMode: JournalMode { JournalMode(content.journalMode) }
     let id: RunIdentifier
 
@@ -15,13 +16,13 @@ struct RunNote: ~Copyable {
     private var writer: ConnectionHandle
     private let protection: FileProtection
     private var isNeeded = false
-    /// Whether this run may have left the WAL mode.
+    /// True if this run may have left the WAL mode.
     private var mayHaveLeft = false
 
-    /// Makes the note, or takes over that of an interrupted run, and removes what that has left.
+    /// Creates the note, or takes over the note of an interrupted run and removes the files that it left.
     ///
-    /// - Parameter writer: a connection to the file, which lives as long.
-    /// - Throws: `busy` when another process works on the file.
+    /// - Parameter writer: a connection to the file; must outlive the note.
+    /// - Throws: `busy` if another process works on the file.
     static func take(_ file: ExaminedFile, writer: ConnectionHandle) throws -> RunNote {
         var note = try RunNote(NoteFile.take(file.names.note, next: file.names.nextNote), file, writer)
         try note.file.removeLeftovers(file.names, of: file.status, at: file.path)
@@ -52,8 +53,8 @@ struct RunNote: ~Copyable {
         if !mayBeLeft || isInWAL() { try? file.remove() }
     }
 
-    /// Whether the file is in WAL mode again. Another process may bring page 1 from the log into it at this
-    /// moment: a header that cannot be read is read again.
+    /// Returns true if the file is in WAL mode again. Another process may checkpoint page 1 into the file at
+    /// the same time, so a header that cannot be read is read again.
     private func isInWAL() -> Bool {
         let end = Deadline(after: 2)
         repeat {
@@ -62,39 +63,39 @@ struct RunNote: ~Copyable {
         return false
     }
 
-    /// Goes on with another connection to the file, which lives as long.
+    /// Continues with another connection to the file, which must outlive the note.
     mutating func use(_ writer: ConnectionHandle) { self.writer = writer }
 
-    /// Notes how far the run is, and makes that permanent.
+    /// Notes the current step of the run, and makes the note permanent.
     mutating func write(step: String) throws {
         content.step = step
         try file.write(content)
     }
 
-    /// Notes the journal mode before it is left. An interrupted run may have left the one that the file is to
-    /// have in the end.
+    /// Notes the journal mode before it is left. If an interrupted run has already left the WAL mode, the
+    /// note keeps that mode.
     mutating func willLeave(journalMode mode: JournalMode) throws {
         mayHaveLeft = true
         if mode == .wal { content.journalMode = mode.rawValue }
         try write(step: "quiesce")
     }
 
-    /// The same for a file in WAL mode, whose mode is noted already: see ``prepareToLeaveWAL()``.
+    /// Notes the same for a file in WAL mode, whose mode is in the note already: see ``prepareToLeaveWAL()``.
     mutating func willLeaveWAL() { mayHaveLeft = true }
 
-    /// Notes the journal mode some time before it is left, so that there is nothing to write at that moment.
+    /// Notes the journal mode some time before it is left, so that nothing has to be written at that moment.
     mutating func prepareToLeaveWAL() throws {
         content.journalMode = JournalMode.wal.rawValue
         try write(step: "quiesce")
     }
 
-    /// Notes which file is the copy, before there is anything in it.
+    /// Notes the identity of the copy before the copy has content.
     mutating func write(copy: FileIdentity) throws {
         content.copy = copy
         try write(step: "copy")
     }
 
-    /// From here on the note stays until ``remove()``: the copy has its place.
+    /// Keeps the note until ``remove()``, as the copy now has its place.
     mutating func keep() { isNeeded = true }
 
     /// Removes the note at the end of a run.
@@ -106,14 +107,14 @@ struct RunNote: ~Copyable {
 }
 
 extension NoteFile {
-    /// Removes what this note says that its run has left: the copy of its own number, and the second name of
-    /// the file.
+    /// Removes the leftovers that this note names: the copy with its identifier, and the second name of the
+    /// file.
     func removeLeftovers(_ names: ReplacementNames, of status: FileStatus, at path: String)
         throws(DatabaseFileError)
     {
         guard let previous else { return }
         if let id = RunIdentifier(previous.id) { try SystemFile.remove(names.copy(id)) }
-        // The run was to put its copy in place next.
+        // If the second name still leads to this file, the run ended before it put its copy in place.
         if let kept = previous.keepOldPath { try KeptName.remove(kept, of: status, at: path) }
     }
 }

@@ -5,41 +5,41 @@ internal import Synchronization
 
 internal import Glibc
 
-/// A new encrypted file, which the engine writes and reads as one without encryption: its pages are sealed
-/// many at once, by lanes where there are some, before they leave the memory of the process. Another thread
-/// does that while the engine makes the next ones.
+/// A new encrypted file, which the engine writes and reads as if it were not encrypted. Pages are sealed in
+/// batches, with vector instructions if available, before they leave the memory of the process. Another
+/// thread seals them while the engine produces the next ones.
 ///
-/// Who publishes the file looks at each page again, by other means.
+/// The caller that publishes the file verifies each page again, independently.
 final class SealedPages: WritableBytes {
-    /// Contents of pages that follow each other.
+    /// The contents of consecutive pages.
     private struct Row {
         var first = 1
         var count = 0
         var contents: [UInt8]
 
-        /// The place of a page; nil where it is not among them.
+        /// Returns the range of a page in `contents`, or nil if the page is not in the row.
         func place(of number: Int, _ pageSize: Int) -> Range<Int>? {
             guard number >= first, number < first + count else { return nil }
             return (number - first) * pageSize..<(number - first + 1) * pageSize
         }
     }
 
-    /// Contents of pages that wait to be stored, in the order in which they were written.
+    /// The contents of pages that wait to be stored, in the order in which they were written.
     private struct Batch {
         private(set) var numbers: [Int] = []
-        /// The greatest of the numbers.
+        /// The greatest page number.
         private(set) var last = 0
         var contents: [UInt8]
 
         init(contents: [UInt8]) { self.contents = contents }
 
-        /// The place of a page; nil where it is not among them.
+        /// Returns the range of a page in `contents`, or nil if the page is not in the batch.
         func place(of number: Int, _ pageSize: Int) -> Range<Int>? {
-            // Of those that were written last, as one is mostly written again soon.
+            // Searches from the end: a page is usually written again soon.
             numbers.lastIndex(of: number).map { $0 * pageSize..<($0 + 1) * pageSize }
         }
 
-        /// - Returns: the place of a page that is not among them yet.
+        /// - Returns: the range of a page that is not in the batch yet.
         mutating func add(_ number: Int, _ pageSize: Int) -> Range<Int> {
             numbers.append(number)
             last = max(last, number)
@@ -56,18 +56,18 @@ final class SealedPages: WritableBytes {
     private let sealing: PageSealing
     private let opener: BulkCipher
     private let pageSize: Int
-    /// The bytes that are reserved at the end of each page.
+    /// The number of reserved bytes at the end of each page.
     private let reserve: Int
-    /// How many pages wait at most, and are read ahead.
+    /// The maximum number of pages that wait, and that are read ahead.
     private let most: Int
 
-    /// What the engine has written, and is not yet in the file.
+    /// The pages that the engine has written and that are not in the file yet.
     private var waiting: Batch
-    /// What the engine has read, and reads next.
+    /// The pages that were read ahead for the engine.
     private var ahead: Row
-    /// Pages as they are stored, to be opened.
+    /// Pages in their stored form, before decryption.
     private var stored: [UInt8]
-    /// How many are stored, or on their way.
+    /// The number of pages that are stored or being stored.
     private var storedCount = 0
 
     /// - Parameters:
@@ -101,7 +101,7 @@ final class SealedPages: WritableBytes {
         guard try handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
             throw EngineError(code: EngineCode.error, message: "The copy cannot be written without a journal")
         }
-        // What a sort has no room for in memory goes to files that the view encrypts.
+        // Sorts that do not fit in memory spill to temporary files, which the view encrypts.
         try handle.execute(
             """
             PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;
@@ -138,13 +138,14 @@ final class SealedPages: WritableBytes {
         return done
     }
 
-    /// - Returns: the place of a page that is stored, among those that are read ahead.
+    /// - Returns: the range of a stored page in the read-ahead buffer.
     private func readAhead(_ number: Int) throws -> Range<Int> {
         if let place = ahead.place(of: number, pageSize) { return place }
-        // A page that was never written is a gap between those that wait.
+        // A page beyond the stored ones that is not waiting was never written: it is a gap between the
+        // waiting pages.
         let code = number > storedCount ? flush() : sealing.end()
         guard code == 0 else { throw EngineError(code: EngineCode.ioError, message: "errno \(code)") }
-        // Tables are mostly read in the order in which they were written.
+        // Tables are usually read in the order in which they were written.
         let count = min(number == ahead.first + ahead.count ? most : 1, storedCount - number + 1)
         ahead.count = 0
         guard count > 0 else {
@@ -160,12 +161,14 @@ final class SealedPages: WritableBytes {
         let zeros = (0..<count).filter {
             pages.extracting($0 * pageSize..<($0 + 1) * pageSize).isZero
         }
-        // Zeros are where another page was written before this one.
+        // A page of zeros is a hole in the file: a later page was written before this one.
         guard done == part.count,
             try opener.unauthentic(pages, first: first).allSatisfy({ zeros.contains(Int($0 &- first)) })
         else {
             throw EngineError(
-                code: EngineCode.corrupt, message: "Page \(number) is not as it was written")
+                code: EngineCode.corrupt,
+                message:
+                    "Page \(number) does not have the content that was written")
         }
         try ahead.contents.withPart(part) { try opener.decrypt(pages, first: first, into: &$0) }
         for index in zeros { ahead.contents.clear(index * pageSize..<(index + 1) * pageSize) }
@@ -204,17 +207,18 @@ final class SealedPages: WritableBytes {
 
     // MARK: - As it is stored
 
-    /// Writes what waits. Returns 0, or an `errno`.
+    /// Writes the waiting pages. Returns 0 or an `errno`.
     func flush() -> CInt {
         let code = beginFlush()
         return code == 0 ? sealing.end() : code
     }
 
-    /// Has what waits written, once all before it is there. Returns 0, or the `errno` of that.
+    /// Starts to write the waiting pages after the earlier ones are complete. Returns 0, or the `errno` of
+    /// the earlier write.
     private func beginFlush() -> CInt {
         let code = sealing.end()
         guard code == 0, !waiting.numbers.isEmpty else { return code }
-        // What was read ahead may be from before.
+        // The read-ahead buffer may be stale.
         if waiting.numbers.contains(where: { ahead.place(of: $0, pageSize) != nil }) { ahead.count = 0 }
         sealing.begin(&waiting.contents, waiting.numbers)
         storedCount = max(storedCount, waiting.last)
@@ -223,21 +227,20 @@ final class SealedPages: WritableBytes {
     }
 }
 
-/// Seals pages and writes them, those that follow each other at once, while the thread that has made them
-/// goes on.
+/// Seals pages and writes them, consecutive ones in one call, while the thread that produced them continues.
 ///
-/// No thread is taken for granted: what nobody has begun when its end is needed is done by the thread that
-/// needs it. Serves one thread.
+/// No free thread is assumed: if no thread has begun the work when its result is needed, the waiting thread
+/// does it. Only one thread may use an instance.
 private final class PageSealing: Sendable {
     private struct Work {
         let file: HeldFile
         let sealer: BulkSealer
         let layout: PageCipher.Layout
-        /// Contents of pages, and the same as they are stored.
+        /// The contents of the pages, and their stored form.
         var contents: [UInt8] = []
         var stored: [UInt8] = []
         var numbers: [Int] = []
-        /// What the last write has returned: 0, or an `errno`.
+        /// The result of the last write: 0 or an `errno`.
         var code: CInt = 0
 
         init(
@@ -267,7 +270,7 @@ private final class PageSealing: Sendable {
             return 0
         }
 
-        /// Writes some of the pages, which follow each other.
+        /// Writes a range of the pages, whose numbers are consecutive.
         private mutating func write(_ range: Range<Int>, _ reserves: [UInt8]) -> CInt {
             let (first, pageSize) = (numbers[range.lowerBound], layout.pageSize)
             let part = range.lowerBound * pageSize..<range.upperBound * pageSize
@@ -282,7 +285,7 @@ private final class PageSealing: Sendable {
             } catch {
                 return EIO
             }
-            // SQLite never uses it.
+            // SQLite never uses the lock page.
             let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
             if first <= lockPage, lockPage < first + range.count {
                 let place = part.lowerBound + (lockPage - first) * pageSize
@@ -293,7 +296,7 @@ private final class PageSealing: Sendable {
         }
     }
 
-    /// Nil once it is closed.
+    /// Nil after ``close()``.
     private let work: Mutex<Work?>
     private let isBegun = Atomic<Bool>(true)
     private let queue = DispatchQueue(label: "Coffer.PageSealing", target: .global())
@@ -305,20 +308,20 @@ private final class PageSealing: Sendable {
         work = Mutex(try Work(file, material, layout, salt: salt))
     }
 
-    /// Waits until all is written, and lets go of the file.
+    /// Waits for all writes, and releases the file.
     ///
-    /// The thread that was asked to write may come later than the one that wrote in its place, and holds
-    /// this object until then: by then the file has its place, and its descriptor must be closed.
+    /// The queue's thread may run after the waiting thread has done its work, and retains this object until
+    /// then. The file may have its final place by that time, so its descriptor must be closed here.
     func close() {
         _ = end()
         work.withLock { $0 = nil }
     }
 
-    /// Begins with pages. What was begun before has ended.
+    /// Starts to write pages. The previous write must have ended.
     ///
     /// - Parameters:
-    ///   - contents: exchanged for other room of this size.
-    ///   - numbers: of the pages, in the order of their contents.
+    ///   - contents: exchanged for another buffer of the same size.
+    ///   - numbers: the page numbers, in the order of the contents.
     func begin(_ contents: inout [UInt8], _ numbers: [Int]) {
         var pages: [UInt8] = []
         swap(&pages, &contents)
@@ -338,7 +341,7 @@ private final class PageSealing: Sendable {
         queue.async { self.perform() }
     }
 
-    /// Waits until all is written. Returns 0, or the `errno` of the last write.
+    /// Waits for all writes. Returns 0, or the `errno` of the last write.
     func end() -> CInt {
         perform()
         group.wait()
@@ -353,9 +356,9 @@ private final class PageSealing: Sendable {
 }
 
 extension FileProtection {
-    /// Has a new encrypted file filled through a connection that knows nothing of the encryption.
+    /// Fills a new encrypted file through a connection that does not know about the encryption.
     ///
-    /// - Parameter path: for errors.
+    /// - Parameter path: the path for error messages.
     func fillSealed<Result>(
         _ file: HeldFile, _ path: String, _ body: (ConnectionHandle) throws -> Result
     ) throws -> Result {
@@ -364,7 +367,8 @@ extension FileProtection {
         do {
             result = try FileProtection.fill(path, pages.open(), body)
         } catch let error as EngineError where error.primaryCode == EngineCode.ioError {
-            // A write failed on another thread: the engine learns of it when it reads, and not why.
+            // A write failed on another thread: the engine notices on its next read, but does not know the
+            // reason.
             throw SystemFile.isOutOfSpace(pages.flush()) ? DatabaseFileError(.diskFull, path: path) : error
         }
         let code = pages.flush()

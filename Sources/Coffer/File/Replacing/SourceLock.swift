@@ -1,27 +1,28 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// SQLite's lock on a database file in rollback mode, as a value: it exists only while a connection holds the
-/// lock, and only if the header said so when it was read under this lock.
+/// SQLite's lock on a database file in rollback mode, as a value. It exists only while a connection holds the
+/// lock, and only if the header, read under this lock, says that the file is in rollback mode.
 ///
-/// Nothing that was true before the lock counts. Another process may open the file and set the WAL mode at
-/// any moment in which no lock of ours is there, even right after all processes were looked at.
+/// Nothing that was checked before the lock was taken can be relied on. While this process holds no lock,
+/// another process may open the file and set the WAL mode, even right after all processes were checked.
 ///
 /// ``Level/reserved`` keeps the file in rollback mode: a connection that sets the WAL mode first takes the
-/// reserved and then the exclusive lock, and ours is in the way of both. Other connections may read.
+/// reserved and then the exclusive lock, and this lock blocks both. Other connections may read.
 ///
-/// ``Level/exclusive`` also proves that no other connection has a journal, a log or an index of a log open,
+/// ``Level/exclusive`` also guarantees that no other connection has a journal, a log, or a log index open,
 /// and that none can open or create one:
-/// - A connection opens the log after it has taken the shared lock, for the header or the log that it has
-///   read under it, and keeps the shared lock until it closes the log. The index is opened after the log and
-///   closed before it. The exclusive lock is granted only while there is no shared one.
+/// - A connection opens the log after it has taken the shared lock, because of the header or the log that it
+///   reads under it, and keeps the shared lock until it closes the log. The index is opened after the log and
+///   closed before it. The exclusive lock is granted only while there is no shared lock.
 /// - On Unix a connection keeps no journal open longer than the shared lock. With the reserved lock alone, a
 ///   reader could still have one open from its last transaction (`journal_mode` PERSIST or TRUNCATE), write
-///   the next transaction into it after it has lost its name, and leave no journal to a crash.
-/// - A process that was about to open one of these files before our lock has no shared lock yet. When it gets
-///   it, it reads the header anew.
+///   the next transaction into it after it was unlinked, and have no journal to recover from after a crash.
+/// - A process that was about to open one of these files before this lock was taken has no shared lock yet.
+///   When it gets one, it reads the header again.
 ///
-/// So only the exclusive lock has ``removeSideFiles()``. Connections that ask for no locks (`nolock`,
-/// `immutable`) are beyond any proof.
+/// So ``removeSideFiles()`` requires the exclusive lock. Connections that request no locks (`nolock`,
+/// `immutable`) cannot be detected.
 struct SourceLock: ~Copyable {
     enum Level {
         case reserved
@@ -34,13 +35,13 @@ struct SourceLock: ~Copyable {
     private let protection: FileProtection
     private let path: String
     private let level: Level
-    /// Whether the lock ends with a transaction of its own.
+    /// True if the lock ends with a transaction of its own.
     private let hasTransaction: Bool
 
     /// Takes the lock with a transaction that writes nothing.
     ///
-    /// - Parameter writer: outside of a transaction; lives longer than this.
-    /// - Throws: `busy` when others have a lock, or the file is not in rollback mode by now.
+    /// - Parameter writer: outside a transaction; must outlive the lock.
+    /// - Throws: `busy` if other connections hold a lock, or the file is no longer in rollback mode.
     static func begin(_ level: Level, _ writer: ConnectionHandle, _ job: ReplacementJob) throws -> SourceLock
     {
         try writer.execute(level == .reserved ? "BEGIN IMMEDIATE" : "BEGIN EXCLUSIVE")
@@ -69,27 +70,27 @@ struct SourceLock: ~Copyable {
         if hasTransaction, !writer.isAutocommit { try? writer.execute("ROLLBACK") }
     }
 
-    /// Fails if the lock is not held, or the header of the file does not say that it is in rollback mode.
+    /// Throws if the lock is not held, or the file's header does not say that it is in rollback mode.
     func check() throws {
         guard try writer.fileLockLevel() >= level.engineLevel, try writer.isFile(in: .delete, protection)
         else {
             throw EngineError(
-                code: EngineCode.busy, message: "Another connection has set the WAL mode of the database")
+                code: EngineCode.busy, message: "Another connection has switched the database to WAL mode")
         }
     }
 
-    /// Removes a journal that others keep for later use, in the modes PERSIST and TRUNCATE, and an empty log
-    /// with its index, which a connection that cannot write leaves behind, and SQLite regards as none.
+    /// Removes a journal that other connections keep for reuse (modes PERSIST and TRUNCATE), and an empty log
+    /// with its index. A connection that cannot write leaves such a log, and SQLite treats it as absent.
     ///
-    /// The journal is not hot: the lock was taken by a connection that would have played it back.
+    /// The journal is not hot: the connection that took the lock would have rolled it back.
     ///
-    /// That they are gone is made permanent at once, and so is the end of the journal with which the WAL mode
-    /// was left: a loss of power must not keep the new file under its name and one of these next to it, which
-    /// would be played back into it.
+    /// The directory is synced at once, which also makes the removal of the journal permanent that was used
+    /// to leave the WAL mode. Otherwise a power loss could keep the new file under its name with one of these
+    /// files next to it, which would be replayed into it.
     func removeSideFiles() throws {
         guard level == .exclusive else {
             throw EngineError(
-                code: EngineCode.misuse, message: "Files are removed under the exclusive lock only")
+                code: EngineCode.misuse, message: "Files must only be removed under the exclusive lock")
         }
         try check()
         try SystemFile.remove("\(path)-journal")
@@ -101,7 +102,7 @@ struct SourceLock: ~Copyable {
         try SystemFile.synchronize(directoryOf: path)
     }
 
-    /// Fails if there is a journal or a log that would be played back into another file of this name.
+    /// Throws if there is a journal or a log that would be replayed into another file of this name.
     func checkHasNoSideFiles() throws {
         try check()
         for name in ["\(path)-wal", "\(path)-journal"] where try SystemFile.status(name) != nil {
@@ -109,7 +110,7 @@ struct SourceLock: ~Copyable {
         }
     }
 
-    /// Gives the lock up.
+    /// Releases the lock.
     consuming func end() throws {
         if hasTransaction { try writer.execute("COMMIT") }
     }

@@ -1,7 +1,8 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// The file of a copy, beside the one whose place it is to take. Removed at the end of its life, unless it
-/// has that place.
+/// The file of a copy, next to the file that it is to replace. It is removed at the end of this value's life,
+/// unless it has taken that place.
 struct CopyFile: ~Copyable {
     let file: HeldFile
     private var hasItsPlace = false
@@ -20,7 +21,7 @@ struct CopyFile: ~Copyable {
         do {
             return try job.method.copy(source, to: file, job.change, examined.progress)
         } catch let error as EngineError {
-            // Was it the source that could not be read?
+            // Find out whether the source could not be read.
             let damaged = try PageFile(source, job.before).damagedPages()
             guard damaged == ([], []) else {
                 throw DatabaseFileError(
@@ -30,8 +31,8 @@ struct CopyFile: ~Copyable {
         }
     }
 
-    /// Opens the copy anew, and proves that it has the content of the source, and that only the new key opens
-    /// it.
+    /// Opens the copy again, and proves that it has the content of the source, and that only the new key
+    /// opens it.
     func prove(_ content: any ContentProof, against source: ConnectionHandle, _ examined: ExaminedFile) throws
         -> CopyProof
     {
@@ -47,26 +48,26 @@ struct CopyFile: ~Copyable {
         let proof = try CopyProof(of: copy.handle, proved, against: source, change, progress)
         let hasOldKey = !job.keepsKey && (job.before.ring != nil || job.after.ring != nil)
         guard try !hasOldKey || !(proved.isOldKeyAccepted ?? job.before.opens(viewing: file)) else {
-            throw DatabaseFileError(.copyRejected("the old key opens it as well"), path: job.path)
+            throw DatabaseFileError(.copyRejected("the old key opens it, too"), path: job.path)
         }
         try FailPoint.verified.pass(job.path)
         return proof
     }
 
-    /// Puts the copy in the place of the file. When this throws, it is not there.
+    /// Renames the copy over the file. If this throws, the file has not been replaced.
     mutating func takePlace(of examined: ExaminedFile) throws(DatabaseFileError) {
         try file.checkName(file.path, attributes: examined.attributes)
         do throws(DatabaseFileError) {
             try SystemFile.rename(file.path, to: examined.path)
         } catch {
-            // Over a network the answer may get lost.
+            // Over a network, the rename may succeed but its reply may be lost.
             guard try file.hasName(examined.path) else { throw error }
         }
         hasItsPlace = true
     }
 }
 
-/// The stage with a copy that has all content, and of which nothing is proved.
+/// The stage with a copy that has all content but is not yet proved.
 struct StagedCopy: ~Copyable {
     let copy: CopyFile
     let content: any ContentProof
@@ -79,7 +80,7 @@ struct StagedCopy: ~Copyable {
     }
 }
 
-/// The stage with a copy that was proved: the only one that can be published.
+/// The stage with a proved copy: the only stage that can be published.
 struct ProvedCopy: ~Copyable {
     private let proof: CopyProof
     private var copy: CopyFile
@@ -91,18 +92,19 @@ struct ProvedCopy: ~Copyable {
         quiesced = staged.quiesced
     }
 
-    /// Makes the copy permanent, and puts it in the place of the file in one step. When this throws,
-    /// everything is taken back.
+    /// Makes the copy permanent, and puts it in the place of the file in one step. If this throws, everything
+    /// is rolled back.
     consuming func published() throws -> PublishedFile {
         let examined = quiesced.noted.opened.examined
         try examined.progress(.publishing, 0, of: 1)
         try copy.file.apply(examined.attributes)
         try copy.file.synchronize()
-        // Accesses of a pool do not wait for a step that is only for people to read.
+        // The note's step is only for people to read, so accesses of a pool do not wait for it.
         if !examined.job.followsLog { try quiesced.noted.note.write(step: "publish") }
         try FailPoint.copySynchronized.pass(examined.path)
-        // Who has opened the file since it was quiesced would write into one that has no name. Not where
-        // nobody has a lock but the writer, which spoils the old file before it lets go of its own.
+        // A process that has opened the file since it was quiesced would write into a file without a name.
+        // The check is not needed if only the writer holds a lock: the writer spoils the old file before it
+        // releases that lock.
         if !examined.job.followsLog || examined.keptPath != nil {
             try FileUsers.waitForNoneElse(
                 of: examined.status, examined.path, timeout: examined.job.lockTimeout, countsOwn: false)

@@ -3,14 +3,14 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `ATTACH` opens a file, unlocks it and plays back its journal in one call of the engine.
-@Suite("What lies beside a file that is attached")
+/// `ATTACH` opens a file, unlocks it and rolls back its journal in a single call to the engine.
+@Suite("A side file of an attached file")
 struct AttachedSideFileTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    /// How a statement gives the key.
+    /// The ways in which a statement supplies the key.
     enum Way: String, CaseIterable, Sendable {
         case inherited, inheritedWithSameSalt, inheritedPassphrase, passphrase, rawKey, rawKeyAsBlob,
             rawKeyWithSalt
@@ -83,7 +83,7 @@ struct AttachedSideFileTests {
     }
 
     @Test(
-        "is looked at where the name of the directory is no text, too",
+        "is checked even if the name of the directory is not valid text",
         arguments: [Way.passphrase, .rawKey, .inheritedWithSameSalt])
     func nameOfBytes(way: Way) throws {
         _ = try directory.makeFile(key: #require(way.configuration.key), rows: 300)

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("A rollback journal beside an encrypted file")
+@Suite("A rollback journal of an encrypted file")
 struct ForeignJournalTests {
     let directory: TestDirectory
     let elsewhere: TestDirectory
@@ -22,7 +22,7 @@ struct ForeignJournalTests {
         #expect(try directory.content("b.db", key: Keys.old) == content)
     }
 
-    /// Ways to make a journal that destroys the file.
+    /// Kinds of journals that would destroy the file.
     enum Attack: String, CaseIterable, Sendable {
         case plaintext, otherKey, otherSalt, otherPageSize
         case changedByte, exchangedNumbers, zeros, salt
@@ -52,7 +52,7 @@ struct ForeignJournalTests {
         #expect(try directory.content(key: Keys.old) == content)
     }
 
-    /// In a directory of its own, as those who list a directory want texts.
+    /// The name is in a separate directory, because listing a directory expects valid UTF-8 names.
     private var commonNameOfOtherBytes: [UInt8] {
         Array(elsewhere.path("x").utf8) + [0xff] + Array("-mj012345678".utf8)
     }
@@ -83,7 +83,7 @@ struct ForeignJournalTests {
         case .otherSalt: return try other(.rawKeyed)
         case .otherPageSize: return try other(.rawKeyed.with { $0.cipher = .sqlcipher(format: 3) })
         case .changedByte:
-            // None of those that the checksum looks at.
+            // The checksum does not cover this byte.
             var journal = own.journal
             journal[512 + 4 + 101] ^= 1
             return journal
@@ -106,19 +106,19 @@ struct ForeignJournalTests {
             Forgery.put(65536, into: &journal, at: 20)
             return journal
         case .doomedFile:
-            // SQLite removes the file that a journal names as the one that several databases have in common.
+            // SQLite deletes the file that a journal names as its super-journal.
             try directory.write([1, 2, 3], to: "precious")
             let journal = Forgery.journal(pageCount: pageCount, records: [(2, page(2, own.before))])
             return Forgery.withCommonName(directory.path("precious"), journal)
         case .commonNameOfOtherBytes:
-            // SQLite finds the file of this name, which no text has.
+            // SQLite finds the file with this name, which is not valid UTF-8.
             let name = commonNameOfOtherBytes
             let file = unsafe open((name + [0]).map { CChar(bitPattern: $0) }, O_RDWR | O_CREAT, 0o600)
             let count = unsafe write(file, "x", 1)
             #expect(count == 1 && close(file) == 0)
             return Forgery.withCommonName(name, Forgery.journal(pageCount: 1, records: []))
         case .voidByCommonName:
-            // Whoever has put the journal there can make its common journal in the moment after the look.
+            // An attacker who planted the journal can create its super-journal right after the check.
             return Forgery.withCommonName(directory.path("gone"), Forgery.journal(pageCount: 1, records: []))
         }
     }
@@ -127,12 +127,12 @@ struct ForeignJournalTests {
         Array(file[(number - 1) * 4096..<number * 4096])
     }
 
-    /// Journals that SQLite takes nothing from.
+    /// Journals that SQLite ignores.
     enum Idle: String, CaseIterable, Sendable {
         case empty, short, zeroedHeader, otherMagic, strangePageSize, ownVoidByCommonName
     }
 
-    @Test("that SQLite takes nothing from is none of our business", arguments: Idle.allCases)
+    @Test("that changes nothing for SQLite is ignored", arguments: Idle.allCases)
     func idle(kind: Idle) throws {
         _ = try directory.makeFile(rows: 300)
         let content = try directory.content(key: Keys.old)
@@ -151,7 +151,7 @@ struct ForeignJournalTests {
         #expect(try directory.content(key: Keys.old) == content)
     }
 
-    @Test("that is void, as its common journal is gone, is not what a verification sees")
+    @Test("that is void, because its super-journal is missing, is ignored by a verification")
     func voidForVerification() throws {
         let file = try directory.makeFile(rows: 300)
         let journal = try directory.crash().journal
@@ -175,7 +175,7 @@ struct ForeignJournalTests {
         let before = try directory.bytes(of: "a.db")
         let records = [2, 3].map { (page: UInt32($0), content: page($0, before)) }
         var journal = Forgery.journal(pageCount: UInt32(before.count / 4096), records: records)
-        // A byte of the last page that the checksum looks at.
+        // A byte of the last page that the checksum covers.
         journal[journal.count - 4 - 200] ^= 1
         try directory.write(journal, to: "a.db-journal")
         #expect(try directory.content(key: Keys.old) == content)
@@ -197,7 +197,7 @@ struct ForeignJournalTests {
         #expect(try directory.bytes(of: "a.db") == file)
     }
 
-    @Test("of a process that writes at the moment is no false alarm")
+    @Test("of a process that is writing causes no false alarm")
     func live() throws {
         _ = try directory.makeFile(rows: 300)
         let content = try directory.content(key: Keys.old)
@@ -206,7 +206,7 @@ struct ForeignJournalTests {
         #expect(throws: Stop.self) {
             try writer.write { db in
                 try db.execute(sql: "UPDATE t SET a = 'new'")
-                // A journal that a live process holds is not hot, whatever is in it.
+                // A journal that a live process holds is not hot, regardless of its content.
                 try directory.write(Forgery.journal(pageCount: 1, records: []), to: "a.db-journal")
                 #expect(try directory.content(key: Keys.old) == content)
                 throw Stop()
@@ -252,14 +252,14 @@ struct ForeignJournalTests {
             try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
         }
         #expect(error?.resultCode == .SQLITE_CANTOPEN)
-        #expect(error?.message?.contains("does not belong to it") == true)
+        #expect(error?.message?.contains("belongs to another file") == true)
         #expect(try directory.bytes(of: "a.db") == before)
         try FileManager.default.removeItem(atPath: directory.path("a.db-journal"))
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == count)
     }
 
     @Test(
-        "of a file without codes is refused where it is plaintext or cuts the file, which is all that can be told"
+        "of a file without MACs is refused if it is plaintext or cuts the file, the only detectable cases"
     )
     func formatWithoutCodes() throws {
         let settings: (inout Configuration) -> Void = { $0.cipher = .sqlcipher(format: 1) }

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("A write-ahead log beside an encrypted file")
+@Suite("A write-ahead log of an encrypted file")
 struct ForeignLogTests {
     let directory: TestDirectory
 
@@ -79,14 +79,14 @@ struct ForeignLogTests {
         case .otherSalt: return try other(.rawKeyed)
         case .otherPageSize: return try other(.rawKeyed.with { $0.cipher = .sqlcipher(format: 3) })
         case .smallerPages:
-            // The number of pages is that of the file.
+            // The number of pages matches the file.
             let page = [UInt8](repeating: 7, count: 1024)
             return Forgery.log(pageSize: 1024, pageCount: pageCount, frames: [(2, page), (3, page)])
         case .changedByte:
             frames[frames.count - 2].content[100] ^= 1
             return Forgery.log(pageCount: pageCount, frames: frames)
         case .exchangedNumbers:
-            // The last ones of their pages.
+            // The last frames of their pages.
             let (first, second) = (frames.count - 1, frames.count - 2)
             (frames[first].page, frames[second].page) = (frames[second].page, frames[first].page)
             return Forgery.log(pageCount: pageCount, frames: frames)
@@ -97,8 +97,7 @@ struct ForeignLogTests {
             page[7] ^= 1
             return Forgery.log(pageCount: pageCount, frames: [(1, page)])
         case .withoutFirstPage:
-            // The engine would read page 1 from the file, and all would be well until it brings the log into
-            // the file.
+            // The engine would read page 1 from the file, and nothing would go wrong until a checkpoint.
             let foreign = Forgery.frames(of: try other(.rawKeyed)).filter { $0.page > 1 }
             return Forgery.log(pageCount: pageCount, frames: foreign)
         case .cut: return Forgery.log(pageCount: 1, frames: frames.filter { $0.page == 1 } + [frames[0]])
@@ -107,7 +106,7 @@ struct ForeignLogTests {
     }
 
     @Test(
-        "is judged by the last frame of each page: earlier ones are used by nobody",
+        "is judged by the last frame of each page: earlier frames are not used",
         arguments: Access.allCases)
     func earlierFrames(access: Access) throws {
         _ = try directory.makeFile(rows: 300)
@@ -129,7 +128,7 @@ struct ForeignLogTests {
         #expect(try DatabaseFile(path: directory.path("b.db")).verify(key: Keys.old).isIntact)
     }
 
-    @Test("in which no transaction is complete is none of our business")
+    @Test("without a complete transaction is ignored")
     func idle() throws {
         _ = try directory.makeFile(rows: 300)
         let content = try directory.content(key: Keys.old)
@@ -145,14 +144,14 @@ struct ForeignLogTests {
     }
 
     @Test(
-        "that another queue or pool of this process has open is looked at by each one anew",
+        "that another queue or pool of this process has open is checked by each one",
         arguments: Access.allCases)
     func openElsewhere(access: Access) throws {
         _ = try directory.makeFile(wal: true, rows: 300)
         let pageCount = UInt32(try directory.bytes(of: "a.db").count / 4096)
         let first = try directory.make(access, "a.db")
         try first.write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('x')") }
-        // Into the file that the first one has open.
+        // Write it to the file that the first pool has open.
         try directory.write(
             Forgery.log(pageCount: pageCount, frames: [(3, [UInt8](repeating: 0, count: 4096))]),
             to: "a.db-wal")
@@ -163,10 +162,10 @@ struct ForeignLogTests {
     }
 
     @Test(
-        "of an earlier file of that name, of the same key, is refused while a pool of this process still has that file"
+        "of an earlier file of that name, with the same key, is refused while a pool of this process still has that file open"
     )
     func sharedLog() throws {
-        // With its salt in the key, nothing in the pages tells the files apart.
+        // With the salt in the key, nothing in the pages distinguishes the files.
         let key = DatabaseKey.rawKey(
             [UInt8](repeating: 0x42, count: 32), salt: [UInt8](repeating: 5, count: 16))
         let configuration = Configuration().with { $0.key = key }

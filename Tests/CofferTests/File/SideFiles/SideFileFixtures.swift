@@ -3,10 +3,10 @@ import CofferTestSupport
 import Foundation
 
 extension TestDirectory {
-    /// What a process leaves that is killed in the middle of a transaction that does not fit into its cache:
+    /// Makes the state that a process leaves when it is killed during a transaction that exceeds its cache:
     /// the file and its journal.
     ///
-    /// - Returns: the bytes of the file as it was before, as it is now, and of the journal.
+    /// - Returns: the bytes of the file before the transaction, of the file now, and of the journal.
     func crash(
         _ name: String = "a.db", _ configuration: Configuration = .rawKeyed
     ) throws -> (before: [UInt8], file: [UInt8], journal: [UInt8]) {
@@ -26,7 +26,7 @@ extension TestDirectory {
         return (before, file, journal)
     }
 
-    /// The file and the log of a process that is killed after some transactions in WAL mode.
+    /// Returns the file and the WAL of a process that is killed after some transactions in WAL mode.
     func crashInWAL(
         _ name: String = "a.db", _ configuration: Configuration = .rawKeyed,
         sql: String = "UPDATE t SET a = a || 'w' WHERE id % 3 = 0"
@@ -42,8 +42,7 @@ extension TestDirectory {
         return result
     }
 
-    /// How opening a file fails, in each of the ways that there are; the names of those that do not fail in
-    /// the expected way.
+    /// Opens a file in every possible way and returns the names of the ways that do not fail as expected.
     func openings(of name: String, doNotFailWith expected: EncryptionFailure) throws -> [String] {
         let path = path(name)
         let file = DatabaseFile(path: path)
@@ -79,7 +78,7 @@ extension TestDirectory {
     }
 }
 
-/// Journals and logs as somebody may forge them: checksums are right wherever everybody can compute them.
+/// Forged journals and WALs. Checksums are right wherever anyone can compute them.
 enum Forgery {
     static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
@@ -91,7 +90,7 @@ enum Forgery {
         }
     }
 
-    /// A journal with other records, or another header, which SQLite would play back.
+    /// Returns a journal with other records, or another header, that SQLite would roll back.
     static func journal(
         pageSize: Int = 4096, pageCount: UInt32, records: [(page: UInt32, content: [UInt8])],
         count: UInt32? = nil
@@ -115,7 +114,7 @@ enum Forgery {
         return bytes
     }
 
-    /// The records of a journal with sectors of 512 bytes and one header.
+    /// Returns the records of a journal with sectors of 512 bytes and one header.
     static func records(of journal: [UInt8], pageSize: Int = 4096) -> [(page: UInt32, content: [UInt8])] {
         stride(from: 512, through: journal.count - pageSize - 8, by: pageSize + 8).prefix(
             Int(word(journal, 8))
@@ -130,17 +129,17 @@ enum Forgery {
 
     static func withCommonName(_ name: [UInt8], _ journal: [UInt8]) -> [UInt8] {
         var end = [UInt8](repeating: 0, count: 4) + name + [UInt8](repeating: 0, count: 8)
-        // The page number that no page has.
+        // The number of the lock-byte page, which no page has.
         put((1 << 30) / 4096 + 1, into: &end, at: 0)
         put(UInt32(name.count), into: &end, at: 4 + name.count)
-        // As SQLite adds them up where characters have a sign.
+        // Summed like SQLite does where characters are signed.
         put(
             name.reduce(0) { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }, into: &end,
             at: 8 + name.count)
         return journal + end + journal[0..<8]
     }
 
-    /// A log of one transaction.
+    /// Returns a WAL with a single transaction.
     static func log(pageSize: Int = 4096, pageCount: UInt32, frames: [(page: UInt32, content: [UInt8])])
         -> [UInt8]
     {

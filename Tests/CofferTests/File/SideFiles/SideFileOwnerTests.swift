@@ -3,18 +3,18 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Files beside the database that another user owns, in a directory in which everybody can make files.
+/// Files next to the database that belong to another user, in a directory where everyone can create files.
 ///
-/// The engine finds the pages of a log by its index (`-shm`), which has no codes: a forged one has a
-/// checkpoint bring into the file whatever is in a log.
-@Suite("What another user owns beside an encrypted file")
+/// The engine finds the pages of a WAL through its index (`-shm`), which has no MACs. With a forged index, a
+/// checkpoint writes the content of any WAL to the file.
+@Suite("A side file of another user")
 struct SideFileOwnerTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    /// What lies there, and is not ours: of another user where the test may give files away, and a file with
-    /// a second name otherwise.
+    /// Creates a file that is not trusted: one that belongs to another user if the test may change owners,
+    /// and otherwise one with a second name.
     private func leave(_ suffix: String, _ bytes: [UInt8], beside name: String = "a.db") throws -> String {
         let path = directory.path("\(name)\(suffix)")
         try directory.write(bytes, to: "\(name)\(suffix)")
@@ -45,19 +45,19 @@ struct SideFileOwnerTests {
             try DatabaseFile(path: directory.path("a.db")).rotate(from: Keys.old, to: Keys.new)
         }
         #expect(try directory.bytes(of: "a.db") == before)
-        // Neither is it removed: it is somebody's.
+        // It is not removed either, because it belongs to another user.
         #expect(FileManager.default.fileExists(atPath: path))
         try FileManager.default.removeItem(atPath: path)
         #expect(try directory.content(key: Keys.old) == content)
     }
 
     @Test(
-        "is refused beside a file in rollback mode, and a new journal does not go into it",
+        "is refused next to a file in rollback mode, and no new journal is written into it",
         arguments: ["-wal", "-journal"])
     func rollbackMode(suffix: String) throws {
         _ = try directory.makeFile(rows: 10)
         try share()
-        // Not hot: the engine would write to it.
+        // The file is not hot, but the engine would write to it.
         let path = try leave(suffix, suffix == "-wal" ? [1] : [0, 1, 2])
         let before = try directory.bytes(of: "a.db")
         let error = #expect(throws: DatabaseError.self) {
@@ -69,7 +69,7 @@ struct SideFileOwnerTests {
     }
 
     @Test(
-        "is refused beside attached files and those without a key as well",
+        "is refused for attached files and files without a key as well",
         arguments: ["-wal", "-journal", "-shm"])
     func otherConnections(suffix: String) throws {
         let plain = Configuration().with { $0.allowsPlaintext = true }
@@ -108,7 +108,7 @@ struct SideFileOwnerTests {
     }
 
     @Test(
-        "is none of our business where others cannot make files, or may write to the database itself",
+        "is accepted if others cannot create files in the directory, or may write to the database itself",
         arguments: ["folder", "file"])
     func harmless(what: String) throws {
         _ = try directory.makeFile(rows: 10)
@@ -124,7 +124,7 @@ struct SideFileOwnerTests {
     }
 
     @Test(
-        "counts as well where a group may write to the database, unless the user is of that group, or of the access control list",
+        "counts as well if a group may write to the database, unless the user is in that group, or in the access control list",
         .enabled(if: getuid() == 0, "needs a user who can give files away"),
         .enabled(
             if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"),
@@ -138,10 +138,10 @@ struct SideFileOwnerTests {
         case "none": break
         case "group": try #require(unsafe chown(database, 0, 65534) == 0)
         default:
-            // The owner, one user, the group, the mask and everybody else: 65534 may write, or only 65533.
+            // The owner, one user, the group, the mask and others. Either 65534 may write, or only 65533.
             var entries = "02000600" + (kind == "user" ? "feff0000" : "fdff0000") + "04000000ffffffff"
             if kind.hasPrefix("member") {
-                // Which goes before what the group may do.
+                // The entry for the user takes precedence over the group.
                 try #require(unsafe chown(database, 0, 65534) == 0)
                 entries = "02000400feff0000" + "04000600ffffffff"
             }
@@ -160,7 +160,7 @@ struct SideFileOwnerTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("is refused as well where the directory has a name that is no text", arguments: ["-wal", "-shm"])
+    @Test("is refused even if the name of the directory is not valid text", arguments: ["-wal", "-shm"])
     func nameOfBytes(suffix: String) throws {
         let folder = directory.path("d").utf8.map { CChar(bitPattern: $0) } + [-1, 0]
         try #require(unsafe mkdir(folder, 0o700) == 0 && symlink(folder, directory.path("link")) == 0)
@@ -187,7 +187,7 @@ struct SideFileOwnerTests {
     }
 
     @Test(
-        "is not waited for where it is a pipe, whoever has made it", arguments: ["-journal", "-wal", "-shm"],
+        "is not waited for if it is a pipe, with any owner", arguments: ["-journal", "-wal", "-shm"],
         Access.allCases)
     func pipe(suffix: String, access: Access) throws {
         _ = try directory.makeFile(rows: 10)
@@ -204,7 +204,8 @@ struct SideFileOwnerTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("is not what a database of ours has in a shared directory", arguments: Access.allCases)
+    @Test(
+        "is not confused with the process's own side files in a shared directory", arguments: Access.allCases)
     func own(access: Access) throws {
         _ = try directory.makeFile(rows: 10)
         try share()

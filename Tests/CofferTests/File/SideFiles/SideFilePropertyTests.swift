@@ -54,7 +54,7 @@ struct SideFilePropertyTests {
             let changedLog = Self.mutate(log, &random)
             let committed = try CommittedLog(pageSize: 1024, read: Self.read(changedLog))
             #expect(committed.offsets.values.allSatisfy { $0 >= 32 && $0 + 1024 <= Int64(changedLog.count) })
-            // The checksums are a chain, and the only commit is at its end.
+            // The checksums form a chain, and the only commit is at its end.
             #expect(committed.offsets.isEmpty || changedLog == log)
         }
     }
@@ -88,12 +88,12 @@ struct SideFilePropertyTests {
         #expect(refusals > 0)
     }
 
-    @Test("that a writer begins anew while it is looked at is looked at again")
+    @Test("that a writer restarts during the check is checked again")
     func restarted() throws {
         _ = try directory.makeFile(rows: 40)
         let own = try directory.crashInWAL().log
         var frames = Forgery.frames(of: own)
-        // What was read of the state before, and of the one after.
+        // Parts of the states before and after the restart.
         frames[frames.count - 1].content[100] ^= 1
         let file = try directory.bytes(of: "a.db")
         let torn = Forgery.log(pageCount: UInt32(file.count / 4096), frames: frames)
@@ -124,7 +124,7 @@ struct SideFilePropertyTests {
     }
 }
 
-/// Bytes that are others from the second look at their start on.
+/// Bytes that change when their beginning is read for the second time.
 private final class StatesOfFile: StoredBytes {
     private let states: [[UInt8]]
     private let looks = Mutex(0)

@@ -1,0 +1,126 @@
+import CofferTestSupport
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Coffer
+
+@Suite("Erasing a database with its keyring", .serialized)
+struct KeyringErasureTests {
+    let fixture: KeyringFixture
+    private let anna = KeyringFixture.anna
+    private let ben = KeyringFixture.ben
+
+    init() throws {
+        fixture = try KeyringFixture()
+        try fixture.make()
+    }
+
+    private var keyring: DatabaseKeyring { fixture.keyring }
+    private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+    @Test("never destroys the keyring of a new database that is made in the meantime")
+    func newDatabase() throws {
+        let steps = Mutex<[FailPoint]>([])
+        let made = Mutex(false)
+        let (fixture, ben) = (fixture, ben)
+        try FailPoint.$passing.withValue({ step in
+            steps.withLock { $0.append(step) }
+            // Without a failing step of its own.
+            FailPoint.$passing.withValue(nil) {
+                do {
+                    try fixture.keyring.make([.secret(ben)])
+                    try DatabaseQueue(path: fixture.path, configuration: fixture.configuration(ben)).close()
+                    made.withLock { $0 = true }
+                } catch {}
+            }
+        }) {
+            _ = try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0)
+        }
+        #expect(steps.withLock { $0 } == [.locked, .directorySynchronized])
+        if made.withLock({ $0 }) {
+            try DatabaseQueue(path: fixture.path, configuration: fixture.configuration(ben)).close()
+        } else {
+            #expect(fixture.directory.fileNames() == [])
+        }
+    }
+
+    @Test("changes nothing while the database is in use, or if the keyring's file is not a keyring")
+    func refusals() throws {
+        let queue = try DatabaseQueue(path: fixture.path, configuration: fixture.configuration(anna))
+        #expect(throws: DatabaseFileError.self) {
+            try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0)
+        }
+        try queue.close()
+        #expect(try fixture.items(anna) == ["letter", "photo"])
+        #expect(throws: DatabaseFileError.self) {
+            try keyring.eraseDatabase(confirming: "other.db", lockTimeout: 0)
+        }
+        let bytes = try fixture.directory.bytes(of: "items.db.keys")
+        try fixture.directory.write(Array("my keys".utf8), to: "items.db.keys")
+        #expect(throws: DatabaseFileError.self) {
+            try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0)
+        }
+        #expect(try fixture.directory.bytes(of: "items.db.keys") == Array("my keys".utf8))
+        try fixture.directory.write(bytes, to: "items.db.keys")
+        #expect(try fixture.items(anna) == ["letter", "photo"])
+        #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
+    }
+
+    @Test("plans and removes the keyring without its database, while no process can make the database")
+    func withoutDatabase() throws {
+        try FileManager.default.removeItem(atPath: fixture.path)
+        #expect(try keyring.erasurePlan() == [keyring.path])
+        #expect(try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0) == [keyring.path])
+        #expect(fixture.directory.fileNames() == [])
+    }
+
+    struct Stop: Error {}
+
+    @Test("a new keyring stays if the work failed while the database is open, and may yet need it")
+    func openDatabase() throws {
+        let path = fixture.directory.path("new.db")
+        let new = DatabaseKeyring(databasePath: path)
+        var open: FileHandle?
+        #expect(throws: Stop.self) {
+            try new.make([.secret(anna)]) { _ in
+                try fixture.directory.write([], to: "new.db")
+                open = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+                throw Stop()
+            }
+        }
+        #expect(exists(new.path))
+        try open?.close()
+        try DatabaseQueue(path: path, configuration: fixture.configuration(anna)).close()
+    }
+
+    @Test("a new keyring goes if the work failed, whether the file is missing, empty, or has another key")
+    func failedWork() throws {
+        for content in [nil, [], [UInt8](repeating: 7, count: 4096)] as [[UInt8]?] {
+            let new = DatabaseKeyring(databasePath: fixture.directory.path("new.db"))
+            #expect(throws: Stop.self) {
+                try new.make([.secret(anna)]) { _ in
+                    if let content { try fixture.directory.write(content, to: "new.db") }
+                    throw Stop()
+                }
+            }
+            #expect(!exists(new.path))
+            #expect(exists(new.databasePath) == (content != nil))
+            #expect(
+                fixture.directory.fileNames()
+                    == ["items.db", "items.db.keys"] + (content == nil ? [] : ["new.db"]))
+            try? FileManager.default.removeItem(atPath: new.databasePath)
+        }
+    }
+
+    @Test("a keyring cannot be changed while a backup is restored over its database")
+    func lockedWhileRestoring() throws {
+        let (keyring, anna) = (keyring, anna)
+        try keyring.keepingKeyring(unlockedBy: anna, lockTimeout: 0) { _ in
+            #expect(
+                KeyringFixture.problem { try keyring.rotateDataKey(unlockedBy: anna) } == .changeUnderWay)
+        }
+        try keyring.rotateDataKey(unlockedBy: anna)
+        #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
+    }
+}
