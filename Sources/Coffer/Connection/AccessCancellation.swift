@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The life of one access by a task that may be cancelled at any time, from any thread.
+/// The state of one access by a task, which may be cancelled at any time and from any thread.
 ///
-/// The lock is held while the running statement is interrupted, so that the interruption never hits the next
+/// The lock is held while the running statement is interrupted, so that the interruption cannot hit the next
 /// access.
 final class AccessCancellation: Sendable {
     private enum Phase {
@@ -14,9 +14,9 @@ final class AccessCancellation: Sendable {
 
     private let phase = Mutex(Phase.waiting)
 
-    /// Returns false if the task was cancelled before.
+    /// Marks the access as running, or returns false if the task was cancelled before.
     ///
-    /// - Parameter state: that of the connection which the access has.
+    /// - Parameter state: the state of the connection that the access uses.
     func begin(_ state: Database.SharedState) -> Bool {
         phase.withLock { phase in
             guard case .waiting = phase else { return false }

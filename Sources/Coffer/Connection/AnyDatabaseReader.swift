@@ -1,4 +1,6 @@
-/// A reader that hides the type of another one.
+public import Foundation
+
+/// A type-erased database reader.
 ///
 ///     let reader = AnyDatabaseReader(queue)  // a type without parameters, for properties
 public final class AnyDatabaseReader: _ForwardingReader {
@@ -12,7 +14,7 @@ public final class AnyDatabaseReader: _ForwardingReader {
 
 /// A reader that forwards to another one.
 ///
-/// It exists so that ``AnyDatabaseReader`` and ``AnyDatabaseWriter`` share their code. Do not conform to it.
+/// It exists so that ``AnyDatabaseReader`` and ``AnyDatabaseWriter`` can share code. Do not conform to it.
 public protocol _ForwardingReader: DatabaseReader {
     var _base: any DatabaseReader { get }
 }
@@ -28,6 +30,17 @@ extension _ForwardingReader {
 
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
         try await _base.read(value)
+    }
+
+    @_disfavoredOverload
+    public func read<T>(timeout: TimeInterval?, _ value: (Database) throws -> T) throws -> T {
+        try _base.read(timeout: timeout, value)
+    }
+
+    public func read<T: Sendable>(
+        timeout: TimeInterval?, _ value: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await _base.read(timeout: timeout, value)
     }
 
     public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {

@@ -1,4 +1,6 @@
-/// A writer that hides the type of another one.
+public import Foundation
+
+/// A type-erased database writer.
 ///
 ///     let writer = AnyDatabaseWriter(queue)  // a type without parameters, for properties
 public final class AnyDatabaseWriter: DatabaseWriter, _ForwardingReader {
@@ -20,6 +22,19 @@ public final class AnyDatabaseWriter: DatabaseWriter, _ForwardingReader {
         -> T
     {
         try await base.writeWithoutTransaction(updates)
+    }
+
+    @_disfavoredOverload
+    public func writeWithoutTransaction<T>(
+        timeout: TimeInterval?, _ updates: (Database) throws -> T
+    ) throws -> T {
+        try base.writeWithoutTransaction(timeout: timeout, updates)
+    }
+
+    public func writeWithoutTransaction<T: Sendable>(
+        timeout: TimeInterval?, _ updates: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await base.writeWithoutTransaction(timeout: timeout, updates)
     }
 
     @_disfavoredOverload

@@ -24,7 +24,7 @@ extension Configuration {
     /// Can be called on any thread.
     ///
     /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if the default key is set already, or if a file was
-    ///   opened without a key before, and was refused for it.
+    ///   rejected before because it had no key.
     public static func setDefaultKey(_ key: DatabaseKey) throws {
         let problem: String? = DefaultKey.state.withLock { state in
             switch state {
@@ -33,15 +33,16 @@ extension Configuration {
                 return nil
             case .missed:
                 return
-                    "The default key is set too late: a file was opened without a key before. Set it at the "
+                    "The default key is set too late: a file was already opened without a key. Set it at the "
                     + "start of the program."
-            case .set: return "The default key is set already. Set it once, at the start of the program."
+            case .set: return "The default key is already set. Set it once, at the start of the program."
             }
         }
         if let problem { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: problem) }
     }
 
-    /// The default key for a file that is about to be opened: from now on it cannot be set any more.
+    /// Returns the default key for a file that is about to be opened. The default key can no longer be set
+    /// afterwards.
     func defaultKeyOfFile() -> DatabaseKey? {
         guard !allowsPlaintext else { return nil }
         let key: DatabaseKey? = DefaultKey.state.withLock { state in
@@ -59,7 +60,7 @@ extension Configuration {
 /// The default key of the process.
 private enum DefaultKey {
     case unset
-    /// A file was opened that would have needed it.
+    /// A file that would have needed the default key was opened before it was set.
     case missed
     case set(DatabaseKey)
 

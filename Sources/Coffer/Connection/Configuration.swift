@@ -1,7 +1,8 @@
 public import Dispatch
+public import Foundation
 internal import SQLCipherBridge
 
-/// How connections are opened: their key, their behaviour, and where their work runs.
+/// The settings of database connections: their key, their behavior, and the queues that they run on.
 ///
 /// A configuration is copied when a ``DatabaseQueue`` or a ``DatabasePool`` is created; later changes of it
 /// have no effect on them.
@@ -11,144 +12,179 @@ internal import SQLCipherBridge
 ///     configuration.busyMode = .timeout(5)
 ///     configuration.label = "vault"
 public struct Configuration: Sendable {
-    /// Creates the configuration of a connection that enforces foreign keys and refuses files without a key.
+    /// Creates a configuration that enforces foreign keys and rejects files without a key.
     public init() {}
 
     // MARK: Encryption
 
     /// The key of the database file.
     ///
-    /// A file without a key is refused unless ``allowsPlaintext`` is true. In-memory databases need no key.
+    /// A file without a key is rejected unless ``allowsPlaintext`` is true. In-memory databases need no key.
     public var key: DatabaseKey?
 
-    /// Keys that are tried in order when ``key`` does not open the file, so that a fleet of programs can go
-    /// on while a key is replaced.
+    /// Keys that are tried in order when ``key`` does not open the file, so that a fleet of programs keeps
+    /// working while a key is replaced.
     ///
-    /// Each passphrase among them costs a derivation (about a tenth of a second), but only when the keys
-    /// before it have failed.
+    /// Each passphrase costs a key derivation (about a tenth of a second), but only if all keys before it
+    /// have failed.
     public var previousKeys: [DatabaseKey] = []
 
-    /// The format of the file: the defaults of SQLCipher 4, unless said otherwise.
+    /// The format of the file. The default is SQLCipher 4's format.
     ///
-    /// Nothing but the salt is stored in a file: whoever opens it must know its settings.
+    /// The file stores only its salt, not its settings: they must be known to open it.
     public var cipher = CipherSettings()
 
-    /// Whether a file may be opened, and created, without encryption. False by default.
+    /// A Boolean value that indicates whether a file may be opened and created without encryption. False by
+    /// default.
     public var allowsPlaintext = false
 
-    /// How many bytes of decrypted pages each connection may keep in memory. 16 MiB by default.
+    /// The number of bytes of decrypted pages that each connection may keep in memory. 16 MiB by default.
     ///
-    /// A page that is not in this cache costs about 8 microseconds to read, authenticate and decrypt, many
-    /// times what a plain file needs: that is why the default is eight times that of SQLite. A cache only
-    /// grows to what its connection has read. A pool has one for the writer and one for each reader, 110 MB
-    /// in all if they are full. A reader empties its cache when it finds that anybody has written since its
-    /// last read, so that a program that writes all the time gains nothing by more than 1 MiB. Zero or less
-    /// leaves SQLite's default. What other sizes gain and cost is measured in <doc:Performance>.
+    /// A page outside this cache takes about 8 microseconds to read, authenticate and decrypt, many times the
+    /// cost in a plaintext file. The default is therefore eight times SQLite's. A cache only grows to the
+    /// size of the pages that its connection has read. A pool has one cache for the writer and one for each
+    /// reader, 110 MB in total if they are full. A reader discards its cache if the database has changed
+    /// since its last read, so more than 1 MiB does not help programs that write constantly. Zero or less
+    /// leaves SQLite's default. <doc:Performance> has measurements of other sizes.
     public var pageCacheSize = 16 * 1024 * 1024
 
-    // MARK: Behaviour of connections
+    // MARK: Behavior of connections
 
-    /// Whether foreign keys are enforced. True by default.
+    /// A Boolean value that indicates whether foreign keys are enforced. True by default.
     public var foreignKeysEnabled = true
 
-    /// A Boolean value that indicates whether the database is open for reading only. False by default.
+    /// A Boolean value that indicates whether the database is opened for reading only. False by default.
     ///
-    /// Such a connection opens a database in WAL mode also in a folder in which no file can be made: on a
-    /// file system that is mounted for reading, or in a folder of another user. It reads the log if there is
-    /// one, and keeps the index of the log in its memory. If another process changes the database meanwhile,
-    /// later reads throw `SQLITE_CANTOPEN`: close the database, and open it again.
+    /// A read-only connection can open a WAL database even if no file can be created in its directory, for
+    /// example on a read-only file system or in another user's directory. It then reads the WAL file if there
+    /// is one, and keeps the WAL index in memory. If another process changes such a database while it is
+    /// open, later reads throw `SQLITE_CANTOPEN`: close the database, and open it again.
     public var readonly = false
 
-    /// A name for the connections, for the names of their dispatch queues and for ``Database/description``.
+    /// A name for the connections. It appears in the labels of their dispatch queues and in
+    /// ``Database/description``.
     public var label: String?
 
-    /// Whether SQLite takes a string in double quotes that is no column name for a string literal. False by
-    /// default.
+    /// A Boolean value that indicates whether SQLite treats a double-quoted string that matches no column
+    /// name as a string literal. False by default.
     public var acceptsDoubleQuotedStringLiterals = false
 
-    /// Whether errors and traces may show the arguments of statements, which may be personal data. False by
-    /// default.
+    /// A Boolean value that indicates whether errors and traces may show the arguments of statements, which
+    /// may be personal data. False by default.
     public var publicStatementArguments = false
 
-    /// Whether a transaction may outlive the database access that began it. False by default: it traps.
+    /// A Boolean value that indicates whether a transaction may outlive the database access that began it. If
+    /// false, the default, such a transaction traps.
     public var allowsUnsafeTransactions = false
 
-    /// Who may have the database file open at the same time: by default every process.
+    /// The processes that may have the database file open at the same time. All processes by default.
     public var fileLocking = FileLocking.shared
 
-    /// What happens when another connection holds the lock that a statement needs. By default an immediate
-    /// `SQLITE_BUSY` error.
+    /// The behavior of a statement that needs a lock held by another connection. By default, it fails
+    /// immediately with `SQLITE_BUSY`.
     ///
-    /// Opening tries for half a second in any mode: connections that are opened at the same time lock the
-    /// file for moments. The writer of a pool reports a lock after 50 milliseconds instead of at once: a
-    /// reader of the pool takes it for a moment when it meets a commit.
+    /// In any mode, opening retries for at least half a second, because connections that are opened at the
+    /// same time lock the file briefly. The writer of a pool reports a lock after 50 milliseconds instead of
+    /// immediately, because a reader of the pool takes the lock briefly when it runs into a commit.
     public var busyMode: Database.BusyMode = .immediateError
 
-    /// The busy mode of the readers of pools and of snapshots. Nil, the default, waits up to ten seconds,
-    /// whatever ``busyMode`` says of the writer.
+    /// The busy mode of the readers of pools and snapshots. If nil, the default, they wait up to ten seconds,
+    /// regardless of ``busyMode``.
     ///
-    /// Readers wait for no writer. What they wait for is short: another process that recovers the log after a
-    /// crash, or that is the last one to close the database.
+    /// Readers do not wait for writers. They only wait for short operations: another process recovers the WAL
+    /// file after a crash, or is the last one to close the database.
     public var readonlyBusyMode: Database.BusyMode?
 
     var readerBusyMode: Database.BusyMode { readonlyBusyMode ?? .timeout(10) }
 
-    /// The journal mode that is set when the database is opened. By default a queue leaves the mode of the
-    /// file as it is.
+    /// The journal mode that is set when the database is opened. By default, a queue keeps the mode of the
+    /// file.
     ///
-    /// The commit that finds 1,000 pages or more in a write-ahead log brings them into the file, as SQLite
-    /// does by default: a later one makes writes hardly faster, but that commit slower in proportion. `PRAGMA
-    /// wal_autocheckpoint` in ``prepareDatabase(_:)`` changes it.
+    /// A commit that finds 1,000 pages or more in the WAL file checkpoints them, which is SQLite's default. A
+    /// higher limit makes writes hardly faster, and the checkpointing commit proportionally slower. Change it
+    /// with `PRAGMA wal_autocheckpoint` in ``prepareDatabase(_:)``.
     ///
-    /// What is committed survives the end of the process in each mode. After a loss of power the file is
-    /// whole in each, but the last transactions may be missing: those since the last checkpoint with a
-    /// write-ahead log that is set here (`synchronous = NORMAL`), and the very last one with a rollback
-    /// journal (`FULL`), unless ``prepareDatabase(_:)`` says `PRAGMA synchronous = EXTRA`.
+    /// In each mode, committed transactions survive the end of the process. After a power loss, the file is
+    /// intact in each mode, but the last transactions may be missing: in WAL mode that is set here
+    /// (`synchronous = NORMAL`), those since the last checkpoint; with a rollback journal (`FULL`), only the
+    /// very last one, unless ``prepareDatabase(_:)`` runs `PRAGMA synchronous = EXTRA`.
     public var journalMode = JournalModeConfiguration.default
 
-    /// Whether opening a queue or a pool removes the files that interrupted rotations and other operations
-    /// have left next to the database, and brings it into WAL mode again if they have left this mode.
+    /// A Boolean value that indicates whether opening a queue or a pool cleans up after interrupted rotations
+    /// and other operations: it removes the files that they left next to the database, and restores WAL mode
+    /// if they left the database in another mode. False by default.
     ///
-    /// They are removed as by ``DatabaseFile/removeLeftovers(key:cipher:)``, and stay if that fails: the
-    /// database is opened all the same. The next run of the same operation removes them in any case.
+    /// The files are removed as if by ``DatabaseFile/removeLeftovers(key:cipher:)``. If that fails, the
+    /// database is opened anyway. The next run of the same operation removes the files in any case.
     public var removesInterruptedRuns = false
 
-    /// Where ``Database/transactionDate`` takes the time from.
+    /// The source of the time for ``Database/transactionDate``.
     public var transactionClock: any TransactionClock = .default
 
-    /// Where connections look for what the schema does not say: the primary keys of views. By default
-    /// nowhere.
+    /// A source of schema information that the database lacks: the primary keys of views. Nil by default.
     public var schemaSource: (any DatabaseSchemaSource)?
 
-    /// Whether connections react to ``Database/suspendNotification`` and ``Database/resumeNotification``.
-    /// False by default.
+    /// A Boolean value that indicates whether connections react to ``Database/suspendNotification`` and
+    /// ``Database/resumeNotification``. False by default.
     public var observesSuspensionNotifications = false
+
+    // MARK: Waiting
+
+    /// The maximum time that an access waits for its turn, in seconds. Nil by default: there is no limit.
+    ///
+    /// An access that has waited for this time throws ``DatabaseWaitError/timedOut(_:waited:)`` and does
+    /// nothing. An access that has begun can take any time. Zero or less means that an access throws if it
+    /// cannot begin immediately.
+    ///
+    ///     configuration.maximumWait = 2
+    ///     configuration.maximumWaiterCount = 100
+    ///
+    /// The limit applies to every access with `await`, and to the synchronous functions that throw errors of
+    /// their own, such as `read` and `write`. It does not apply to functions that only rethrow the errors of
+    /// their closure (synchronous `writeWithoutTransaction`, `inDatabase`), to functions for nested accesses
+    /// (`unsafeReentrantRead`), to functions with callbacks (`asyncRead`), to observations, and to
+    /// ``DatabaseReader/close()``: they wait for as long as necessary.
+    /// ``DatabaseReader/read(timeout:_:)-(_,_)`` and ``DatabaseWriter/write(timeout:_:)-(_,_)`` set the limit
+    /// of one access.
+    ///
+    /// The time to open a reader, to wait for a busy target queue, or to wait for a lock of the file (see
+    /// ``busyMode``) does not count.
+    public var maximumWait: TimeInterval?
+
+    /// The maximum number of accesses that wait at the same time. Nil by default: there is no limit.
+    ///
+    /// If this number of accesses is already waiting, another one throws
+    /// ``DatabaseWaitError/overloaded(_:waiterCount:)`` immediately and does nothing. In a pool, accesses
+    /// that wait for the writer and accesses that wait for a reader are counted separately. The limit applies
+    /// to the same accesses as ``maximumWait``. The others are counted, but never rejected.
+    public var maximumWaiterCount: Int?
 
     // MARK: Pools
 
-    /// How many reader connections a pool opens at most. 5 by default.
+    /// The maximum number of reader connections in a pool. 5 by default.
     ///
-    /// The configuration that a database returns has the number of reads that can run at the same time: 1 for
-    /// a queue and for a snapshot.
+    /// In the ``DatabaseReader/configuration`` of a database, it is the number of reads that can run at the
+    /// same time: 1 for a queue and for a snapshot.
     public var maximumReaderCount = 5
 
-    /// Whether a pool keeps its reader connections open when it is asked to release memory. False by default.
+    /// A Boolean value that indicates whether a pool keeps its reader connections open when it releases
+    /// memory. False by default.
     public var persistentReadOnlyConnections = false
 
     // MARK: Dispatch queues
 
-    /// How urgent the threads of connections are to the system.
+    /// The quality of service of the connections' dispatch queues.
     public var qos: DispatchQoS = .userInitiated
 
-    /// The quality of service of the reader connections of a pool: that of ``targetQueue``, or else ``qos``,
-    /// unless it was set.
+    /// The quality of service of reader connections of a pool. By default, it comes from ``targetQueue`` if
+    /// it is set, or else from ``qos``.
     public var readQoS: DispatchQoS {
         get { customReadQoS ?? targetQueue?.qos ?? qos }
         set { customReadQoS = newValue }
     }
 
-    /// The quality of service of the writer connection: that of ``writeTargetQueue`` or ``targetQueue``, or
-    /// else ``qos``, unless it was set.
+    /// The quality of service of the writer connection. By default, it comes from ``writeTargetQueue`` or
+    /// ``targetQueue`` if one is set, or else from ``qos``.
     public var writeQoS: DispatchQoS {
         get { customWriteQoS ?? writeTargetQueue?.qos ?? targetQueue?.qos ?? qos }
         set { customWriteQoS = newValue }
@@ -157,15 +193,16 @@ public struct Configuration: Sendable {
     private var customReadQoS: DispatchQoS?
     private var customWriteQoS: DispatchQoS?
 
-    /// The queue that all database accesses run on, as the target of queues of their own.
+    /// The target queue of the connections' dispatch queues. All accesses run on it, except those of the
+    /// writer if there is a ``writeTargetQueue``.
     public var targetQueue: DispatchQueue?
 
-    /// The queue that accesses of the writer connection run on, where it differs from ``targetQueue``.
+    /// The target queue of the writer connection's dispatch queue, if it differs from ``targetQueue``.
+    /// Read-only databases do not use it.
     public var writeTargetQueue: DispatchQueue?
 
-    /// Whether the writer waits a moment for readers of its own pool where the busy mode reports locks at
-    /// once: SQLite's reader takes the lock of the writer when it finds the index of the log in the middle of
-    /// a change.
+    /// True if the writer waits briefly for readers of its own pool even in the busy mode `immediateError`: a
+    /// reader in SQLite takes the write lock when it finds the WAL index in the middle of a change.
     var hasReadersBesideWriter = false
 
     // MARK: Preparation
@@ -175,10 +212,10 @@ public struct Configuration: Sendable {
 
     private(set) var preparations: [@Sendable (Database) throws -> Void] = []
 
-    /// Adds a function that prepares each new connection, after those that were added before.
+    /// Adds a function that prepares each new connection, after all functions that were added before.
     ///
-    /// It runs once the key is set, before any other use of the connection. A configuration without a ``key``
-    /// can call `usePassphrase(_:)` here, as the first thing.
+    /// It runs once the key is set, before any other use of the connection. If the configuration has no
+    /// ``key``, it can call `usePassphrase(_:)` before anything else.
     ///
     ///     configuration.prepareDatabase { db in
     ///         try db.execute(sql: "PRAGMA synchronous = EXTRA")
@@ -189,55 +226,63 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration {
-    /// What is done to the journal mode of a database when it is opened.
+    /// The change of a database's journal mode when it is opened.
     public enum JournalModeConfiguration: Sendable, Hashable {
-        /// A pool sets the WAL mode, and a queue leaves the mode of the file as it is.
+        /// A pool sets WAL mode, and a queue keeps the mode of the file.
         case `default`
 
-        /// The WAL mode is set.
+        /// Queues and pools set WAL mode.
         case wal
     }
 }
 
 extension Configuration {
-    /// Who may have a database file open while a connection has it.
+    /// The processes that may have a database file open while a connection has it open.
     public enum FileLocking: Sendable, Hashable {
-        /// Every process. Each access locks the file, and asks what others have done to it.
+        /// All processes. Each access locks the file and checks for changes by others.
         case shared
 
-        /// The connections of this process: any number of queues, pools and readers, which may read and write
-        /// side by side.
+        /// Only this process, with any number of queues, pools and readers, which may read and write
+        /// concurrently.
         ///
-        /// The file is locked from the moment in which it is opened until the last connection to it is
-        /// closed, so that an access needs no call of the system for its locks: see <doc:Performance>. Other
-        /// processes get `SQLITE_BUSY`, and so does a connection that is opened while another process uses
-        /// the file. A process that ends, however it ends, lets go of the file, and the next one recovers
-        /// what it has left.
+        /// The file stays locked from its first opening until the last connection to it is closed, so that
+        /// accesses need no system calls for their locks: see <doc:Performance>. Other processes get
+        /// `SQLITE_BUSY`, and so does a connection that is opened while another process uses the file. The
+        /// system releases the lock when the process ends, even by a crash, and the next process recovers the
+        /// WAL file or journal.
         ///
-        /// All connections of a process lock a file in the way of the first one: later ones join it,
-        /// ``Configuration/readonly`` ones and those to a file that is attached as well. Where the first one
-        /// shares, opening a file for this process only throws `SQLITE_BUSY`; so does a file that this
-        /// process cannot write to while others of its connections keep it. A write-ahead log has no `-shm`
-        /// file beside it.
+        /// All connections of a process use the locking mode of the first connection to the file, including
+        /// ``Configuration/readonly`` connections and attached files. If the first connection shares the
+        /// file, opening it with `thisProcessOnly` throws `SQLITE_BUSY`. So does opening a file that this
+        /// process cannot write to while other connections of the process keep it open. In this mode, a WAL
+        /// file has no `-shm` file.
         case thisProcessOnly
     }
 
     var engineLocking: SQLCipherBridge.FileLocking { fileLocking == .shared ? .shared : .thisProcessOnly }
 
-    /// Opens another connection to a database file, with no key yet.
+    /// Opens another connection to a database file, without setting a key.
     func openFile(at path: String) throws(EngineError) -> EngineConnection {
         try EngineConnection(path: path, flags: readonly ? .readOnly : .readWrite, locking: engineLocking)
     }
 
+    func targetQueue(for purpose: Database.Purpose) -> DispatchQueue? {
+        switch purpose {
+        case .writer where !readonly: writeTargetQueue ?? targetQueue
+        case .writer, .reader: targetQueue
+        }
+    }
+
     func makeDispatchQueue(label: String, purpose: Database.Purpose) -> DispatchQueue {
-        let (qos, target) =
+        let qos =
             switch purpose {
-            case .writer: (writeQoS, writeTargetQueue ?? targetQueue)
-            case .reader: (readQoS, targetQueue)
+            case .writer where !readonly: writeQoS
+            case .writer, .reader: readQoS
             }
-        // With a quality of service of its own, a queue would run on the global queue of that quality, and
-        // not on the one that was given.
-        return if let target { DispatchQueue(label: label, target: target) } else {
+        // A queue with its own quality of service would run on the global queue of that quality instead of
+        // `target`.
+        return if let target = targetQueue(for: purpose) { DispatchQueue(label: label, target: target) } else
+        {
             DispatchQueue(label: label, qos: qos)
         }
     }

@@ -1,7 +1,7 @@
-/// What was added to a connection after it was opened, so that a connection that takes its place gets it too.
+/// The functions, collations and other additions to an open connection, which are installed again on a
+/// connection that replaces it.
 struct ConnectionAdditions {
-    /// In the order in which they were added: a later one takes the place of an earlier one with the same
-    /// name.
+    /// The functions in the order of their addition. A later one replaces an earlier one with the same name.
     private(set) var functions: [DatabaseFunction] = []
     private(set) var collations: [DatabaseCollation] = []
     private var others: [(name: String, install: (Database) -> Void)] = []
@@ -17,9 +17,9 @@ struct ConnectionAdditions {
         collations.append(collation)
     }
 
-    /// Adds something that another floor of the library knows how to install.
+    /// Adds something that a higher layer of the library knows how to install.
     ///
-    /// - Parameter name: says what takes the place of what.
+    /// - Parameter name: the identity of the addition. It replaces an earlier one with the same name.
     mutating func add(named name: String, install: @escaping (Database) -> Void) {
         others.removeAll { $0.name == name }
         others.append((name, install))
@@ -28,7 +28,7 @@ struct ConnectionAdditions {
     mutating func remove(_ function: DatabaseFunction) { functions.removeAll { $0.id == function.id } }
     mutating func remove(_ collation: DatabaseCollation) { collations.removeAll { $0.id == collation.id } }
 
-    /// Adds everything to a connection that has none of it.
+    /// Installs everything on a connection that has none of these additions.
     func install(on db: Database) {
         db.withAccess {
             db.additions = ConnectionAdditions()

@@ -2,29 +2,30 @@ internal import Foundation
 internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
+internal import SystemCalls
 
-/// Opens the connections of one queue, pool or snapshot: with one key that is derived once, and the same
-/// preparation for all.
+/// Opens the connections of one queue, pool or snapshot. They share the key, which is derived once, and the
+/// preparations.
 final class ConnectionFactory: Sendable {
     let location: DatabaseLocation
     let configuration: Configuration
     let keys: ConnectionKeys
     private let label: String
 
-    /// How many snapshots there were, for their labels.
+    /// The number of snapshots so far, for their labels.
     private let snapshotCount = Mutex(0)
 
-    /// What was added to, or removed from, the connections after the first one was opened.
+    /// The additions and removals since the first connection was opened.
     private let additions = Mutex<[Addition: @Sendable (Database) -> Void]>([:])
 
-    /// What an addition is about: a later one about the same takes its place.
+    /// The identity of an addition. It replaces an earlier one with the same identity.
     enum Addition: Hashable, Sendable {
         case function(DatabaseFunction.ID)
         case collation(DatabaseCollation.ID)
     }
 
-    /// - Parameter keys: the keys of another queue or pool for the same file, or nil to start with those of
-    ///   the configuration.
+    /// - Parameter keys: the keys of another queue or pool for the same file, or nil for the keys of the
+    ///   configuration.
     init(location: DatabaseLocation, configuration: Configuration, label: String, keys: ConnectionKeys? = nil)
         throws
     {
@@ -42,7 +43,7 @@ final class ConnectionFactory: Sendable {
         try make(readerConfiguration, purpose: .reader, label: "\(label).reader.\(number)")
     }
 
-    /// A connection that stays in one transaction for all of its life.
+    /// Opens a connection that stays in one transaction for its entire life.
     func makeSnapshotConnection() throws -> SerializedConnection {
         var configuration = readerConfiguration
         configuration.allowsUnsafeTransactions = true
@@ -53,11 +54,11 @@ final class ConnectionFactory: Sendable {
         return try make(configuration, purpose: .reader, label: "\(label).snapshot.\(number)")
     }
 
-    /// A connection that can take the write lock of a file that exists, to keep others from writing for a
-    /// moment.
+    /// Opens a connection to an existing file that can take its write lock, to briefly prevent others from
+    /// writing.
     ///
-    /// It asks for the lock all the time. The waits of the engine grow to a tenth of a second: beside a
-    /// connection that commits without a pause, they find the lock taken time after time.
+    /// It polls for the lock at short intervals. SQLite's own waits grow to a tenth of a second: next to a
+    /// connection that commits without a pause, they would find the lock taken again and again.
     func makeLockConnection() throws -> SerializedConnection {
         var configuration = readerConfiguration
         configuration.readonly = false
@@ -70,7 +71,7 @@ final class ConnectionFactory: Sendable {
         return try make(configuration, purpose: .reader, label: "\(label).lock")
     }
 
-    /// Prepares later connections also with `body`, after the configuration's own preparations.
+    /// Adds `body` to the preparation of later connections, after the configuration's own preparations.
     func add(_ addition: Addition, _ body: @escaping @Sendable (Database) -> Void) {
         additions.withLock { $0[addition] = body }
     }
@@ -94,30 +95,30 @@ final class ConnectionFactory: Sendable {
     }
 }
 
-/// The keys of the connections of one queue, pool or snapshot: those of its configuration, or the passphrases
-/// that its preparation uses.
+/// The keys of the connections of one queue, pool or snapshot: the keys of its configuration, or the
+/// passphrases that its preparations use.
 ///
-/// Connections share it, so that each passphrase is derived once for all of them (I4).
+/// The connections share this object, so that each passphrase is derived only once (invariant "Derived
+/// once").
 final class ConnectionKeys: Sendable {
-    /// The keys of the configuration, if it has one, or those that took their place.
+    /// The keys of the configuration, if it has any, or the keys that replaced them.
     var configured: KeyRing? { currentRing.withLock { $0 } }
 
     private let currentRing: Mutex<KeyRing?>
 
-    /// Closes connections that are not in use, which would stand in the way of a change of the key. Set by
-    /// the pool that has them.
+    /// Closes idle connections, which would block a change of the key. Set by the pool that owns them.
     private let closeIdleConnections = Mutex<(@Sendable () -> Void)?>(nil)
 
     private let settings: CipherSettings
     private let preparedPassphrases: PreparedPassphrases
 
-    /// The file of these connections, since the first one, or the one that writes, has opened it.
+    /// The identity of the file, set by the first connection that opens it, or by the writer.
     private let file = Mutex<FileIdentity?>(nil)
 
-    /// One ring for each passphrase that was used in a preparation: mostly one.
+    /// One ring for each passphrase that preparations have used: usually one.
     private let prepared = Mutex<[KeyRing]>([])
 
-    /// What these connections know of pages, since the first of them has asked for it; nil without a key.
+    /// The memo of authenticated pages that these connections share, created on first use; nil without a key.
     var pageMemo: PageMemo? { memo.withLock { $0 } }
 
     private let memo = Mutex<PageMemo?>(nil)
@@ -139,21 +140,21 @@ final class ConnectionKeys: Sendable {
         }
     }
 
-    /// The default key, where no preparation can set another one.
+    /// Returns the default key if no preparation can set another one.
     private static func defaultKey(_ location: DatabaseLocation, _ configuration: Configuration)
         -> DatabaseKey?
     {
         location.isFile && configuration.preparations.isEmpty ? configuration.defaultKeyOfFile() : nil
     }
 
-    /// Makes the key that one connection was given the key of all later ones, as if the configuration had it.
+    /// Uses the key that one connection has received for all later ones, as if it were in the configuration.
     func didSetDefaultKey(of ring: KeyRing) {
         currentRing.withLock { current in
             if current == nil { current = ring }
         }
     }
 
-    /// The ring for a passphrase: the same for the same passphrase.
+    /// Returns the ring of a passphrase. Equal passphrases have the same ring.
     func ring(for key: DatabaseKey) throws(KeyError) -> KeyRing {
         let ring = try KeyRing(key: preparedPassphrases.shared(key), settings: settings)
         return prepared.withLock { rings in
@@ -167,22 +168,23 @@ final class ConnectionKeys: Sendable {
         }
     }
 
-    /// A ring for the key that a file is about to get.
+    /// Creates a ring for the key that a file is about to receive.
     func makeRing(for key: DatabaseKey) throws(KeyError) -> KeyRing {
         try KeyRing(key: key, settings: settings)
     }
 
-    /// Has later connections use another key. Those whose preparation sets a passphrase go on doing so.
+    /// Makes later connections use another key. Connections whose preparations set a passphrase still use
+    /// that passphrase.
     func replaceConfigured(with ring: KeyRing) {
         currentRing.withLock { current in
             if current != nil { current = ring }
         }
-        // Nothing that was known under the former key would be taken for known under this one, but nobody
-        // needs it.
+        // The memo's entries would not match under the new key. They are only released to save memory.
         releasePages()
     }
 
-    /// Who does the cryptographic work of a connection that is about to get its key.
+    /// The implementation that performs the cryptographic work of a connection that is about to receive its
+    /// key.
     var pageWork: PageWork {
         guard settings.keepsPageStates else { return .engine }
         let memo = memo.withLock { memo in
@@ -192,11 +194,11 @@ final class ConnectionKeys: Sendable {
         return .kept(memo)
     }
 
-    /// Forgets all pages, and gives their memory back: they are authenticated anew when they are read again.
+    /// Forgets all pages and frees their memory. Pages are authenticated again when they are next read.
     func releasePages() { pageMemo?.forgetAll() }
 
-    /// Forgets all pages for good: connections that are still open note none, and later ones begin with
-    /// another memo.
+    /// Closes the memo. Open connections add no more pages to it, and later connections start with a new
+    /// memo.
     private func endMemo() {
         memo.withLock { memo in
             memo?.close()
@@ -213,11 +215,11 @@ final class ConnectionKeys: Sendable {
         close?()
     }
 
-    /// Has all connections have the same file, whatever became of its name.
+    /// Checks that all connections open the same file, even if its path now leads elsewhere.
     ///
-    /// - Parameter isDecisive: whether later connections must have the file that the path leads to now.
-    /// - Throws: `SQLITE_READONLY_DBMOVED` when the path leads to another file than before: a queue or pool
-    ///   must not read two of them.
+    /// - Parameter isDecisive: true if later connections must open the file that the path leads to now.
+    /// - Throws: `SQLITE_READONLY_DBMOVED` if the path leads to another file than before: a queue or pool
+    ///   must not use two files.
     func checkFile(at path: String, isDecisive: Bool) throws {
         let found = FileIdentity(path)
         let isSame = file.withLock { file in
@@ -227,28 +229,28 @@ final class ConnectionKeys: Sendable {
         if !isSame { throw DatabaseError.fileMoved(path) }
     }
 
-    /// Notes that the empty file has got the salt that was chosen for it.
+    /// Records that the empty file has received the salt that was chosen for it.
     func didClaimEmptyFile() {
         configured?.didClaimEmptyFile()
         for ring in prepared.withLock({ $0 }) { ring.didClaimEmptyFile() }
     }
 
-    /// Notes that another connection was faster to give an empty file its content.
+    /// Records that another connection has written to the empty file first.
     func didLoseEmptyFile() {
         configured?.didLoseEmptyFile()
         for ring in prepared.withLock({ $0 }) { ring.didLoseEmptyFile() }
     }
 
-    /// Forgets what was derived for all connections, and the pages that they know: what nothing else with the
-    /// same key needs is wiped.
+    /// Closes the page memo, and forgets all derived keys. Keys that are not shared with other users of the
+    /// same key are wiped.
     func removeDerivedKeys() {
         endMemo()
         configured?.removeDerivedKeys()
         forgetPrepared()
     }
 
-    /// Forgets the passphrases that preparations have used, and what was derived from them. They are derived
-    /// again when they are used again.
+    /// Forgets the passphrases that preparations have used, and the keys derived from them. They are derived
+    /// again on their next use.
     func forgetPrepared() {
         let rings = prepared.withLock { rings in
             defer { rings = [] }
@@ -259,10 +261,10 @@ final class ConnectionKeys: Sendable {
 }
 
 extension Database.BusyMode {
-    /// Asks for a lock again after pauses of random length, until the time is over.
+    /// Polls for a lock after random pauses, until the time is over.
     ///
-    /// A connection that commits without a pause leaves the lock for some microseconds: who asks ten thousand
-    /// times a second meets one of these moments soon. After a second of that the pauses are longer.
+    /// A connection that commits without a pause releases the lock for only a few microseconds. Ten thousand
+    /// attempts a second soon hit such a moment. After a second, the pauses become longer.
     fileprivate static func asking(for seconds: Double) -> Database.BusyMode {
         let start = Mutex(ContinuousClock.now)
         return .callback { numberOfTries in

@@ -1,9 +1,10 @@
-/// A reference to a connection for what the C library keeps, and which may outlive it: it is nil from the end
-/// of the connection on.
+/// A reference to a connection for closures that SQLite retains and that may outlive the connection. It is
+/// nil once the connection is gone.
 ///
-/// A weak reference would do the same, and make all others slower: Swift counts the references to an object
-/// that has a weak one in a table beside it. A read of one row counts some thirty of them.
+/// A weak reference would slow down all other references to the connection: Swift keeps the reference counts
+/// of an object with weak references in a side table. A read of one row changes the counts about thirty
+/// times.
 final class ConnectionReference {
-    /// The connection. It sets this itself, and takes it back at the end of its life.
+    /// The connection. It sets this property itself, and resets it in its `deinit`.
     unowned var database: Database?
 }

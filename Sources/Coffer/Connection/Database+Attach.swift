@@ -1,12 +1,12 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-// What `ATTACH` and `VACUUM INTO` may do by SQL (I1). Both get to SQLite only with a file that exists, with
-// access for its owner, and with the key that it is to have.
+// Checks of `ATTACH` and `VACUUM INTO` in SQL (invariant "No plaintext by accident"). SQLite executes either
+// only with an existing file that its owner alone can access, and with the key that the file must have.
 
 extension Database {
-    /// Adds the two functions that `ATTACH` is compiled with, and the judge of `VACUUM INTO`. See
-    /// ``AttachStatement``.
+    /// Adds the two functions that Coffer inserts into `ATTACH` statements, and the check of `VACUUM INTO`.
+    /// See ``AttachStatement``.
     func addAttachFunctions() throws {
         inspector.refusalOfNestedAttach = { [unowned self] path in refusal(ofNestedAttach: path) }
         try DatabaseError.converting {
@@ -21,7 +21,7 @@ extension Database {
         }
     }
 
-    /// Ends the statement with an error in our words, if `body` throws one.
+    /// Runs `body`, and makes the statement fail with its error, if any, in Coffer's words.
     private func attach(_ context: FunctionContext, _ body: (Database) throws -> Void) {
         do {
             try body(self)
@@ -34,9 +34,9 @@ extension Database {
                         failure.message ?? ConnectionHandle.describe(failure.extendedResultCode.rawValue)
                     )
                 } else {
-                    (EngineCode.error, "The key of the file could not be had: \(type(of: failure))")
+                    (EngineCode.error, "The key of the file could not be obtained: \(type(of: failure))")
                 }
-            // The path may be what a user takes for a URI.
+            // The path may be intended as a URI.
             if KeyRedaction.isURIWithKey(words) { words = ConnectionHandle.describe(code) }
             inspector.refuse(words, because: (failure as? DatabaseError)?.encryptionFailure)
             context.set(EngineError(code: code, message: words))
@@ -52,8 +52,8 @@ extension Database {
                 resultCode: .SQLITE_CANTOPEN,
                 message: "unable to open database file: the path has a NUL character")
         }
-        // The engine takes it for a URI where the connection reads them, as those to a named database in
-        // memory do, or where it was built so. What users write is a path.
+        // SQLite treats the path as a URI if the connection allows URIs, as connections to a named in-memory
+        // database do, or if it was compiled that way. In Coffer's API it is always a path.
         attachedPath = path.hasPrefix("file:") ? "./\(path)" : path
         context.set(attachedPath)
     }
@@ -71,7 +71,7 @@ extension Database {
             guard let value else { return }
             let isPlaintext = value.byteCount == 0
             if isFile {
-                if isPlaintext { try checkMayCreatePlaintext(path) }
+                try isPlaintext ? checkMayCreatePlaintext(path) : EmptyFilePlace.check(path)
                 try createAttachedFile(path)
             }
             if isFile, isPlaintext {
@@ -79,15 +79,15 @@ extension Database {
             } else if isFile, let judged = try judgedKey(value, path) {
                 return context.set(wiping: judged)
             }
-            // A copy that is wiped: SQLite's own would not be.
+            // Pass a copy that is wiped: SQLite would not wipe its own.
             value.byteCount == 0 ? context.set(value) : context.set(wiping: value.secret)
         default:
-            // SQLCipher refuses numbers, after it has looked for the file.
+            // SQLCipher rejects numbers, but only after it has looked for the file.
             throw DatabaseError(encryptionFailure: .invalidKey(.number))
         }
     }
 
-    /// The key for a file that was attached without one: that of this database, if it has one.
+    /// Sets the key of a file that is attached without one: this database's key, if it has one.
     private func setInheritedKey(_ path: String, _ context: FunctionContext) throws {
         guard let ring = keying.ring else {
             try checkMayCreatePlaintext(path)
@@ -99,10 +99,10 @@ extension Database {
             throw DatabaseError(
                 resultCode: .SQLITE_AUTH,
                 message:
-                    "ATTACH knows SQLCipher's own cipher settings only, so that the file would not be "
-                    + "readable with those of this database. Give it a key with KEY, or use "
-                    + "vacuum(into:).")
+                    "ATTACH uses SQLCipher's default cipher settings, and this database has others. Give the "
+                    + "file a key with KEY, or use vacuum(into:).")
         }
+        try EmptyFilePlace.check(path)
         try createAttachedFile(path)
         let attachedKeys = try keying.ringOfAttachedFiles(ring)
         let open = openProbe(ofAttachedFile: path)
@@ -129,15 +129,15 @@ extension Database {
         return try FileHeader(probe.handle)
     }
 
-    /// The key of this database with a salt of its own: pages of two files with the same key and salt could
-    /// be exchanged unnoticed.
+    /// Derives the key of this database for a new salt. Pages could be swapped undetected between two files
+    /// with the same key and salt.
     private func newMaterial(_ ring: KeyRing) throws -> (KeyRing.Material, salt: [UInt8]) {
         let key = try ring.resolve(keyIndex: 0)
         guard key.salt == nil else {
             throw DatabaseError(
                 resultCode: .SQLITE_AUTH,
                 message:
-                    "The key of this database has a salt with it, which another file must not have as well. "
+                    "The key of this database includes a salt, and two files must not have the same salt. "
                     + "Give the file a key with KEY, or use vacuum(into:key:).")
         }
         let salt = try SystemRandomness.bytes(count: 16)
@@ -156,9 +156,9 @@ extension Database {
         return try judgedMaterial(forSalt: salt, attachedKeys, open)
     }
 
-    /// Proves the key of a file by a connection of its own, which has what lies beside the file judged, and
-    /// has played back what belongs to it when it is closed: `ATTACH` opens, unlocks and plays back in one
-    /// call of the engine, in which no other code has a say.
+    /// Verifies the key of a file with a separate connection. That connection also checks the file's journal
+    /// or WAL file, and plays it back when it is closed. `ATTACH` opens, unlocks and plays back in a single
+    /// call to SQLite, which leaves no point at which to check.
     private func judgedMaterial(forSalt salt: [UInt8], _ keys: KeyRing, _ open: @escaping KeyRing.Open) throws
         -> KeyRing.Material
     {
@@ -167,15 +167,18 @@ extension Database {
             let material = keys.cachedMaterial(keyIndex: index, fileSalt: salt)
         else {
             throw DatabaseError(
-                resultCode: .SQLITE_BUSY, message: "The file got another salt meanwhile. Try again.")
+                resultCode: .SQLITE_BUSY,
+                message:
+                    "The salt of the file changed while its key was being verified. Try again.")
         }
         return material
     }
 
-    /// The key that a statement gives, derived, after the key was proved, and the side files were judged with
-    /// it; nil for an empty file, which has neither.
+    /// Returns the derived form of the key in the statement, after the key and the side files are verified.
+    /// Nil for an empty file, which has neither a salt nor side files.
     ///
-    /// - Throws: the typed reason if the key does not open the file, which the engine would not give.
+    /// - Throws: the reason why the key does not open the file, as a typed error, which SQLite does not
+    ///   report.
     private func judgedKey(_ value: ValueHandle, _ path: String) throws -> SecretBytes? {
         try unlessEngineWaits(path) { () throws -> SecretBytes? in
             let open = openProbe(ofAttachedFile: path)
@@ -195,15 +198,15 @@ extension Database {
         }
     }
 
-    /// Looks at a file before the engine attaches it. If a look fails for another reason than a key, such as
-    /// a lock, the engine attaches the file in its own way, and waits as the connection does; not if there
-    /// are side files, which have to be judged.
+    /// Checks a file before SQLite attaches it. If the check fails for a reason unrelated to the key, such as
+    /// a lock, it returns nil: SQLite then attaches the file and waits for the lock with the connection's
+    /// busy handling. It rethrows the error if there are side files, which must be checked.
     private func unlessEngineWaits<T: ~Copyable>(_ path: String, _ look: () throws -> T?) throws -> T? {
         do {
             return try look()
         } catch {
             let isReasonOfKey = (error as? KeyError)?.failure != nil || error is DatabaseError
-            // The engine could not open it either, and would not say why.
+            // SQLite could not open the file either, and would not report why.
             let isUnopened = (error as? EngineError)?.primaryCode == EngineCode.cantOpen
             guard !isReasonOfKey, !isUnopened, !SideFiles.lie(beside: path) else { throw error }
             return nil
@@ -216,11 +219,12 @@ extension Database {
             resultCode: .SQLITE_AUTH,
             message:
                 "The new file would not be encrypted: \(path). Give it a key with KEY. Or use "
-                + "vacuum(into:key:), or allow it with Configuration.allowsPlaintext.")
+                + "vacuum(into:key:), or allow plaintext with Configuration.allowsPlaintext.")
     }
 
     private func createAttachedFile(_ path: String) throws {
-        // A database in memory can attach files to write, whatever is said of itself.
+        // A connection to an in-memory database can write to attached files, even if it is configured to be
+        // read-only.
         try Database.prepareFile(at: path, configuration: configuration, isWritten: !location.isFile)
     }
 }
@@ -228,8 +232,9 @@ extension Database {
 // MARK: - VACUUM INTO
 
 extension Database {
-    /// Why a file must not be attached that a statement attaches while it runs, or nil. `VACUUM` does so with
-    /// a temporary file, which has no name, and `VACUUM INTO` with the file that it makes.
+    /// Returns the reason to reject an `ATTACH` that SQLite runs inside another statement, or nil to allow
+    /// it. `VACUUM` attaches a temporary file without a name, and `VACUUM INTO` attaches the file that it
+    /// creates.
     private func refusal(ofNestedAttach path: String) -> String? {
         let isVacuum = handle.pendingStatements.contains { statement in
             guard statement.isBusy else { return false }
@@ -242,23 +247,23 @@ extension Database {
         guard isVacuum else { return nil }
         guard !isEncrypted else {
             return
-                "The copy that VACUUM INTO makes of an encrypted database has its salt, and not its cipher "
-                + "settings. Use vacuum(into:) instead."
+                "VACUUM INTO would copy the salt of the encrypted database, but not its cipher settings. Use "
+                + "vacuum(into:) instead."
         }
         guard configuration.allowsPlaintext else {
             return
-                "The copy would not be encrypted. Use vacuum(into:key:), or allow it with "
+                "The copy would not be encrypted. Use vacuum(into:key:), or allow plaintext with "
                 + "Configuration.allowsPlaintext."
         }
         guard !path.hasPrefix("file:") else {
-            return "A name that begins with 'file:' would be taken for a URI. Write './file:' instead."
+            return "A path that begins with 'file:' would be treated as a URI. Write './file:' instead."
         }
         do {
             try Database.prepareFile(at: path, configuration: configuration, isWritten: true)
             return nil
         } catch {
             guard let words = (error as? DatabaseError)?.message, !KeyRedaction.isURIWithKey(words) else {
-                return "The file cannot be made."
+                return "The file cannot be created."
             }
             return words
         }

@@ -2,33 +2,35 @@ public import Foundation
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-// MARK: - Keys, as users of GRDB set them
+// MARK: - Keys in the API of GRDB
 
 extension Database {
-    /// Sets the passphrase of the connection. Call it first thing in ``Configuration/prepareDatabase(_:)``.
+    /// Sets the passphrase of the connection. Call it before anything else in
+    /// ``Configuration/prepareDatabase(_:)``.
     ///
-    /// ``Configuration/key`` is the better way: it needs no preparation, tries previous keys, and keeps no
-    /// passphrase in a `String`. As in SQLCipher, text like `x'...'` with 64 or 96 hexadecimal digits is a
+    /// Prefer ``Configuration/key``: it needs no preparation, tries previous keys, and does not hold the
+    /// passphrase in a `String`. As in SQLCipher, a text like `x'...'` with 64 or 96 hexadecimal digits is a
     /// raw key, without or with its salt.
-    /// - Throws: a ``DatabaseError``, whose ``DatabaseError/encryptionFailure`` says what is wrong with the
-    ///   key; `SQLITE_MISUSE` if the connection has a key already, or has been used without one.
+    ///
+    /// - Throws: a ``DatabaseError``. Its ``DatabaseError/encryptionFailure`` explains problems with the key.
+    ///   `SQLITE_MISUSE` if the connection already has a key, or has been used without one.
     public func usePassphrase(_ passphrase: String) throws {
         try use(DatabaseKey(sqlCipherText: SecretBytes(utf8: passphrase)))
     }
 
-    /// Sets the passphrase of the connection, given as bytes: see ``usePassphrase(_:)-(String)``.
+    /// Sets the passphrase of the connection from bytes: see ``usePassphrase(_:)-(String)``.
     public func usePassphrase(_ passphrase: Data) throws {
         try use(DatabaseKey(sqlCipherText: SecretBytes(passphrase)))
     }
 
     private func use(_ key: DatabaseKey) throws {
         checkIsUsedInItsAccess()
-        // The preparation runs again after a change of the key, and may still say the old one.
+        // After a key change, the preparations run again and may still set the old key.
         guard !keying.isReplacing else { return }
         try setKey(key)
     }
 
-    /// Sets the default key of a connection whose preparation has set none.
+    /// Sets the default key of a connection whose preparations have set none.
     func setDefaultKey(_ key: DatabaseKey) throws {
         try setKey(key)
         if let ring = keying.ring { keying.keys.didSetDefaultKey(of: ring) }
@@ -50,7 +52,7 @@ extension Database {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
                     message:
-                        "The connection has been opened already: set the passphrase first thing in "
+                        "The connection is already open. Set the passphrase before anything else in "
                         + "Configuration.prepareDatabase."
                 )
             }
@@ -58,13 +60,13 @@ extension Database {
         }
     }
 
-    /// A connection to the same file, to find out why this one does not open.
+    /// Opens another connection to the same file, to find out why this one does not open.
     private func openProbe() throws(EngineError) -> EngineConnection {
         try configuration.openFile(at: path)
     }
 }
 
-// MARK: - What the cipher says of itself
+// MARK: - Properties of the cipher
 
 extension Database {
     /// The version of SQLCipher, as in `"4.6.1 community"`.
@@ -77,29 +79,29 @@ extension Database {
         }
     }
 
-    /// The name of the cryptographic library under SQLCipher, as in `"openssl"`; nil on a connection without
-    /// a key.
+    /// The name of the cryptographic library that SQLCipher uses, as in `"openssl"`; nil on a connection
+    /// without a key.
     public var cipherProvider: String? {
         get throws { try cipherPragma("cipher_provider") }
     }
 
-    /// The version of the cryptographic library under SQLCipher; nil on a connection without a key.
+    /// The version of the cryptographic library that SQLCipher uses; nil on a connection without a key.
     public var cipherProviderVersion: String? {
         get throws { try cipherPragma("cipher_provider_version") }
     }
 
-    /// Whether the cryptographic library runs in FIPS mode, as `"0"` or `"1"`; nil on a connection without a
-    /// key.
+    /// The FIPS mode of the cryptographic library: `"0"` or `"1"`; nil on a connection without a key.
     public var cipherFipsStatus: String? {
         get throws { try cipherPragma("cipher_fips_status") }
     }
 
-    /// Gives SQLCipher the code of a license.
+    /// Passes a license code to SQLCipher.
     ///
-    /// The open edition, which Coffer links, needs none and takes no notice. It is there for programs that
-    /// are also built with another edition.
-    /// - Parameter license: the code. It is in no error and in no trace.
-    /// - Throws: a ``DatabaseError`` if SQLCipher refuses the code, or the connection is closed.
+    /// The community edition, which Coffer links, needs no license and ignores the code. Use this method in
+    /// programs that are also built with another edition.
+    ///
+    /// - Parameter license: the code. It appears in no error and no trace.
+    /// - Throws: a ``DatabaseError`` if SQLCipher rejects the code, or if the connection is closed.
     public func applySQLCipherLicense(_ license: String) throws {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
@@ -121,10 +123,10 @@ extension Database {
     }
 }
 
-// MARK: - The log of the cipher
+// MARK: - Log of the cipher
 
 extension Database {
-    /// How much SQLCipher logs.
+    /// The amount of information that SQLCipher logs.
     public struct SQLCipherLogLevel: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -134,43 +136,40 @@ extension Database {
         public static let none = SQLCipherLogLevel(rawValue: "NONE")
         /// Failures.
         public static let error = SQLCipherLogLevel(rawValue: "ERROR")
-        /// Failures, and what may lead to one.
+        /// Failures, and their possible causes.
         public static let warn = SQLCipherLogLevel(rawValue: "WARN")
         /// Also settings and their changes.
         public static let info = SQLCipherLogLevel(rawValue: "INFO")
-        /// Also single steps of opening and keying.
+        /// Also individual steps of opening and keying.
         public static let debug = SQLCipherLogLevel(rawValue: "DEBUG")
         /// Everything, page by page.
         public static let trace = SQLCipherLogLevel(rawValue: "TRACE")
     }
 
-    /// Where SQLCipher logs to.
+    /// The destination of SQLCipher's log.
     public struct SQLCipherLogTarget: RawRepresentable, Hashable, Sendable {
-        /// What `PRAGMA cipher_log` takes: the path of a file, or one of the words `device`, `stdout` and
-        /// `stderr`.
+        /// The argument of `PRAGMA cipher_log`: the path of a file, or one of the words `device`, `stdout`
+        /// and `stderr`.
         public var rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The log of the system, where SQLCipher has one to write to: on Linux, the standard error.
+        /// The system log, if SQLCipher supports it. On Linux, standard error.
         public static let device = SQLCipherLogTarget(rawValue: "device")
-        /// The standard output.
+        /// Standard output.
         public static let stdout = SQLCipherLogTarget(rawValue: "stdout")
-        /// The standard error.
+        /// Standard error.
         public static let stderr = SQLCipherLogTarget(rawValue: "stderr")
 
-        /// The file at a path, to whose end the log is appended. A new one is readable by its owner only.
+        /// Returns the file at a path. The log is appended to it. Only its owner can read a new file.
         public static func file(_ path: String) -> SQLCipherLogTarget { SQLCipherLogTarget(rawValue: path) }
     }
 
-    /// Makes SQLCipher log, for the whole process: it has one log only. Coffer turns the log off when it
-    /// opens its first connection.
+    /// Turns SQLCipher's log on for the whole process, which has a single log. Coffer turns the log off when
+    /// it opens its first connection.
     ///
-    /// The log has no keys in it, but says what fails and where.
+    /// The log contains no keys, but it describes failures and their locations.
     ///
-    /// - Parameters:
-    ///   - logLevel: how much is logged.
-    ///   - target: where it goes.
     /// - Throws: a ``DatabaseError`` if the target cannot be written to.
     public func enableCipherLogging(
         logLevel: SQLCipherLogLevel = .debug, target: SQLCipherLogTarget = .device
@@ -178,7 +177,7 @@ extension Database {
         try setCipherLog(target: (target == .device ? .stderr : target).rawValue, level: logLevel.rawValue)
     }
 
-    /// Turns the log of SQLCipher off, for the whole process.
+    /// Turns SQLCipher's log off for the whole process.
     public func disableCipherLogging() throws {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
@@ -192,7 +191,7 @@ extension Database {
             if ![SQLCipherLogTarget.device, .stdout, .stderr].contains(where: { $0.rawValue == target }) {
                 try Database.prepareFile(at: target, configuration: configuration, isWritten: true)
             }
-            // The pragma answers whether it could open the target.
+            // The pragma returns whether it could open the target.
             let answer = try handle.firstText(
                 trusted: "PRAGMA cipher_log = \(target.quotedDatabaseIdentifier)")
             guard answer == nil || answer == "0" else {

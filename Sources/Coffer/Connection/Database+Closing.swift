@@ -1,15 +1,16 @@
 internal import SQLCipherBridge
 
-// MARK: - Replacing the connection of the C library
+// MARK: - Replacing the SQLite connection
 
 extension Database {
-    /// Does one more thing with the connection of the C library, closes it, and goes on with the one that
+    /// Performs a last operation on the SQLite connection, closes it, and continues with the connection that
     /// `open` returns.
     ///
-    /// Observers, functions, collations and the trace are moved to the new one, which is prepared like any
-    /// other.
-    /// - Throws: `SQLITE_BUSY` before anything happens if statements of the application are alive; the error
-    ///   of `open`, after which this connection is closed for good.
+    /// Observers, functions, collations and the trace are moved to the new connection, which is prepared like
+    /// any other.
+    ///
+    /// - Throws: `SQLITE_BUSY`, before any change, if statements of the application are still alive; the
+    ///   error of `open`, after which this connection is closed.
     func replaceHandle(
         working work: (ConnectionHandle) -> Void, reopening open: () throws -> EngineConnection
     ) throws {
@@ -36,7 +37,7 @@ extension Database {
         keying.setReplacing(true)
         defer { keying.setReplacing(false) }
         let added = additions
-        // The connection goes on with them, whatever a preparation of the application throws.
+        // The connection keeps its additions even if a preparation of the application throws.
         defer { added.install(on: self) }
         try setUp()
     }
@@ -45,8 +46,8 @@ extension Database {
 // MARK: - Closing
 
 extension Database {
-    /// Closes the connection. Statements of the application that are still alive keep that of the C library
-    /// until their end.
+    /// Closes the connection. Statements of the application that are still alive keep the SQLite connection
+    /// open until they are finalized.
     func close() {
         guard !isClosed else { return }
         closeConnection()
@@ -74,8 +75,8 @@ extension Database {
         didClose()
     }
 
-    /// Statements that are still prepared keep the connection of the C library alive, but not the objects
-    /// behind its hooks.
+    /// Removes the hooks. Prepared statements keep the SQLite connection alive, but not the objects that its
+    /// hooks point to.
     private func detachHooks() {
         observerNotifier.removeHooks()
         inspector.removeHook()
@@ -83,7 +84,7 @@ extension Database {
         busyHandler?.remove(from: handle)
     }
 
-    /// Ends the statements that the connection itself keeps, or throws `SQLITE_BUSY` if the application has
+    /// Finalizes the statements that Coffer itself keeps, or throws `SQLITE_BUSY` if the application has
     /// others.
     func endOwnStatements() throws {
         clearStatementCaches()
@@ -93,13 +94,13 @@ extension Database {
             throw DatabaseError(
                 resultCode: .SQLITE_BUSY,
                 message:
-                    "Statements are still alive on the connection: end them and their cursors first: "
+                    "The connection has unfinalized statements. Release them and their cursors first: "
                     + "\(namesOfPendingStatements)"
             )
         }
     }
 
-    /// Reports to the log function of the application which statements keep the connection from being closed.
+    /// Logs the statements that prevent the connection from being closed.
     private func logPendingStatements(_ code: CInt) {
         guard let log = Database.logError else { return }
         for statement in handle.pendingStatements {
@@ -109,11 +110,11 @@ extension Database {
         }
     }
 
-    /// The first of the statements that are still prepared, for messages.
+    /// The SQL of up to three statements that are still prepared, for error messages.
     private var namesOfPendingStatements: String {
         var statements = Array(handle.pendingStatements.reversed())
-        // A statement of a virtual table keeps the table, and with it the statements of its module, which no
-        // other code writes like this.
+        // A statement on a virtual table keeps the table alive, and with it the statements of its module.
+        // Only modules write names in this form.
         let own = statements.filter { !$0.sql.contains("'.'") }
         if !own.isEmpty { statements = own }
         let names = statements.prefix(3).map { "`\(KeyRedaction.redactingKeys(in: $0.sql))`" }.joined(

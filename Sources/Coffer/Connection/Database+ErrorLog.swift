@@ -2,20 +2,20 @@ internal import SQLCipherBridge
 internal import Synchronization
 
 extension Database {
-    /// Called with an error of SQLite.
+    /// A function that receives errors of SQLite.
     public typealias LogErrorFunction = @Sendable (_ resultCode: ResultCode, _ message: String) -> Void
 
     private static let currentLogError = Mutex<LogErrorFunction?>(nil)
 
-    /// A function that is called with all errors of SQLite, in the whole process; nil by default.
+    /// A function that is called with all errors of SQLite in the whole process. Nil by default.
     ///
-    /// The first one must be set before any connection is opened: later, SQLite takes no log function any
-    /// more. The function is called on any thread, in the middle of a call of SQLite, and must not use any
+    /// Set it before any connection is opened: SQLite accepts no log function afterwards. You can replace it
+    /// later. The function is called on any thread, in the middle of a call to SQLite, and must not use a
     /// database.
     ///
-    /// Messages show no key. One about SQL ends before the first literal or comment of the SQL. If the SQL
-    /// has a word by which SQL takes keys, such as `PRAGMA` or `ATTACH`, or if it is not known in full, the
-    /// message is the description of the result code.
+    /// Messages contain no keys. A message about SQL is cut before the first literal or comment. If the SQL
+    /// contains a word that can introduce a key, such as `PRAGMA` or `ATTACH`, or if the complete SQL is not
+    /// known, the message is replaced with the description of the result code.
     public static var logError: LogErrorFunction? {
         get { currentLogError.withLock { $0 } }
         set {

@@ -1,15 +1,15 @@
 internal import SQLCipherBridge
 
 extension Database {
-    /// Adds an SQL function or aggregate, in place of one with the same name and number of arguments.
+    /// Adds an SQL function or aggregate. It replaces one with the same name and number of arguments.
     ///
     ///     db.add(
     ///         function: DatabaseFunction("kilograms", argumentCount: 1, pure: true) { arguments in
     ///             Double.fromDatabaseValue(arguments[0]).map { $0 / 1000 }
     ///         })
     ///
-    /// - Precondition: the name and the number of arguments are possible (255 bytes, 127 arguments), and no
-    ///   statement runs if it replaces another function.
+    /// - Precondition: the name has at most 255 bytes, the function has at most 127 arguments, and no
+    ///   statement is running if it replaces another function.
     public func add(function: DatabaseFunction) {
         register("The function \(function.name) could not be added") { () throws(EngineError) in
             try function.install(on: handle)
@@ -19,7 +19,7 @@ extension Database {
 
     /// Removes an SQL function or aggregate.
     ///
-    /// - Precondition: no statement runs.
+    /// - Precondition: no statement is running.
     public func remove(function: DatabaseFunction) {
         register("The function \(function.name) could not be removed") { () throws(EngineError) in
             try function.uninstall(from: handle)
@@ -27,9 +27,9 @@ extension Database {
         additions.remove(function)
     }
 
-    /// Adds a collation, in place of one with the same name.
+    /// Adds a collation. It replaces one with the same name.
     ///
-    /// - Precondition: no statement runs if it replaces another collation.
+    /// - Precondition: no statement is running if it replaces another collation.
     public func add(collation: DatabaseCollation) {
         register("The collation \(collation.name) could not be added") { () throws(EngineError) in
             try collation.install(on: handle)
@@ -39,7 +39,7 @@ extension Database {
 
     /// Removes a collation.
     ///
-    /// - Precondition: no statement runs.
+    /// - Precondition: no statement is running.
     public func remove(collation: DatabaseCollation) {
         register("The collation \(collation.name) could not be removed") { () throws(EngineError) in
             try collation.uninstall(from: handle)

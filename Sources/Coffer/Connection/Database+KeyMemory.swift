@@ -3,7 +3,7 @@ internal import Synchronization
 extension Database {
     private static let hasWarnedOfKeyMemory = Mutex(false)
 
-    /// Logs once in the life of the process that keys are in memory that is not locked, if they are.
+    /// Logs a warning, once per process, if keys are in memory that could not be locked.
     static func warnOfUnlockedKeyMemory() {
         let count = DatabaseKey.memoryUse.unlockedByteCount
         guard count > 0, let log = logError else { return }
@@ -14,8 +14,7 @@ extension Database {
         guard isFirst else { return }
         log(
             .SQLITE_WARNING,
-            "\(count) bytes of the memory for keys could not be locked, and may be written to the swap "
-                + "space. Raise RLIMIT_MEMLOCK ('ulimit -l', or LimitMEMLOCK= of a unit). "
-                + "This is logged once.")
+            "\(count) bytes of key memory could not be locked, and may be written to swap. Raise "
+                + "RLIMIT_MEMLOCK ('ulimit -l', or LimitMEMLOCK= in a systemd unit). This is logged once.")
     }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import SQLCipherBridge
+internal import SystemCalls
 
 extension Database {
     struct Opened: ~Copyable {
@@ -9,8 +10,8 @@ extension Database {
         var isFileEmpty = false
     }
 
-    /// Opens a connection in the order of I3: open, busy handling, key, cipher settings, one read that checks
-    /// the key.
+    /// Opens a connection in the order of the invariant "Key first": open, busy handling, key, cipher
+    /// settings, and a read that verifies the key.
     static func open(
         _ location: DatabaseLocation, configuration: Configuration, purpose: Purpose, keys: ConnectionKeys
     ) throws -> Opened {
@@ -28,6 +29,11 @@ extension Database {
             case .file(let path):
                 guard keys.configured != nil || configuration.mayOpenFiles else {
                     throw DatabaseError(encryptionFailure: .noKey)
+                }
+                if keys.configured != nil || !configuration.allowsPlaintext,
+                    !configuration.readonly || FileIdentity(path) != nil
+                {
+                    try EmptyFilePlace.check(path)
                 }
                 try prepareFile(at: path, configuration: configuration)
                 var opened: Opened
@@ -48,7 +54,8 @@ extension Database {
 
             case .memory, .temporary:
                 let connection = try open()
-                // Connections to one named database share its pages, and could not do so with different keys.
+                // Connections to the same named database share its pages, which would be impossible with
+                // different keys.
                 guard keys.configured != nil, location.isPrivate else {
                     return Opened(connection: connection, protection: .memory, busyHandler: busyHandler)
                 }
@@ -69,8 +76,7 @@ extension Database {
     {
         switch location {
         case .file: configuration.readonly ? .readOnly : .readWrite
-        // The flags hold for attached files as well: that the database is in memory is said by its name
-        // alone.
+        // The flags also apply to attached files, so only the name may say that the database is in memory.
         case .memory(nil): [.readWrite, .create]
         case .memory: [.readWrite, .create, .uri]
         case .temporary: [.readWrite, .create]
@@ -92,69 +98,69 @@ extension Database {
         }
     }
 
-    /// Refuses what is no database file, and creates a missing file with access for its owner only: SQLite
-    /// would let others read it.
+    /// Rejects a path that does not lead to a regular file, and creates a missing file that only its owner
+    /// can access: SQLite would make it readable by others.
     ///
-    /// - Parameter isWritten: whether the file is written whatever the configuration says of the main file.
+    /// - Parameter isWritten: true if the file is written even if the configuration is read-only.
     static func prepareFile(at path: String, configuration: Configuration, isWritten: Bool = false) throws {
         guard !path.utf8.contains(0) else {
             throw DatabaseError(
                 resultCode: .SQLITE_CANTOPEN,
                 message: "unable to open database file: the path has a NUL character: \(path)")
         }
-        var status = stat()
-        if unsafe stat(path, &status) == 0 {
-            // SQLite would wait for a writer at a pipe, and leave a journal beside a device.
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                let kind = status.st_mode & S_IFMT == S_IFDIR ? "a directory" : "no regular file"
+        if let status = try? FileStatus(path, followsLinks: true) {
+            // SQLite would wait for a writer of a named pipe, and would leave a journal next to a device.
+            guard status.isRegular else {
+                let kind = status.isDirectory ? "a directory" : "not a regular file"
                 throw DatabaseError(
                     resultCode: .SQLITE_CANTOPEN,
                     message: "unable to open database file: \(path) is \(kind). Give the path of a file.")
             }
-            if status.st_nlink > 1, isWritten || !configuration.readonly { removeSecondNames(ofFileAt: path) }
+            if status.linkCount > 1, isWritten || !configuration.readonly {
+                removeSecondNames(ofFileAt: path)
+            }
             return
         }
         guard isWritten || !configuration.readonly else { return }
-        let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        if descriptor >= 0 {
-            // A umask may take rights from the owner, too. Closing a file that no other connection has opened
-            // yet drops no locks.
-            _ = fchmod(descriptor, 0o600)
-            Glibc.close(descriptor)
-        } else if errno != EEXIST {
-            let reason = unsafe String(cString: strerror(errno))
+        do throws(Errno) {
+            // A umask may also remove permissions of the owner. Closing the descriptor drops no locks,
+            // because no other connection has opened the file yet.
+            let file = try Descriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+            try? file.setPermissions(0o600)
+        } catch {
+            guard error.code != EEXIST else { return }
             throw DatabaseError(
-                resultCode: .SQLITE_CANTOPEN, message: "unable to create the database file \(path): \(reason)"
+                resultCode: .SQLITE_CANTOPEN,
+                message: "unable to create the database file \(path): \(error.words)"
             )
         }
     }
 }
 
 extension Database {
-    /// Whether a file has no content, so that the first to write decides what it is.
+    /// Returns true if a file is empty or missing, so that its first writer determines its format.
     static func isEmptyOrMissing(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe stat(path, &status) != 0 || status.st_size == 0
+        ((try? FileStatus(path, followsLinks: true))?.size ?? 0) == 0
     }
 }
 
-// MARK: - Between the opening and the first use (I3)
+// MARK: - Setup between opening and first use (invariant "Key first")
 
 extension Database {
-    /// How the connection protects what it writes.
+    /// The protection of the data that the connection writes.
     var protection: Keying.Protection { keying.protection }
 
-    /// Whether a key was set.
+    /// True if a key was set.
     var isEncrypted: Bool { protection == .encrypted }
 
-    /// Goes on with the preparation of a connection that has a key by now.
+    /// Continues the setup of a connection that has just received its key.
     func didReceiveKey(of ring: KeyRing, isFileEmpty: Bool?) throws {
         keying.didReceiveKey(of: ring, isFileEmpty: isFileEmpty)
         inspector.isKeyed = true
         try setUpPageStorage()
     }
 
-    /// Sets everything that does not depend on the file, and what must not be said before the key.
+    /// Applies all settings, runs the preparations, and gives a new file its salt and journal mode.
     func setUp() throws {
         inspector.isKeyed = false
         inspector.cipher = configuration.cipher
@@ -203,9 +209,10 @@ extension Database {
         }
     }
 
-    /// The page cache, and temporary tables in memory: they would be plaintext on the disk.
+    /// Sets the page cache size, and keeps temporary tables in memory, because they would be plaintext on
+    /// disk.
     ///
-    /// It comes as soon as the protection is known, so that the preparations have the last word.
+    /// It runs as soon as the protection is known, so that preparations can override the settings.
     private func setUpPageStorage() throws {
         if protection == .encrypted {
             try handle.execute("PRAGMA temp_store = MEMORY")
@@ -217,10 +224,11 @@ extension Database {
         inspector.isKeyed = protection == .encrypted
     }
 
-    /// Gives a new encrypted file its salt, before others find it empty and make one of their own.
+    /// Gives a new encrypted file its salt, before another connection finds the file empty and chooses its
+    /// own.
     ///
-    /// It comes after the preparations, so that these can say `PRAGMA auto_vacuum`, which a file with content
-    /// takes no more.
+    /// It runs after the preparations, so that they can execute `PRAGMA auto_vacuum`, which has no effect on
+    /// a file with content.
     private func claimFile() throws {
         guard keying.isFileEmpty, protection == .encrypted, purpose == .writer, !configuration.readonly else {
             return
@@ -237,7 +245,7 @@ extension Database {
         if let failure = EncryptionFailure(otherNameOf: handle) {
             throw DatabaseError(encryptionFailure: failure)
         }
-        // Without the WAL mode, what follows would not be safe against a loss of power.
+        // Without WAL mode, `synchronous = NORMAL` would not be safe against power loss.
         do {
             try handle.changeJournalMode(to: .wal, knownProtection())
         } catch let error as EngineError
@@ -248,15 +256,15 @@ extension Database {
             throw DatabaseError.publicError(error)
         }
         try handle.execute("PRAGMA synchronous = NORMAL")
-        // The first read makes the log and its index, which others need before they can open the file without
-        // writing.
+        // The first read creates the WAL file and its index, which other connections need to open the file
+        // for reading only.
         try handle.execute("SELECT 1 FROM main.sqlite_master LIMIT 1")
     }
 }
 
 extension DatabaseLocation {
-    /// The name given to `sqlite3_open_v2`. A URI is the only way to share a database in memory; each byte of
-    /// its name that could mean something in a URI is written as a number.
+    /// The name for `sqlite3_open_v2`. An in-memory database can only be shared by a URI. Bytes of its name
+    /// with a special meaning in URIs are percent-encoded.
     fileprivate var engineName: String {
         switch self {
         case .file(let path): path
@@ -268,7 +276,7 @@ extension DatabaseLocation {
 }
 
 extension Configuration {
-    /// True if a file can be opened without a key in the configuration: a preparation may set one, or
+    /// True if a file can be opened without a key in the configuration, because a preparation may set one, or
     /// plaintext is allowed.
     fileprivate var mayOpenFiles: Bool { allowsPlaintext || !preparations.isEmpty }
 }

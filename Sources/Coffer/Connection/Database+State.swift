@@ -11,8 +11,8 @@ extension Database {
 
     /// The number of rows that the last statement inserted, updated or deleted.
     ///
-    /// What transaction observers write after its commit does not count, nor does it for
-    /// ``lastInsertedRowID``.
+    /// This property and ``lastInsertedRowID`` ignore changes that transaction observers make after the
+    /// statement's commit.
     public var changesCount: Int {
         checkIsUsedInItsAccess()
         return isClosed ? 0 : observerNotifier.keptChangesCount ?? handle.changesCount
@@ -24,7 +24,7 @@ extension Database {
         return isClosed ? 0 : handle.totalChangesCount
     }
 
-    /// How many arguments a statement can have.
+    /// The maximum number of arguments of a statement.
     public var maximumStatementArgumentCount: Int {
         isClosed ? 0 : handle.limit(.variableNumber)
     }
@@ -33,10 +33,10 @@ extension Database {
 // MARK: - Errors
 
 extension Database {
-    /// The code of the last call of SQLite on the connection that failed; `SQLITE_OK` if the last call
+    /// The result code of the last call to SQLite on the connection if it failed; `SQLITE_OK` if it
     /// succeeded.
     ///
-    /// For programs that call SQLite themselves, with ``sqliteConnection``. Everything else throws a
+    /// Use it in programs that call SQLite directly with ``sqliteConnection``. All other failures throw a
     /// ``DatabaseError``, which has the code.
     public var lastErrorCode: ResultCode {
         checkIsUsedInItsAccess()
@@ -44,7 +44,7 @@ extension Database {
             .primaryResultCode
     }
 
-    /// The words of SQLite for ``lastErrorCode``. Where they could quote a key, it is replaced.
+    /// SQLite's message for ``lastErrorCode``. It is replaced if it could contain a key.
     public var lastErrorMessage: String? {
         checkIsUsedInItsAccess()
         guard !isClosed else { return DatabaseError.connectionIsClosed().message }
@@ -58,19 +58,19 @@ extension Database {
 // MARK: - WAL
 
 extension Database {
-    /// Brings the content of the WAL file into the database file.
+    /// Checkpoints the WAL file: copies its content into the database file.
     ///
     ///     try pool.writeWithoutTransaction { db in
     ///         _ = try db.checkpoint(.truncate)
     ///     }
     ///
     /// - Parameters:
-    ///   - kind: how much, and whom to wait for.
+    ///   - kind: the extent of the checkpoint, and the connections to wait for.
     ///   - dbName: the name of the schema, or nil for all attached databases.
-    /// - Returns: the frames in the WAL file, and those of them that are in the database file now; both -1
-    ///   outside of WAL mode.
-    /// - Throws: `SQLITE_BUSY` if a checkpoint other than a passive one cannot complete, `SQLITE_LOCKED`
-    ///   inside of a transaction.
+    /// - Returns: the number of frames in the WAL file, and the number of them that have been copied into the
+    ///   database file; both -1 if the database is not in WAL mode.
+    /// - Throws: `SQLITE_BUSY` if a checkpoint other than a passive one cannot complete; `SQLITE_LOCKED`
+    ///   inside a transaction.
     @discardableResult
     public func checkpoint(
         _ kind: CheckpointMode = .passive, on dbName: String? = "main"
@@ -94,8 +94,8 @@ extension Database {
 // MARK: - Memory and interruption
 
 extension Database {
-    /// Frees the memory that the connection does not need: cached pages, prepared statements, the schema, and
-    /// the memo of pages that it shares with the other connections of its queue or pool
+    /// Frees memory that the connection does not need: cached pages, prepared statements, the schema, and the
+    /// page memo that it shares with the other connections of its queue or pool
     /// (``CipherSettings/pageMemoSize``).
     public func releaseMemory() {
         checkIsUsedInItsAccess()

@@ -15,44 +15,45 @@ extension Database {
     ///   (`SQLITE_MISUSE`).
     public func makeStatement(sql: String) throws -> Statement { try prepare(sql) }
 
-    /// A statement that the connection keeps, so that the same SQL is prepared only once.
+    /// Returns a statement that the connection keeps, so that the same SQL is prepared only once.
     ///
-    /// The statement comes as its last user left it: give it all of its arguments. While a cursor iterates
-    /// over it, this is another statement.
+    /// The statement still has the arguments of its last use: set all of them. While a cursor iterates over
+    /// the statement, this method returns another one.
     ///
     ///     let statement = try db.cachedStatement(sql: "SELECT name FROM item WHERE worth > ?")
     ///     let names = try String.fetchAll(statement, arguments: [100])
     ///
-    /// - Throws: as ``makeStatement(sql:)``.
+    /// - Throws: the errors of ``makeStatement(sql:)``.
     public func cachedStatement(sql: String) throws -> Statement { try checkOut(sql, for: .application) }
 
-    /// A statement that is kept for the next user of the same text.
+    /// Returns a statement that is kept for the next use of the same text.
     func checkOut(_ sql: String, for use: StatementCaches.Use) throws -> Statement {
         if let known = statementCaches.find(sql, for: use) {
             guard use == .application, known.columnCount > 0 else { return known }
             checkIsUsedInItsAccess()
             try checkIsUsable()
             if isSchemaKnown { return known }
-            // A statement of another schema would report columns that are not its own any more.
+            // A statement prepared for an older schema would report outdated columns.
             try readSchema {}
             if let known = statementCaches.find(sql, for: use) { return known }
         }
         return try prepare(sql, keptAs: sql, for: use)
     }
 
-    /// The statement that ``prepare(_:keptAs:for:)`` has kept; nil if there is none, or if it is in use.
+    /// Returns the statement that ``prepare(_:keptAs:for:)`` has kept, or nil if there is none, or if it is
+    /// in use.
     func keptStatement(_ sql: String, for use: StatementCaches.Use) -> Statement? {
         statementCaches.find(sql, for: use)
     }
 
-    /// Prepares a statement, and keeps it for the next user.
+    /// Prepares a statement and keeps it for the next use.
     ///
-    /// - Parameter sql: by which it is found again: the text of the statement, or one that says as much.
+    /// - Parameter sql: the key under which the statement is kept: its text, or an equivalent.
     func prepare(_ text: String, keptAs sql: String, for use: StatementCaches.Use) throws -> Statement {
         var statement = try prepare(text, persistent: true)
         if use == .application, knownSchema.watch == nil, !statement.facts.databaseRegion.isEmpty {
-            // Changes of the schema are noticed from now on, and this statement is of the one that is
-            // watched.
+            // From now on, schema changes are detected. Prepare again, so that the statement belongs to the
+            // watched schema.
             try readSchema {}
             statement = try prepare(text, persistent: true)
         }
@@ -60,7 +61,7 @@ extension Database {
         return statement
     }
 
-    /// A statement that begins or ends a transaction.
+    /// Returns a statement that begins or ends a transaction or a savepoint.
     func checkOut(_ text: StatementCaches.FixedText) throws -> Statement {
         if let known = statementCaches[text] { return known }
         let statement = try prepare(text.sql, persistent: true)
@@ -68,8 +69,8 @@ extension Database {
         return statement
     }
 
-    /// The statements of an SQL text, prepared as the cursor advances. Arguments are handed out in the order
-    /// of the statements.
+    /// Returns a cursor over the statements of an SQL text, which prepares each one as it advances. Arguments
+    /// are distributed to the statements in order.
     ///
     ///     let statements = try db.allStatements(sql: "SELECT count(*) FROM item; SELECT count(*) FROM share")
     ///     while let statement = try statements.next() {
@@ -77,8 +78,8 @@ extension Database {
     ///     }
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
-    ///   - arguments: the values of its parameters.
+    ///   - sql: SQL text. Never interpolate values into it: use arguments.
+    ///   - arguments: the values of the parameters of all statements.
     public func allStatements(sql: String, arguments: StatementArguments? = nil) throws -> SQLStatementCursor
     {
         SQLStatementCursor(database: self, sql: sql, arguments: arguments)
@@ -86,14 +87,15 @@ extension Database {
 
     /// Executes all statements of an SQL text.
     ///
-    /// A single statement that changes rows, and has its values as arguments in order, is likely to come
-    /// again: it is kept, without its values, and not prepared anew the next time.
+    /// The connection keeps a single statement that changes rows and takes all its values as positional
+    /// arguments, because the same SQL is likely to be executed again. It keeps the prepared statement
+    /// without its values.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
-    ///   - arguments: the values of its parameters.
-    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or arguments are missing or
-    ///   left; the statements before the failed one have been executed.
+    ///   - sql: SQL text. Never interpolate values into it: use arguments.
+    ///   - arguments: the values of the parameters of all statements.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or if there are too few or too
+    ///   many arguments. Statements before the failed one have been executed.
     public func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
         let mayComeAgain =
             !arguments.values.isEmpty && arguments.namedValues.isEmpty
@@ -101,8 +103,7 @@ extension Database {
         if mayComeAgain, let statement = statementCaches.find(sql, for: .execution),
             statement.parameterNames.count == arguments.values.count
         {
-            defer { statement.releaseArguments() }
-            return try statement.execute(arguments: arguments)
+            return try statement.executeOnce(arguments: arguments)
         }
         try KeyRedaction.redactingKeys(ofBatch: sql) {
             let statements = SQLStatementCursor(
@@ -124,7 +125,7 @@ extension Database {
 
     /// Prepares the only statement of an SQL text.
     ///
-    /// - Parameter persistent: whether it is kept for long.
+    /// - Parameter persistent: true if the statement will be kept for a long time.
     func prepare(_ sql: String, persistent: Bool = false) throws -> Statement {
         try KeyRedaction.redactingKeys(ofBatch: sql) { try prepareOnly(sql: sql, persistent: persistent) }
     }
@@ -135,8 +136,8 @@ extension Database {
         guard let statement = try prepareNext(in: text, offset: &offset, persistent: persistent) else {
             throw DatabaseError(resultCode: .SQLITE_ERROR, message: "empty statement", sql: sql)
         }
-        // White space, comments and semicolons may follow; preparing them is the sure way to know that they
-        // are nothing else.
+        // White space, comments and semicolons may follow. Preparing the rest is the only reliable way to
+        // recognize them.
         while offset < text.count - 1 {
             let start = offset
             let hasAnotherStatement: Bool
@@ -144,22 +145,23 @@ extension Database {
                 hasAnotherStatement =
                     try compile(in: text, offset: &offset, persistent: false, sql: sql) != nil
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-                // Whether it compiles depends on what the first statement does.
+                // The rest may only compile after the first statement has run.
                 hasAnotherStatement = true
             }
             if hasAnotherStatement {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
                     message: "Multiple statements found. To execute multiple statements, use "
-                        + "Database.execute(sql:) or Database.allStatements(sql:) instead.", sql: sql)
+                        + "Database.execute(sql:) or Database.allStatements(sql:) instead.",
+                    sql: sql.unpaddedStatement)
             }
             if offset <= start { throw DatabaseError.zeroInSQL(sql) }
         }
         return statement
     }
 
-    /// Prepares the next statement of a zero-terminated text, from `offset`, which moves on behind it. Nil at
-    /// the end.
+    /// Prepares the next statement of a zero-terminated text. It starts at `offset`, which advances past the
+    /// statement. Returns nil at the end.
     func prepareNext(in text: [CChar], offset: inout Int, persistent: Bool) throws -> Statement? {
         checkIsUsedInItsAccess()
         while offset < text.count - 1 {
@@ -180,29 +182,30 @@ extension Database {
         let start = offset
         let kind = AttachStatement.kind(of: text, from: offset)
         let attach = kind == .attach ? AttachStatement(text, from: offset) : nil
+        let pageSize = kind == .pragma ? pageSizeQuery(text, from: offset) : nil
         inspector.begin(mayAttach: attach != nil || kind == .explain)
         do {
             let compiled: EngineStatement?
-            if let attach {
+            if let (text, end) = attach.map({ ($0.text, $0.end) }) ?? pageSize {
                 var ignored = 0
-                compiled = try handle.prepare(attach.text, offset: &ignored, persistent: persistent)
-                offset = attach.end
+                compiled = try handle.prepare(text, offset: &ignored, persistent: persistent)
+                offset = end
             } else {
                 compiled = try handle.prepare(text, offset: &offset, persistent: persistent)
             }
             let facts = inspector.end()
             guard let compiled else { return nil }
             let statement = Statement(database: self, compiled, facts: facts)
-            // Now rather than in the execution, in which an interruption ends the transaction.
+            // Check now: an interruption during the execution would roll back the transaction.
             if statement.mayStoreOtherBytes { try checkStoredColumnsAhead(of: statement) }
             return statement
         } catch let error as EngineFaultError {
             throw error
         } catch let error as EngineError {
-            // SQLite asks the authorizer before it finds that something else is wrong.
+            // SQLite calls the authorizer before it finds other errors.
             let denial = error.primaryCode == EngineCode.authorization ? inspector.denialMessage : nil
             _ = inspector.end()
-            // The compilation itself can be interrupted.
+            // Compilation can be interrupted, too.
             if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: error.code), message: denial ?? error.message,
@@ -212,14 +215,26 @@ extension Database {
     }
 }
 
+extension Database {
+    /// Returns the query in place of a ``PageSizePragma`` of an encrypted database, and the end of the pragma
+    /// in the text. Nil for any other statement, and if the engine reports an error.
+    private func pageSizeQuery(_ text: [CChar], from offset: Int) -> (text: [CChar], end: Int)? {
+        guard inspector.isKeyed, let pragma = PageSizePragma(text, from: offset),
+            let answer = try? withoutTrace({ try handle.firstText(trusted: pragma.sql) }),
+            let pageSize = Int(answer)
+        else { return nil }
+        return (pragma.query(returning: pageSize), pragma.end)
+    }
+}
+
 extension Statement {
     fileprivate var changesRowsOnly: Bool { !changesTransactionOrSchema && !facts.eventKinds.isEmpty }
 }
 
-// MARK: - The course of an execution
+// MARK: - Execution
 
 extension Database {
-    /// Refuses statements that must not run now.
+    /// Throws an error if the statement must not run now.
     func executionWillBegin(_ statement: Statement) throws {
         if isTaskCancelled && !mayRunInCancelledTask(statement) { throw CancellationError() }
         try checkIsUsable()
@@ -275,8 +290,8 @@ extension Database {
         try observerNotifier.executionDidEnd(statement)
     }
 
-    /// Ends a failed execution: the notifier may know a better error, and a cancelled task is to throw its
-    /// cancellation.
+    /// Handles a failed execution: throws a more specific error of the notifier, or `CancellationError` in a
+    /// cancelled task.
     func executionDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
         statementCaches.remove(statement)
         knownSchema.doubt()
@@ -291,13 +306,14 @@ extension Database {
         throw error
     }
 
-    /// Whether the task of the access was cancelled, and nothing runs that must run to its end all the same.
+    /// True if the task of the access was cancelled, and no operation is running that must complete
+    /// regardless.
     var isTaskCancelled: Bool {
         transactions.isCancellable && sharedState.isCancelled.load(ordering: .relaxed)
     }
 
-    /// Whether a statement only gives up what a transaction has: its changes, or, where nothing can have been
-    /// written, its locks.
+    /// Returns true if a statement only ends a transaction by rolling back, or by releasing its locks if
+    /// nothing can have been written.
     private func mayRunInCancelledTask(_ statement: Statement) -> Bool {
         switch statement.facts.transactionStep {
         case .rollback, .rollbackToSavepoint: true
@@ -310,7 +326,8 @@ extension Database {
 }
 
 extension DatabaseError {
-    /// SQLite ends at a NUL character and would silently ignore what follows, which may be a condition.
+    /// Returns the error for SQL with a NUL character. SQLite stops there and would silently ignore the rest,
+    /// such as a condition.
     fileprivate static func zeroInSQL(_ sql: String) -> DatabaseError {
         DatabaseError(
             resultCode: .SQLITE_MISUSE,
@@ -320,7 +337,7 @@ extension DatabaseError {
 }
 
 extension [CChar] {
-    /// The text of zero-terminated UTF-8 from an offset on.
+    /// Returns the zero-terminated UTF-8 text from an offset to the end.
     fileprivate func text(from offset: Int) -> String {
         String(decoding: self[offset..<(count - 1)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -2,28 +2,28 @@ public import Foundation
 internal import Synchronization
 
 extension Database {
-    /// Post it to have connections take no new lock on their files, before the system stops the program in
-    /// the middle of something.
+    /// A notification that makes connections take no new locks on their files. Post it before the system
+    /// suspends the program.
     ///
-    /// It has an effect on queues and pools with ``Configuration/observesSuspensionNotifications``, at once:
+    /// It has an immediate effect on queues and pools with ``Configuration/observesSuspensionNotifications``:
     ///
     /// - The running statement of a queue, or of the writer of a pool, is interrupted (`SQLITE_INTERRUPT`).
-    /// - An open transaction can still be ended, and then has what it has written before. Its next statement
-    ///   that writes rolls it back, and throws `SQLITE_ABORT`. A transaction that outlives its access is
-    ///   rolled back at once.
-    /// - Later writes throw `SQLITE_ABORT`. So do reads, unless the database is in WAL mode, where they lock
-    ///   out nobody.
+    /// - An open transaction can still be committed, with the changes that it has made so far. Its next write
+    ///   rolls it back and throws `SQLITE_ABORT`. A transaction that outlives its access is rolled back
+    ///   immediately.
+    /// - Later writes throw `SQLITE_ABORT`. So do reads, unless the database is in WAL mode, in which reads
+    ///   do not block other connections.
     public static let suspendNotification = Notification.Name("Coffer.Database.Suspend")
 
-    /// Post it to end what ``suspendNotification`` began.
+    /// A notification that ends the suspension begun by ``suspendNotification``.
     public static let resumeNotification = Notification.Name("Coffer.Database.Resume")
 }
 
 extension Database {
-    /// Refuses a statement that would take or keep locks while the database is suspended.
+    /// Throws an error if a statement would take or keep locks while the database is suspended.
     func checkSuspension(of statement: Statement) throws {
         switch statement.facts.transactionStep {
-        // What gives locks back is always welcome.
+        // Statements that release locks are always allowed.
         case .commit, .rollback, .releaseSavepoint, .rollbackToSavepoint: return
         case .begin, .beginSavepoint, nil: break
         }
@@ -35,17 +35,16 @@ extension Database {
             publicStatementArguments: configuration.publicStatementArguments)
     }
 
-    /// Ends a transaction that outlives its access, or that the next statement finds in the way of a
-    /// suspension.
+    /// Rolls back the open transaction if the database is suspended.
     func rollBackForSuspension() {
         guard isInsideTransaction, sharedState.isSuspended.load(ordering: .relaxed) else { return }
-        // The statement that asks gets its error in any case.
+        // The caller's statement throws its own error in any case.
         transactions.uncancellably { try? rollback() }
     }
 }
 
-/// Listens to the notifications of suspension for one connection, as long as it lives.
-// @unchecked: the tokens are made in `init` and used again in `deinit` only.
+/// Observes the suspension notifications for one connection.
+// @unchecked: the tokens are created in `init`, and only used again in `deinit`.
 final class SuspensionListener: @unchecked Sendable {
     private let tokens: [any NSObjectProtocol]
 

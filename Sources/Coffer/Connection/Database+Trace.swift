@@ -2,7 +2,7 @@ public import Foundation
 internal import SQLCipherBridge
 
 extension Database {
-    /// What a trace function is called with.
+    /// The events that a trace function receives.
     public struct TracingOptions: OptionSet, Sendable {
         public let rawValue: CInt
 
@@ -10,14 +10,14 @@ extension Database {
             self.rawValue = rawValue
         }
 
-        /// Statements, as they start to run.
+        /// A statement begins to run.
         public static let statement = TracingOptions(rawValue: 1)
 
-        /// Statements, as they have run, and how long that took.
+        /// A statement has ended, with its duration.
         public static let profile = TracingOptions(rawValue: 2)
     }
 
-    /// Has a function called for each statement that runs on the connection.
+    /// Sets a function that is called for each statement that runs on the connection.
     ///
     /// ```swift
     /// configuration.prepareDatabase { connection in
@@ -27,12 +27,12 @@ extension Database {
     /// }
     /// ```
     ///
-    /// The function runs in the middle of statements, and must not use the connection. Keys in the SQL are
-    /// replaced, and values are left out, unless ``Configuration/publicStatementArguments`` is true.
+    /// The function is called while statements run, and must not use the connection. Keys in the SQL are
+    /// redacted, and values are left out unless ``Configuration/publicStatementArguments`` is true.
     ///
     /// - Parameters:
-    ///   - options: what the function is called with.
-    ///   - trace: the function, or nil to end the trace.
+    ///   - options: the events that the function receives.
+    ///   - trace: the function, or nil to end tracing.
     public func trace(options: TracingOptions = .statement, _ trace: ((TraceEvent) -> Void)? = nil) {
         checkIsUsedInItsAccess()
         guard !isClosed else { return }
@@ -67,28 +67,28 @@ extension Database {
 extension Database {
     /// The argument of a trace function: see ``Database/trace(options:_:)``.
     public enum TraceEvent {
-        /// A statement, as far as a trace function may know it.
+        /// The statement of a trace event.
         public struct Statement {
             fileprivate let source: Source
             fileprivate let showsArguments: Bool
 
-            /// The SQL as it was compiled, with its parameters; for a trigger, a comment with its name. Keys
-            /// are replaced.
+            /// The compiled SQL with its parameters; for a trigger, a comment with its name. Keys are
+            /// redacted.
             public var sql: String { source.sql }
 
-            /// The SQL with the values of its parameters, which may be personal data. Keys are replaced.
+            /// The SQL with the values of its parameters, which may be personal data. Keys are redacted.
             ///
-            /// It is known during the call of the trace function only; afterwards it is the same as ``sql``.
+            /// It is available only during the call of the trace function. Afterwards, it equals ``sql``.
             public var expandedSQL: String { source.expandedSQL }
         }
 
-        /// A statement starts to run.
+        /// A statement begins to run.
         case statement(Statement)
 
-        /// A statement has run for so many seconds.
+        /// A statement has ended. The duration is in seconds.
         case profile(statement: Statement, duration: TimeInterval)
 
-        /// The statement behind an event, as long as it can be asked.
+        /// The SQLite statement of an event, which is valid during the call of the trace function.
         fileprivate final class Source {
             let sql: String
             private var statement: StatementHandle?
@@ -110,13 +110,13 @@ extension Database {
 }
 
 extension Database.TraceEvent.Statement: CustomStringConvertible {
-    /// The SQL, with values only where the configuration made them public.
+    /// The SQL. It contains values only if the configuration makes them public.
     public var description: String { showsArguments ? expandedSQL : sql }
 }
 
 extension Database.TraceEvent: CustomStringConvertible {
-    /// The SQL, behind the duration if it is known, and with values only where the configuration made them
-    /// public: `"0.003s SELECT ..."`.
+    /// The SQL, after the duration if it is known: `"0.003s SELECT ..."`. It contains values only if the
+    /// configuration makes them public.
     public var description: String {
         switch self {
         case .statement(let statement): statement.description
@@ -124,7 +124,8 @@ extension Database.TraceEvent: CustomStringConvertible {
         }
     }
 
-    /// The SQL with its values, behind the duration if it is known: for a developer's eyes only.
+    /// The SQL with its values, after the duration if it is known. For development only: values may be
+    /// personal data.
     public var expandedDescription: String {
         switch self {
         case .statement(let statement): statement.expandedSQL

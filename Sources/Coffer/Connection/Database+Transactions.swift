@@ -5,12 +5,12 @@ internal import Synchronization
 // MARK: - State
 
 extension Database {
-    /// Whether a transaction or a savepoint is open.
+    /// A Boolean value that indicates whether a transaction or a savepoint is open.
     public var isInsideTransaction: Bool { !isClosed && !handle.isAutocommit }
 
-    /// The date of the current transaction: the same from its first use to the end of the transaction.
+    /// The date of the current transaction. It is constant from its first use to the end of the transaction.
     ///
-    /// Outside of transactions, the current date. Both are as the configuration's transaction clock says.
+    /// Outside transactions, it is the current date. Both come from the configuration's transaction clock.
     public var transactionDate: Date {
         get throws {
             checkIsUsedInItsAccess()
@@ -23,7 +23,7 @@ extension Database {
     }
 }
 
-// MARK: - One by one
+// MARK: - Single steps
 
 extension Database {
     /// Begins a transaction.
@@ -34,10 +34,11 @@ extension Database {
     ///         try db.commit()
     ///     }
     ///
-    /// - Parameter kind: nil is immediate on a connection that can write, so that a lock that is not free is
-    ///   noticed at once instead of in the middle; deferred on one that only reads.
-    /// - Throws: a ``DatabaseError``: `SQLITE_BUSY` if another connection has the lock, `SQLITE_ERROR` inside
-    ///   of a transaction.
+    /// - Parameter kind: the kind of the transaction. Nil means immediate on a connection that can write, so
+    ///   that a conflict is detected at the start instead of in the middle, and deferred on a read-only
+    ///   connection.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_BUSY` if another connection holds the lock, or
+    ///   `SQLITE_ERROR` inside a transaction.
     public func beginTransaction(_ kind: TransactionKind? = nil) throws {
         let text: StatementCaches.FixedText =
             switch kind ?? (isReadingOnly ? .deferred : .immediate) {
@@ -50,12 +51,13 @@ extension Database {
 
     /// Commits the transaction.
     ///
-    /// - Throws: a ``DatabaseError``: `SQLITE_BUSY`, or `SQLITE_CONSTRAINT` for a deferred foreign key, which
-    ///   leave the transaction open; `SQLITE_ERROR` outside of a transaction; the error of an observer who
-    ///   refuses the commit, which rolls it back.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_BUSY`, or with `SQLITE_CONSTRAINT` for a deferred foreign
+    ///   key, both of which leave the transaction open; `SQLITE_ERROR` outside a transaction; the error of an
+    ///   observer that rejects the commit, which rolls the transaction back.
     public func commit() throws { try checkOut(.commit).execute() }
 
-    /// Rolls the transaction back, also in a cancelled task. There is no error if SQLite has done so already.
+    /// Rolls the transaction back, even in a cancelled task. Does nothing if SQLite has already rolled it
+    /// back.
     ///
     ///     try queue.writeWithoutTransaction { db in
     ///         try db.beginTransaction()
@@ -67,24 +69,24 @@ extension Database {
             checkIsUsedInItsAccess()
             return
         }
-        // The transaction that a wrapper expects is about to end on purpose.
+        // The surrounding function expects an open transaction, which is about to end on purpose.
         try transactions.expecting(false) {
             try withoutInterruption { try checkOut(.rollback).execute() }
         }
     }
 
-    /// Whether the connection can only read now.
+    /// True if the connection cannot write now.
     var isReadingOnly: Bool { configuration.readonly || transactions.isReadOnly }
 }
 
-// MARK: - Wrapped
+// MARK: - Closures
 
 extension Database {
     /// Runs `operations` in a transaction.
     ///
-    /// An error rolls the transaction back and is rethrown. When SQLite rolls the transaction back by itself
-    /// (an interruption, a full disk), each later statement in `operations` throws `SQLITE_ABORT`, and so
-    /// does this method.
+    /// An error rolls the transaction back and is rethrown. If SQLite itself rolls the transaction back
+    /// (after an interruption, or on a full disk), each later statement in `operations` throws
+    /// `SQLITE_ABORT`, and so does this method.
     ///
     ///     try queue.writeWithoutTransaction { db in
     ///         try db.inTransaction {
@@ -94,10 +96,10 @@ extension Database {
     ///     }
     ///
     /// - Parameters:
-    ///   - kind: nil is immediate on a connection that can write.
-    ///   - operations: reads and writes, and says how the transaction ends.
-    /// - Throws: the error of `operations`, and what ``beginTransaction(_:)`` and ``commit()`` throw. The
-    ///   transaction is rolled back then.
+    ///   - kind: the kind of the transaction. Nil means immediate on a connection that can write.
+    ///   - operations: a function that reads and writes, and returns whether to commit or to roll back.
+    /// - Throws: the error of `operations`, and the errors of ``beginTransaction(_:)`` and ``commit()``. In
+    ///   each case, the transaction is rolled back.
     public func inTransaction(
         _ kind: TransactionKind? = nil, _ operations: () throws -> TransactionCompletion
     ) throws {
@@ -105,8 +107,8 @@ extension Database {
         try end(run(operations, rollback: rollback), commit: commit, rollback: rollback)
     }
 
-    /// Runs `operations` in a transaction, and returns what they return. Accesses that run in a transaction
-    /// call it directly.
+    /// Runs `operations` in a transaction, and returns their result. Accesses that run in a transaction call
+    /// this method.
     func transaction<T>(
         _ kind: TransactionKind? = nil, endingWith completion: TransactionCompletion = .commit,
         _ operations: () throws -> T
@@ -126,8 +128,8 @@ extension Database {
     ///         }
     ///     }
     ///
-    /// - Parameter operations: reads and writes, and says whether its changes stay.
-    /// - Throws: the error of `operations`, whose changes are taken back then.
+    /// - Parameter operations: a function that reads and writes, and returns whether to keep its changes.
+    /// - Throws: the error of `operations`. Its changes are rolled back.
     public func inSavepoint(_ operations: () throws -> TransactionCompletion) throws {
         guard isInsideTransaction else {
             return try inTransaction(nil, operations)
@@ -143,12 +145,12 @@ extension Database {
             rollback: rollback)
     }
 
-    /// Runs what is in a transaction or a savepoint, which is rolled back if that fails.
+    /// Runs the body of a transaction or a savepoint, and rolls back if it fails.
     private func run<T>(_ operations: () throws -> T, rollback: () throws -> Void) throws -> T {
         do {
             return try transactions.expecting(true, operations)
         } catch {
-            // The first error is the one that matters.
+            // Rethrow the first error, not an error of the rollback.
             if isInsideTransaction { try? withoutInterruption(rollback) }
             throw error
         }
@@ -163,7 +165,8 @@ extension Database {
                 throw DatabaseError(resultCode: .SQLITE_ABORT, message: "Transaction was aborted")
             }
             do {
-                // What was read is of one state, however the transaction ends.
+                // An interruption cannot change the state that was read, so the end of a read is not
+                // interrupted.
                 if isReadingOnly { try withoutInterruption(commit) } else { try commit() }
             } catch {
                 // A failed commit leaves the transaction open: `SQLITE_BUSY`, a deferred foreign key.
@@ -175,8 +178,8 @@ extension Database {
         }
     }
 
-    /// Does what the connection must not go on without: again, if it is interrupted, and also when the task
-    /// is cancelled.
+    /// Runs an operation that must succeed to keep the connection usable. It is retried if it is interrupted,
+    /// and runs even if the task is cancelled.
     func withoutInterruption(_ body: () throws -> Void) throws {
         try transactions.uncancellably {
             var remainingTries = 100
@@ -186,8 +189,8 @@ extension Database {
                 } catch let error as DatabaseError
                     where error.resultCode == .SQLITE_INTERRUPT && remainingTries > 0
                 {
-                    // An interruption lasts as long as any statement is in the middle of its rows, and would
-                    // hit each further try.
+                    // An interruption lasts while any statement is in the middle of its rows, and would hit
+                    // each retry.
                     remainingTries -= 1
                     for statement in handle.pendingStatements { statement.reset() }
                 }
@@ -199,22 +202,23 @@ extension Database {
 // MARK: - Reading only
 
 extension Database {
-    /// Runs `value` on a connection that refuses to write: each try throws `SQLITE_READONLY`.
+    /// Runs `value` on a connection that rejects writes: each attempt throws `SQLITE_READONLY`.
     ///
     ///     let number = try db.readOnly { try Item.fetchCount(db) }
     public func readOnly<T>(_ value: () throws -> T) throws -> T {
         try readOnly(untilNextWrite: false, value)
     }
 
-    /// - Parameter untilNextWrite: whether the connection may go on to refuse, up to the next access that
-    ///   calls ``endReadingOnly()``: each change makes SQLite compile all statements again.
+    /// - Parameter untilNextWrite: true if the connection may keep rejecting writes until the next access
+    ///   that calls ``endReadingOnly()``. This avoids changing the setting, which makes SQLite recompile all
+    ///   statements.
     private func readOnly<T>(untilNextWrite: Bool, _ value: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
         if !isReadingOnly && !transactions.refusesUntilNextWrite { try setQueryOnly(true) }
         transactions.beginReadOnly()
         let result = Result { try value() }
         if transactions.endReadOnly(), !configuration.readonly {
-            // A program that sets the pragma itself may have changed it.
+            // The application may have changed the pragma if it sets it itself.
             transactions.refuseUntilNextWrite(untilNextWrite && !isClosed && !inspector.hasSeenQueryOnly)
             if !transactions.refusesUntilNextWrite {
                 try withoutInterruption { try setQueryOnly(false) }
@@ -223,22 +227,22 @@ extension Database {
         return try result.get()
     }
 
-    /// Lets the connection write again, if the last access has left it refusing.
+    /// Makes the connection writable again, if the last access has left it rejecting writes.
     func endReadingOnly() {
         guard transactions.refusesUntilNextWrite, !isClosed else { return }
         do {
             try withoutInterruption { try setQueryOnly(false) }
             transactions.refuseUntilNextWrite(false)
         } catch {
-            // It goes on to refuse, and the next access tries again.
+            // The connection still rejects writes, and the next access tries again.
         }
     }
 
-    /// Refuses to write from now on, for as long as the connection lives.
+    /// Makes the connection reject writes for the rest of its life.
     func stayReadOnly() throws {
         checkIsUsedInItsAccess()
         try setQueryOnly(true)
-        // It never comes to the end of the outermost access that only reads.
+        // Never balanced by `endReadOnly()`.
         transactions.beginReadOnly()
     }
 
@@ -251,13 +255,13 @@ extension Database {
         }
     }
 
-    /// Runs `value` in a deferred transaction, so that all that it reads is of one state; read-only on
-    /// demand.
+    /// Runs `value` in a deferred transaction, so that everything it reads belongs to one state; read-only if
+    /// requested.
     ///
     /// - Parameters:
-    ///   - settled: whether that state is chosen before `value` runs, and not with its first query: it makes
-    ///   a difference where others may write meanwhile.
-    ///   - untilNextWrite: whether the connection may go on to refuse to write: see ``endReadingOnly()``.
+    ///   - settled: true if the state is fixed before `value` runs, instead of by its first query. This
+    ///     matters if other connections may write in between.
+    ///   - untilNextWrite: true if the connection may keep rejecting writes: see ``endReadingOnly()``.
     func isolated<T>(
         readOnly: Bool, settled: Bool = false, untilNextWrite: Bool = false, _ value: () throws -> T
     ) throws -> T {
@@ -272,12 +276,12 @@ extension Database {
         }
     }
 
-    /// Gives `value` the connection inside of a deferred transaction, or the reason why there is none: once,
-    /// whatever happens.
+    /// Calls `value` exactly once, with the connection in a deferred transaction, or with the error that
+    /// prevented the transaction.
     ///
     /// - Parameters:
-    ///   - settled: whether the state is chosen before `value` runs.
-    ///   - didEnter: called, also once, before `value` runs, or when there is no transaction.
+    ///   - settled: true if the state is fixed before `value` runs.
+    ///   - didEnter: a function that is also called once, before `value`.
     func isolatedOnce(
         readOnly: Bool, settled: Bool = false, didEnter: (() -> Void)? = nil,
         _ value: (Result<Database, any Error>) -> Void
@@ -290,24 +294,24 @@ extension Database {
                 value(.success(self))
             }
         } catch {
-            // How a read ends makes no difference to what it has read.
+            // An error from the end of the read is ignored: the value has already been read.
             guard !wasCalled else { return }
             didEnter?()
             value(.failure(error))
         }
     }
 
-    /// The connection, or the error of a closed one.
+    /// The connection, or an error if it is closed.
     var ifOpen: Result<Database, any Error> {
         isClosed ? .failure(DatabaseError.connectionIsClosed()) : .success(self)
     }
 
-    /// Makes the current deferred transaction choose the state that it reads, which it would do with its
-    /// first query.
+    /// Fixes the state that the current deferred transaction reads, instead of leaving that to its first
+    /// query.
     ///
-    /// It is done by the check of the schema that the first request needs anyway.
+    /// The schema check that the first query would need anyway does this.
     func enterReadTransaction() throws {
-        // The usual case, in which nothing else has to be done.
+        // The usual case: nothing else is required.
         if traceHook == nil, !knownSchema.isHeld, let watch = knownSchema.watch, watch.isUnchanged() {
             knownSchema.didVerify()
         } else {
@@ -315,7 +319,8 @@ extension Database {
         }
     }
 
-    /// Runs `body` outside of the current transaction, in which nothing has run yet, and begins it again.
+    /// Runs `body` outside the current transaction, which has not executed anything yet, and begins a new
+    /// transaction afterwards.
     func restartingTransaction<T>(_ body: () throws -> T) throws -> T {
         try transactions.expecting(false) {
             try rollback()
@@ -325,7 +330,7 @@ extension Database {
                     do {
                         try beginTransaction()
                     } catch {
-                        // Whoever has the lock now is met by the first write.
+                        // If another connection holds the lock, the first write reports it.
                         try beginTransaction(.deferred)
                     }
                 }
@@ -334,7 +339,7 @@ extension Database {
         }
     }
 
-    /// Whether the application has run no statement since it began the current transaction.
+    /// True if the application has run no statement since the current transaction began.
     var isTransactionUntouched: Bool { isInsideTransaction && transactions.isUntouched }
 
     /// The journal mode of the main database, in lower case.
@@ -342,20 +347,20 @@ extension Database {
         return try DatabaseError.converting { try handle.firstText(trusted: "PRAGMA main.journal_mode") }
     }
 
-    /// Rolls back a transaction that was left open because its task was cancelled: a statement that would
-    /// have ended it was refused.
+    /// Rolls back a transaction that is still open because its task was cancelled and the statement to end it
+    /// was rejected.
     func rollBackAfterCancellation() {
         guard isInsideTransaction, !configuration.allowsUnsafeTransactions,
             sharedState.isCancelled.load(ordering: .relaxed)
         else { return }
-        // The cancellation is the error that matters.
+        // The access throws `CancellationError`, which matters more than an error of the rollback.
         try? rollback()
     }
 
-    /// Traps when an access ends in the middle of a transaction, unless the configuration allows it.
+    /// Traps if an access ends with an open transaction, unless the configuration allows it.
     func checkNoTransactionLeft() {
         precondition(
             configuration.allowsUnsafeTransactions || !isInsideTransaction,
-            "The database access ends inside of a transaction that it has begun. Commit it or roll it back.")
+            "The database access ended inside a transaction that it had begun. Commit it or roll it back.")
     }
 }

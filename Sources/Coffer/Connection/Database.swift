@@ -1,12 +1,12 @@
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// A connection to a database, as a database access lends it.
+/// A database connection, available during a database access.
 ///
-/// A connection is used on one thread at a time, inside of the function that received it: it must not escape
-/// from there. Misuse traps with a message.
+/// A connection is used on one thread at a time, inside the closure that receives it. It must not escape from
+/// that closure: misuse traps with a message.
 public final class Database: CustomStringConvertible, CustomDebugStringConvertible {
-    /// How the connection was opened.
+    /// The configuration that the connection was opened with.
     public let configuration: Configuration
 
     /// The label of the configuration and the role of the connection.
@@ -15,25 +15,25 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The path of the file; empty or `":memory:"` for databases without a file of their own.
     let path: String
 
-    /// Where the database lives.
+    /// The location of the database.
     let location: DatabaseLocation
 
-    /// The key of the connection, and how it protects what it writes.
+    /// The key of the connection, and the protection of the data that it writes.
     var keying: Keying
 
-    /// The connection of the C library, until it is closed. It outlives that only as long as statements live.
+    /// The SQLite connection, or nil once it is closed. SQLite frees it when its last statement is finalized.
     var connection: EngineConnection?
 
-    /// What is done with the connection of the C library.
+    /// The handle for calls to the SQLite connection.
     var handle: ConnectionHandle {
-        // The next connection of the C library may well have the address of the last one.
+        // A new SQLite connection may have the same address as the previous one.
         didSet { fullText = nil }
     }
 
     var isClosed = false
 
-    /// Whether a backup is in the middle of its pages, and code of the application runs: to the engine, the
-    /// content is none then.
+    /// True while application code runs in the middle of a backup into this database. The content is
+    /// incomplete then.
     private(set) var isReceivingCopy = false
 
     var inspector: StatementInspector
@@ -41,45 +41,45 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var statementCaches = StatementCaches()
 
-    /// What statements read while the value of an observation is fetched.
+    /// The region that statements read while the value of an observation is fetched.
     var recording = RegionRecording()
 
-    /// What the schema looks like, as far as it was asked.
+    /// The parts of the schema that were read so far.
     var knownSchema = KnownSchema()
 
-    /// The search for statements that the engine would execute wrongly.
+    /// The check for statements that SQLite would execute incorrectly.
     var storedColumns = StoredColumnCheck()
 
-    /// The accesses and the transaction that the connection is in.
+    /// The current accesses and transaction of the connection.
     let transactions = TransactionContext()
 
-    /// What stands in for the configuration's schema source for a while.
+    /// A temporary replacement for the configuration's schema source.
     var temporarySchemaSource: TemporarySchemaSource?
 
     /// Hooks whose closures the connection keeps alive.
     var busyHandler: BusyHandler?
     var traceHook: TraceHook?
 
-    /// The full-text module of the connection of the C library, once it was asked for.
+    /// The full-text module of the SQLite connection, created on first use.
     var fullText: FullTextModule?
 
-    /// What closures that the C library keeps know of the connection.
+    /// A reference to this connection for closures that SQLite retains.
     let reference = ConnectionReference()
 
-    /// What was added to the connection and must be added again to one that takes its place.
+    /// Functions, collations and other additions, which must be added again to a replacement connection.
     var additions = ConnectionAdditions()
 
     /// The role of the connection.
     let purpose: Purpose
 
-    /// What other threads may touch.
+    /// The state that other threads may access.
     let sharedState: SharedState
 
-    /// The path of the file that the `ATTACH` statement attaches which runs.
+    /// The path in the `ATTACH` statement that is running.
     var attachedPath = ""
 
-    /// Whether the file still has its name; nil for databases without a file of their own, and where nothing
-    /// is written.
+    /// Checks that the path still leads to the open file. Nil for read-only connections and databases without
+    /// a file of their own.
     let filePlace: FilePlace?
 
     init(
@@ -118,7 +118,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     public var debugDescription: String { "<Database: \(description)>" }
 
-    /// The connection of the C library, or nil once it is closed.
+    /// The `sqlite3` pointer, or nil once the connection is closed.
     public var sqliteConnection: SQLiteConnection? { unsafe isClosed ? nil : handle.pointer }
 
     /// The version of the linked SQLite: 3046001 for 3.46.1.
@@ -138,34 +138,35 @@ extension Database {
         return try body()
     }
 
-    /// Runs `body` in the middle of a backup into this database: whatever uses the connection throws
-    /// `SQLITE_LOCKED`.
+    /// Runs `body` in the middle of a backup into this database. Any use of the connection inside `body`
+    /// throws `SQLITE_LOCKED`.
     func receivingCopy<T>(_ body: () throws -> T) rethrows -> T {
         isReceivingCopy = true
         defer { isReceivingCopy = false }
         return try body()
     }
 
-    /// Throws when the connection is closed, or in the middle of a backup.
+    /// Throws an error if the connection is closed or in the middle of a backup.
     func checkIsUsable() throws {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         guard !isReceivingCopy else {
             throw DatabaseError(
                 resultCode: .SQLITE_LOCKED,
-                message: "The database is the destination of a backup that has not ended")
+                message: "The database is the destination of a backup that has not finished")
         }
     }
 
-    /// Whether the current thread is inside of an access of this connection.
+    /// True if the current thread is inside an access of this connection.
     var isAccessedByCurrentThread: Bool {
         sharedState.accessingThread.load(ordering: .relaxed) == currentThreadID()
     }
 
-    /// Traps when the connection has escaped from its access.
+    /// Traps if the connection has escaped from its access.
     @usableFromInline
     func checkIsUsedInItsAccess() {
         precondition(
-            isAccessedByCurrentThread, "A Database is used in its access alone, on the thread of that access."
+            isAccessedByCurrentThread,
+            "A Database must only be used inside its access, on the thread of that access."
         )
     }
 }

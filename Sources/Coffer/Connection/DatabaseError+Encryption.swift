@@ -1,7 +1,7 @@
 internal import SQLCipherBridge
 
 extension DatabaseError {
-    /// The error of a failure that has to do with the key, with its usual result code.
+    /// Creates the error of a failure that is related to the key, with its usual result code.
     init(encryptionFailure: EncryptionFailure) {
         self.init(
             resultCode: ResultCode(rawValue: encryptionFailure.engineCode),
@@ -9,8 +9,8 @@ extension DatabaseError {
             encryptionFailure: encryptionFailure)
     }
 
-    /// The error of a connection that could not be keyed. The error of a key provider is not turned into
-    /// another one: see ``publicError(_:)``.
+    /// Creates the error of a connection that could not be keyed. Errors of key providers are not converted:
+    /// see ``publicError(_:)``.
     init(_ error: KeyError) {
         switch error {
         case .encryption(let failure, let code):
@@ -24,13 +24,13 @@ extension DatabaseError {
         }
     }
 
-    /// Runs `body`, and throws its errors as users of a database know them.
+    /// Runs `body` and converts its errors with ``publicError(_:)``.
     static func converting<T>(_ body: () throws -> T) throws -> T {
         do { return try body() } catch { throw publicError(error) }
     }
 
-    /// What to throw for an error of the lower modules: a ``DatabaseError``, or the error of a key provider
-    /// as it was thrown.
+    /// Returns the public form of an error of the lower modules: a ``DatabaseError``, or the original error
+    /// of a key provider.
     static func publicError(_ error: any Error) -> any Error {
         switch error {
         case KeyError.provider(let error): error

@@ -3,38 +3,37 @@ internal import SQLCipherBridge
 
 /// An error of SQLite, of the database, or of its key.
 ///
-/// Arguments of the failed statement are kept out of ``description`` unless the configuration says otherwise:
-/// they may be personal data. A key never appears in any property: the text of statements that carry keys is
-/// redacted before it gets here.
+/// ``description`` does not show the arguments of the failed statement, which may be personal data, unless
+/// the configuration allows it. No property contains a key: keys in SQL are redacted when the error is
+/// created.
 public struct DatabaseError: Error {
-    /// The extended result code, as SQLite gave it.
+    /// The extended result code from SQLite.
     public let extendedResultCode: ResultCode
 
-    /// What went wrong, in SQLite's words or ours.
+    /// The description of the failure, by SQLite or by Coffer.
     public let message: String?
 
-    /// The SQL of the statement that failed, without the key that it may have carried.
+    /// The SQL of the failed statement, with any key redacted.
     public let sql: String?
 
-    /// The arguments of the statement that failed.
+    /// The arguments of the failed statement.
     public let arguments: StatementArguments?
 
-    /// Whether ``description`` may show ``arguments``.
+    /// True if ``description`` may show ``arguments``.
     let publicStatementArguments: Bool
 
-    /// Why a file does not open, where the reason has to do with its key or its encryption.
+    /// The reason why a file does not open, if it is related to its key or its encryption.
     public let encryptionFailure: EncryptionFailure?
 
-    /// Creates an error, for those who report their own failures as database errors.
+    /// Creates an error, for code that reports its own failures as database errors.
     ///
     ///     throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: "A share ends before it begins.")
     ///
     /// - Parameters:
-    ///   - resultCode: the code, which programs compare.
-    ///   - message: what happened, for people.
+    ///   - resultCode: the code, for programs.
+    ///   - message: the description of the failure, for people.
     ///   - sql: the statement that failed.
-    ///   - arguments: its arguments.
-    ///   - publicStatementArguments: whether the description shows the arguments, which may be personal data.
+    ///   - publicStatementArguments: true if the description shows the arguments, which may be personal data.
     public init(
         resultCode: ResultCode = .SQLITE_ERROR,
         message: String? = nil,
@@ -58,7 +57,7 @@ public struct DatabaseError: Error {
         compiles: Bool = true,
         encryptionFailure: EncryptionFailure? = nil
     ) {
-        // SQLite quotes the words it does not understand, and a key can be an argument, also as a part of a
+        // SQLite quotes words that it does not understand, and a key can be an argument, even as a part of a
         // URI.
         let carriesKey = sql.map { KeyRedaction.containsKey($0, compiles: compiles) } ?? false
         let takesPath = sql.map(KeyRedaction.takesPath) ?? false
@@ -81,21 +80,22 @@ public struct DatabaseError: Error {
     /// The primary result code.
     public var resultCode: ResultCode { extendedResultCode.primaryResultCode }
 
-    /// Whether the error is that of an interruption: by `interrupt()`, by the cancellation of a task, or in
-    /// their aftermath.
+    /// True if the error is the result of an interruption: by `interrupt()`, by the cancellation of a task,
+    /// or as a consequence of them.
     public var isInterruptionError: Bool {
         resultCode == .SQLITE_INTERRUPT || resultCode == .SQLITE_ABORT
     }
 }
 
 extension DatabaseError: CustomStringConvertible {
-    /// The primary code, the message, and the SQL, with its arguments only where the configuration made them
-    /// public.
+    /// The primary code, the message, and the SQL. Arguments are included only if the configuration makes
+    /// them public.
     public var description: String {
         describe(showsArguments: publicStatementArguments)
     }
 
-    /// The primary code, the message, the SQL, and its arguments: for a developer's eyes only.
+    /// The primary code, the message, the SQL, and its arguments. For development only: arguments may be
+    /// personal data.
     public var expandedDescription: String {
         describe(showsArguments: true)
     }
@@ -125,14 +125,14 @@ extension DatabaseError: CustomNSError {
 }
 
 extension DatabaseError {
-    /// The error that every access of a closed connection throws.
+    /// Returns the error that every access of a closed connection throws.
     static func connectionIsClosed() -> DatabaseError {
         DatabaseError(resultCode: .SQLITE_MISUSE, message: "Connection is closed")
     }
 }
 
 extension EngineError {
-    /// What SQLite is given for an error that an SQL function throws.
+    /// Creates the error that SQLite receives when an SQL function throws `error`.
     init(functionError error: any Error) {
         if let error = error as? DatabaseError {
             self.init(code: error.extendedResultCode.rawValue, message: error.message)
@@ -143,7 +143,7 @@ extension EngineError {
 }
 
 extension StatementArguments {
-    /// Whether one of the values is the beginning of a URI with a key; another one may then be the key.
+    /// True if one of the values is the beginning of a URI with a key; another value may then be the key.
     fileprivate var haveURIWithKey: Bool {
         (values + namedValues.values).contains { value in
             if case .string(let text) = value.storage { KeyRedaction.isURIWithKey(text) } else { false }

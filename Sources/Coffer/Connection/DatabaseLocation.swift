@@ -1,16 +1,16 @@
-/// Where a database lives.
+/// The location of a database.
 enum DatabaseLocation: Sendable, Equatable {
     /// A file at a path.
     case file(String)
 
-    /// Memory of this process. Connections to one name share one database.
+    /// The memory of this process. Connections with the same name share one database.
     case memory(name: String?)
 
-    /// A temporary database of SQLite, for the empty path: in memory, and when that gets tight in a file that
-    /// nobody sees.
+    /// A temporary database, which SQLite creates for the empty path. It is in memory, and spills to an
+    /// unnamed file when memory runs low.
     case temporary
 
-    /// The location of a path, as SQLite understands it: `":memory:"` and `""` are no files.
+    /// Creates the location for a path as SQLite understands it: `":memory:"` and `""` do not name files.
     init(path: String) {
         switch path {
         case ":memory:": self = .memory(name: nil)
@@ -19,7 +19,7 @@ enum DatabaseLocation: Sendable, Equatable {
         }
     }
 
-    /// The path as users see it.
+    /// The path that users see.
     var path: String {
         switch self {
         case .file(let path): path
@@ -29,7 +29,7 @@ enum DatabaseLocation: Sendable, Equatable {
         }
     }
 
-    /// Whether no other connection can share the database.
+    /// True if no other connection can share the database.
     var isPrivate: Bool {
         switch self {
         case .memory(nil), .temporary: true
@@ -37,7 +37,7 @@ enum DatabaseLocation: Sendable, Equatable {
         }
     }
 
-    /// Whether the database has a name in memory, by which other connections can share it.
+    /// True if the database has a name in memory by which other connections can share it.
     var isShared: Bool {
         if case .memory(.some) = self { true } else { false }
     }

@@ -1,7 +1,9 @@
+public import Foundation
+
 /// A database with one connection: all accesses run one after the other.
 ///
-/// The connection is opened, and proved to be encrypted, when the queue is created; it is closed at the end
-/// of the queue's life.
+/// The connection is opened, and verified to be encrypted, when the queue is created. It is closed when the
+/// queue is deinitialized.
 ///
 ///     var configuration = Configuration()
 ///     configuration.key = .keyFile(keyPath)
@@ -19,30 +21,26 @@ public final class DatabaseQueue {
     let connection: SerializedConnection
     let factory: ConnectionFactory
 
-    /// Opens, or creates, the database file at a path.
+    /// Opens or creates the database file at a path.
     ///
-    /// A passphrase costs one derivation, about a tenth of a second; a raw key none. A new file is readable
-    /// by its owner only.
+    /// A passphrase costs one key derivation, about a tenth of a second; a raw key costs none. Only its owner
+    /// can read a new file.
     ///
-    /// - Parameters:
-    ///   - path: the path of the file.
-    ///   - configuration: the key, and all else that the connections have in common.
-    /// - Throws: a ``DatabaseError``, whose ``DatabaseError/encryptionFailure`` says what is wrong with the
-    ///   key.
+    /// - Throws: a ``DatabaseError``. Its ``DatabaseError/encryptionFailure`` explains problems with the key.
     public convenience init(path: String, configuration: Configuration = Configuration()) throws {
         try self.init(location: DatabaseLocation(path: path), configuration: configuration)
     }
 
-    /// Opens a database in memory.
+    /// Opens an in-memory database.
     ///
     ///     let queue = try DatabaseQueue()
     ///     let one = try DatabaseQueue(named: "shared"), same = try DatabaseQueue(named: "shared")
     ///
     /// - Parameters:
-    ///   - name: queues of one name share one database, as long as one of them lives; nil is a database of
-    ///     its own.
-    ///   - configuration: the behaviour of the connection. A database in memory needs no key.
-    /// - Throws: what a function of ``Configuration/prepareDatabase(_:)`` throws.
+    ///   - name: the name of a database that all queues with this name share for as long as one of them
+    ///     exists; nil for a private database.
+    ///   - configuration: the configuration of the connection. An in-memory database needs no key.
+    /// - Throws: an error of a function added with ``Configuration/prepareDatabase(_:)``.
     public convenience init(named name: String? = nil, configuration: Configuration = Configuration()) throws
     {
         try self.init(location: .memory(name: name), configuration: configuration)
@@ -71,13 +69,26 @@ extension DatabaseQueue: DatabaseReader {
 
     @_disfavoredOverload
     public func read<T>(_ value: (Database) throws -> T) throws -> T {
-        try connection.sync(readsOnly: true) { db in
+        try read(timeout: nil, value)
+    }
+
+    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await read(timeout: nil, value)
+    }
+
+    @_disfavoredOverload
+    public func read<T>(timeout: TimeInterval?, _ value: (Database) throws -> T) throws -> T {
+        try connection.sync(readsOnly: true, within: connection.bounds.with(timeout: timeout)) { db in
             try db.isolated(readOnly: true, untilNextWrite: true) { try value(db) }
         }
     }
 
-    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await connection.perform(readsOnly: true) { db in
+    public func read<T: Sendable>(
+        timeout: TimeInterval?, _ value: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await connection.perform(
+            readsOnly: true, within: connection.bounds.with(timeout: timeout)
+        ) { db in
             try db.isolated(readOnly: true, untilNextWrite: true) { try value(db) }
         }
     }
@@ -94,7 +105,7 @@ extension DatabaseQueue: DatabaseReader {
     }
 
     public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await connection.perform(value)
+        try await connection.perform(within: connection.bounds, value)
     }
 
     public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
@@ -117,7 +128,20 @@ extension DatabaseQueue: DatabaseWriter {
     public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws
         -> T
     {
-        try await connection.perform(updates)
+        try await connection.perform(within: connection.bounds, updates)
+    }
+
+    @_disfavoredOverload
+    public func writeWithoutTransaction<T>(
+        timeout: TimeInterval?, _ updates: (Database) throws -> T
+    ) throws -> T {
+        try connection.sync(within: connection.bounds.with(timeout: timeout), updates)
+    }
+
+    public func writeWithoutTransaction<T: Sendable>(
+        timeout: TimeInterval?, _ updates: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await connection.perform(within: connection.bounds.with(timeout: timeout), updates)
     }
 
     @_disfavoredOverload
@@ -128,7 +152,7 @@ extension DatabaseQueue: DatabaseWriter {
     public func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T)
         async throws -> T
     {
-        try await connection.perform(updates)
+        try await connection.perform(within: connection.bounds, updates)
     }
 
     public func asyncBarrierWriteWithoutTransaction(
@@ -145,10 +169,12 @@ extension DatabaseQueue: DatabaseWriter {
         try connection.reentrantSync(updates)
     }
 
-    /// Runs `value` at once: a queue has no other connection that could do it concurrently.
+    /// Runs `value` immediately: a queue has no other connection that could run it concurrently.
     public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
-        let db = connection.currentDatabase("A concurrent read begins in a write access.")
-        precondition(!db.isInsideTransaction, "A concurrent read begins between transactions: commit first.")
+        let db = connection.currentDatabase("A concurrent read must be started in a write access.")
+        precondition(
+            !db.isInsideTransaction,
+            "A concurrent read must be started outside a transaction: commit first.")
         db.isolatedOnce(readOnly: true) { value($0) }
     }
 }
@@ -156,12 +182,12 @@ extension DatabaseQueue: DatabaseWriter {
 // MARK: - Only in queues
 
 extension DatabaseQueue {
-    /// Runs `updates` outside of any transaction: the same as `writeWithoutTransaction(_:)`.
+    /// Runs `updates` outside any transaction, like `writeWithoutTransaction(_:)`.
     public func inDatabase<T>(_ updates: (Database) throws -> T) rethrows -> T {
         try connection.sync(updates)
     }
 
-    /// Runs `updates` in a transaction, which it may also roll back without an error.
+    /// Runs `updates` in a transaction, which `updates` can also roll back without an error.
     ///
     ///     try queue.inTransaction { db in
     ///         try Share.deleteAll(db)
@@ -169,19 +195,19 @@ extension DatabaseQueue {
     ///     }
     ///
     /// - Parameters:
-    ///   - kind: nil is immediate: see ``Database/beginTransaction(_:)``.
-    ///   - updates: writes, and says how the transaction ends.
-    /// - Throws: what ``Database/inTransaction(_:_:)`` throws.
+    ///   - kind: the kind of the transaction. Nil means immediate: see ``Database/beginTransaction(_:)``.
+    ///   - updates: a function that writes, and returns whether to commit or to roll back.
+    /// - Throws: the errors of ``Database/inTransaction(_:_:)``.
     public func inTransaction(
         _ kind: Database.TransactionKind? = nil,
         _ updates: (Database) throws -> Database.TransactionCompletion
     ) throws {
-        try connection.sync { db in
+        try connection.sync(within: connection.bounds) { db in
             try db.inTransaction(kind) { try updates(db) }
         }
     }
 
-    /// Frees the memory that the connection does not need: cached pages, prepared statements, the schema.
+    /// Frees memory that the connection does not need: cached pages, prepared statements, and the schema.
     public func releaseMemory() {
         connection.sync { $0.releaseMemory() }
     }

@@ -1,8 +1,7 @@
-// Functions and collations for all connections of a reader: those that are open, and those that it opens
-// later.
+// Functions and collations for all current and future connections of a reader.
 //
-// `Configuration.prepareDatabase(_:)` with the methods of `Database` is the better way, as nothing is opened
-// without them then.
+// Calling the methods of `Database` in `Configuration.prepareDatabase(_:)` is better: no connection is ever
+// opened without the function or collation.
 
 extension DatabaseQueue {
     public func add(function: DatabaseFunction) { connection.reentrantSync { $0.add(function: function) } }
@@ -18,9 +17,9 @@ extension DatabaseQueue {
 }
 
 extension DatabasePool {
-    /// Adds an SQL function to the connections, in place of one with the same name and number of arguments.
+    /// Adds an SQL function to all connections. It replaces one with the same name and number of arguments.
     ///
-    /// It waits for the writer. Reads that are running do not see it; those that begin later do.
+    /// The call waits for the writer. Running reads do not see the function; later reads do.
     public func add(function: DatabaseFunction) {
         prepareConnections(.function(function.id)) { $0.add(function: function) }
     }
@@ -38,8 +37,8 @@ extension DatabasePool {
         _ addition: ConnectionFactory.Addition, _ body: @escaping @Sendable (Database) -> Void
     ) {
         factory.add(addition, body)
-        // A connection that is opened from here on has the addition. The open ones may be running statements,
-        // and are replaced.
+        // Connections that are opened from now on have the addition. Open readers may be running statements,
+        // so they are replaced.
         readers.invalidate()
         writer.reentrantSync(body)
     }
@@ -59,10 +58,10 @@ extension DatabaseSnapshot {
 }
 
 extension DatabaseSnapshotPool {
-    /// Adds an SQL function to the connections, in place of one with the same name and number of arguments.
-    /// It waits for all reads.
+    /// Adds an SQL function to all connections. It replaces one with the same name and number of arguments.
+    /// The call waits for all reads.
     ///
-    /// - Precondition: not called inside of a read of the snapshot.
+    /// - Precondition: not called inside a read of the snapshot.
     public func add(function: DatabaseFunction) { prepareConnections { $0.add(function: function) } }
     public func remove(function: DatabaseFunction) { prepareConnections { $0.remove(function: function) } }
     public func add(collation: DatabaseCollation) { prepareConnections { $0.add(collation: collation) } }
@@ -71,7 +70,7 @@ extension DatabaseSnapshotPool {
     }
 
     private func prepareConnections(_ body: (Database) -> Void) {
-        // A closed snapshot has no connections left to prepare.
+        // A closed snapshot has no connections to prepare.
         try? readers.barrier { readers.forEachReaderInBarrier(body) }
     }
 }

@@ -1,24 +1,26 @@
 internal import SQLCipherBridge
 
-/// What an engine can do that is built for it, and the engines of distributions cannot.
+/// A feature that the engine only has if it is built with it. The engines of Linux distributions lack these
+/// features.
 ///
-/// Found out when the program runs: the same program does without them, and has them when it is linked with
-/// an engine of `Scripts/build-engine`. `coffer info --engine` lists those of the tool.
+/// Availability is determined at run time: the same program runs without a feature, and has it when it is
+/// linked with an engine from `Scripts/build-engine`. `coffer info --engine` lists the features of the tool's
+/// engine.
 ///
 /// ```swift
 /// try EngineFeature.preUpdateEvents.require()
 /// vault.add(transactionObserver: history)
 /// ```
 public enum EngineFeature: String, CaseIterable, Sendable {
-    /// Observers are called with the values of rows before they change:
+    /// Observers receive the values of rows before they change:
     /// ``TransactionObserver/databaseWillChange(with:)``.
     case preUpdateEvents
 
-    /// A snapshot pool can be made in the middle of a transaction that has begun to read:
+    /// A snapshot pool can be created in the middle of a transaction that has begun to read:
     /// ``DatabaseSnapshotPool/init(_:configuration:)``.
     case walSnapshots
 
-    /// Whether the engine of this program has it.
+    /// A Boolean value that indicates whether the engine of this program has the feature.
     public var isAvailable: Bool {
         switch self {
         case .preUpdateEvents: Engine.hasPreUpdateHook
@@ -26,28 +28,29 @@ public enum EngineFeature: String, CaseIterable, Sendable {
         }
     }
 
-    /// Fails where the engine of this program does not have it, so that a program that depends on it says so
-    /// at its start.
+    /// Throws an error if the engine of this program lacks the feature. A program that depends on the feature
+    /// can call this at its start.
     ///
-    /// - Throws: an ``EngineFeatureError``, which names the script that builds an engine that has it.
+    /// - Throws: an ``EngineFeatureError``, which names the script that builds an engine with the feature.
     public func require() throws(EngineFeatureError) {
         guard isAvailable else { throw EngineFeatureError(feature: self) }
     }
 }
 
-/// The engine of this program cannot do what was asked of it. Another engine can: see `Scripts/build-engine`.
+/// The engine of this program lacks a requested feature. To build an engine with the feature, see
+/// `Scripts/build-engine`.
 public struct EngineFeatureError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What it cannot do.
+    /// The missing feature.
     public let feature: EngineFeature
 
     public var description: String {
         let words =
             switch feature {
-            case .preUpdateEvents: "tell of rows before they change"
-            case .walSnapshots: "hand the state of a transaction to other connections"
+            case .preUpdateEvents: "report rows before they change"
+            case .walSnapshots: "share the state of a transaction with other connections"
             }
         return
-            "The engine of this program cannot \(words). Build one that can with Scripts/build-engine, and "
-            + "build the program with it."
+            "The engine of this program cannot \(words). Build an engine that can with Scripts/build-engine, "
+            + "and build the program with it."
     }
 }

@@ -1,25 +1,25 @@
 internal import SQLCipherBridge
 
-/// Looks whether the file of a connection, and its write-ahead log, still have their names.
+/// Checks that the paths of a connection's database file and WAL file still lead to the open files.
 ///
-/// SQLite does so by itself, but only where it makes a rollback journal. In WAL mode it would go on, and say
-/// OK, in a file that nobody finds any more.
+/// SQLite performs this check only when it creates a rollback journal. In WAL mode, it would report success
+/// for commits to a file that no longer has a name.
 final class FilePlace {
     private let path: String
     private var lastLook = MonotonicTime.distantPast
 
-    /// In nanoseconds: half a millisecond.
+    /// The time for which a check remains valid, in nanoseconds: half a millisecond.
     private static let longestTrust: Int64 = 500_000
 
     init(path: String) {
         self.path = path
     }
 
-    /// Throws `SQLITE_READONLY_DBMOVED` before a statement that commits, if the file or its log was removed,
-    /// renamed or replaced.
+    /// Throws `SQLITE_READONLY_DBMOVED` before a statement that commits, if the database file or its WAL file
+    /// was removed, renamed or replaced.
     ///
-    /// These are calls of the system, which would make small transactions some percent slower if they were
-    /// in each: those that follow one another closely share them.
+    /// The check needs system calls, which would slow down small transactions by a few percent if each of
+    /// them made them. Transactions in quick succession share one check.
     func check(before statement: Statement, on handle: ConnectionHandle) throws {
         switch statement.facts.transactionStep {
         case .commit, .releaseSavepoint: guard handle.transactionState == .write else { return }
@@ -39,18 +39,17 @@ extension DatabaseError {
         DatabaseError(
             resultCode: ResultCode(rawValue: EngineCode.databaseMoved),
             message:
-                "The database file was removed, renamed or replaced while it was open: \(path). What is "
-                + "written would be lost. Close the database, see what became of the file, and open it "
-                + "again.")
+                "The database file was removed, renamed or replaced while it was open: \(path). Writes would "
+                + "be lost. Close the database, check the file, and open it again.")
     }
 
     fileprivate static func logMoved(_ path: String) -> DatabaseError {
         DatabaseError(
             resultCode: ResultCode(rawValue: EngineCode.databaseMoved),
             message:
-                "The write-ahead log was removed, renamed or replaced while it was open: \(path)-wal. What "
-                + "is written would be lost, and so may be what was written since the last checkpoint. Put "
-                + "the log back if it was moved, or make a backup through this connection, and open the "
-                + "database again.")
+                "The write-ahead log was removed, renamed or replaced while it was open: \(path)-wal. Writes "
+                + "would be lost, and so may be all commits since the last checkpoint. Put the log back "
+                + "if it was moved, or make a backup through this connection, and open the database "
+                + "again.")
     }
 }

@@ -1,38 +1,38 @@
-/// How one connection protects what it writes, and the keys that it knows.
+/// The keys that a connection knows, and the protection of the data that it writes.
 struct Keying {
-    /// How a connection protects what it writes.
+    /// The protection of the data that a connection writes.
     enum Protection {
-        /// The file, or the memory database, is encrypted.
+        /// The file or the in-memory database is encrypted.
         case encrypted
 
         /// The file is not encrypted, because the configuration allows it.
         case plaintext
 
-        /// A database in memory or in a temporary file of SQLite, without a key.
+        /// A database without a key, in memory or in a temporary file of SQLite.
         case memory
 
-        /// A passphrase is expected from the configuration's preparation, before anything else.
+        /// The preparations of the configuration must set a passphrase before anything else.
         case awaitingKey
     }
 
     private(set) var protection: Protection
 
-    /// Whether the connection found an empty file, which has no salt yet.
+    /// True if the connection found an empty file, which has no salt yet.
     private(set) var isFileEmpty: Bool
 
-    /// Whether the connection takes the place of another one, whose key is known already.
+    /// True while the connection replaces another one, whose key is already known.
     private(set) var isReplacing = false
 
-    /// Whether the configuration's preparations have run.
+    /// True once the configuration's preparations have run.
     private(set) var isPrepared = false
 
-    /// The keys of the queue, pool or snapshot that the connection belongs to.
+    /// The keys of the connection's queue, pool or snapshot.
     let keys: ConnectionKeys
 
-    /// The ring that has the connection's key, where that is not the one of the configuration.
+    /// The ring with the connection's key, if it is not the configured one.
     private var ownRing: KeyRing?
 
-    /// The keys of a ring, for files that are attached without a key.
+    /// The keys of `owner`, in a separate ring for files that are attached without a key.
     private var attached: (owner: KeyRing, ring: KeyRing)?
 
     init(_ protection: Protection, isFileEmpty: Bool, keys: ConnectionKeys) {
@@ -41,11 +41,11 @@ struct Keying {
         self.keys = keys
     }
 
-    /// The ring that has the connection's key; nil for a key that the application gave by SQL, and without a
-    /// key.
+    /// The ring with the connection's key. Nil if there is no key, or if the application has set the key with
+    /// SQL.
     var ring: KeyRing? { ownRing ?? keys.configured }
 
-    /// Notes that the connection has a key by now.
+    /// Records that the connection now has a key.
     ///
     /// - Parameter isFileEmpty: nil for a database in memory.
     mutating func didReceiveKey(of ring: KeyRing? = nil, isFileEmpty: Bool? = nil) {
@@ -54,15 +54,15 @@ struct Keying {
         if let isFileEmpty { self.isFileEmpty = isFileEmpty }
     }
 
-    /// Notes that the connection has read a file without a key.
+    /// Records that the connection has read a file without a key.
     mutating func didReadPlaintext() { protection = .plaintext }
 
-    /// Notes that the file has its salt.
+    /// Records that the file now has a salt.
     mutating func didClaimFile() { isFileEmpty = false }
 
     mutating func preparationsDidRun() { isPrepared = true }
 
-    /// From here on the connection has another key.
+    /// Replaces the key of the connection.
     mutating func adopt(_ ring: KeyRing) {
         keys.replaceConfigured(with: ring)
         keys.forgetPrepared()
@@ -70,7 +70,7 @@ struct Keying {
         attached = nil
     }
 
-    /// Notes whether a connection of the C library is about to take the place of another one.
+    /// Sets whether a new SQLite connection is about to replace the current one.
     mutating func setReplacing(_ isReplacing: Bool) { self.isReplacing = isReplacing }
 
     mutating func didClose() {
@@ -78,8 +78,8 @@ struct Keying {
         ownRing = nil
     }
 
-    /// The keys of a ring for other files: what is derived for them is kept as long as the connection has
-    /// these keys.
+    /// Returns a ring with the keys of `ring` for other files. Keys derived for those files are kept for as
+    /// long as the connection has these keys.
     mutating func ringOfAttachedFiles(_ ring: KeyRing) throws(KeyError) -> KeyRing {
         if let attached, attached.owner === ring { return attached.ring }
         let first = ring.usedKeyIndex ?? 0

@@ -1,18 +1,21 @@
 internal import Glibc
 internal import SQLCipherBridge
+internal import SystemCalls
 
 /// A process that has locked a database file.
 struct LockHolder: CustomStringConvertible {
     let process: Int32
 
-    /// Asks the system, without opening the file: closing any descriptor of it would drop the locks of this
-    /// process.
+    /// Finds a process that has locked a file, without opening the file: closing any descriptor of it would
+    /// drop the locks of this process.
     ///
-    /// - Parameter countsReaders: whether processes count that read the file and let others read it, too.
-    /// - Returns: nil where there is none, and where the system does not say (`/proc/locks`, see proc(5)).
+    /// - Parameter countsReaders: true to also find processes with a shared lock, which allows others to
+    ///   read.
+    /// - Returns: nil if there is none, or if the system does not provide the information (`/proc/locks`, see
+    ///   proc(5)).
     init?(ofFile path: String, countsReaders: Bool) {
         guard let file = LockedFile(path: path) else { return nil }
-        // The list is read in parts. One that changes in between may lack a lock that was there all the time.
+        // The list is read in parts. If it changes in between, an existing lock may be missing.
         for _ in 0..<3 {
             guard let list = KernelText.read("/proc/locks") else { return nil }
             if let found = LockHolder(of: file, in: list, countsReaders: countsReaders) {
@@ -25,8 +28,8 @@ struct LockHolder: CustomStringConvertible {
 
     /// - Parameter list: the text of `/proc/locks`.
     init?(of file: LockedFile, in list: String, countsReaders: Bool) {
-        // As in "1: POSIX ADVISORY WRITE 3568 fd:00:2531452 1073741826 1073742335"; what waits for a lock has
-        // an arrow after the number.
+        // A line looks like "1: POSIX ADVISORY WRITE 3568 fd:00:2531452 1073741826 1073742335". A request
+        // that waits for a lock has an arrow after the number.
         for line in list.split(separator: "\n") {
             let fields = line.split(separator: " ")
             guard fields.count == 8, fields[3] == "WRITE" || countsReaders, file.isNamed(by: fields[5]),
@@ -40,9 +43,9 @@ struct LockHolder: CustomStringConvertible {
         return nil
     }
 
-    /// From the first byte that SQLite locks in all of its files (`PENDING_BYTE` of the file format) to the
-    /// first of those that readers lock (`SHARED_FIRST`). A process with an exclusive lock has all of them,
-    /// which the system lists as one lock.
+    /// The range from the first byte that SQLite locks in all its files (`PENDING_BYTE` of the file format)
+    /// to the first byte that readers lock (`SHARED_FIRST`). A process with an exclusive lock holds all of
+    /// them, which the system lists as one lock.
     private static let lockBytes: ClosedRange<Int64> = 0x4000_0000...0x4000_0002
 
     var description: String {
@@ -51,7 +54,8 @@ struct LockHolder: CustomStringConvertible {
     }
 }
 
-/// A file as `/proc/locks` names it: files of two file systems may have one number.
+/// A file that `/proc/locks` names by its device and its inode number, which is only unique within a file
+/// system.
 struct LockedFile {
     struct Device: Hashable {
         let major: UInt32
@@ -59,8 +63,8 @@ struct LockedFile {
     }
 
     let inode: UInt64
-    /// Some file systems (Btrfs, for one) have another device for the file than for the locks, which is that
-    /// of the mount.
+    /// The devices that may appear in `/proc/locks`. In some file systems, such as Btrfs, locks have the
+    /// device of the mount, which differs from the device of the file.
     let devices: Set<Device>
 
     init(inode: UInt64, devices: Set<Device>) {
@@ -69,25 +73,21 @@ struct LockedFile {
     }
 
     init?(path: String) {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
-        // As the macros of makedev(3) take the number apart.
-        let number = UInt64(status.st_dev)
+        guard let status = try? FileStatus(path, followsLinks: true) else { return nil }
+        // Split the number like the macros of makedev(3).
+        let number = status.device
         let device = Device(
             major: UInt32(truncatingIfNeeded: (number >> 8) & 0xfff | (number >> 32) & 0xffff_f000),
             minor: UInt32(truncatingIfNeeded: number & 0xff | (number >> 12) & 0xffff_ff00))
         self.init(
-            inode: UInt64(status.st_ino),
+            inode: status.inode,
             devices: Set([device] + [LockedFile.deviceOfMount(path)].compactMap { $0 }))
     }
 
-    /// What the system says of the mount that the file is in (`/proc/self/mountinfo`, see proc(5)).
+    /// Returns the device of the mount that contains the file (`/proc/self/mountinfo`, see proc(5)).
     private static func deviceOfMount(_ path: String) -> Device? {
-        // Such a descriptor does not open the file: that it is closed drops no locks.
-        let descriptor = unsafe open(path, LockedFile.onlyPath | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        guard let info = KernelText.read("/proc/self/fdinfo/\(descriptor)"),
+        guard let file = try? Descriptor(opening: path, Descriptor.pathOnly),
+            let info = KernelText.read("/proc/self/fdinfo/\(file.number)"),
             let line = info.split(separator: "\n").first(where: { $0.hasPrefix("mnt_id:") }),
             let mount = line.split(separator: "\t").last,
             let mounts = KernelText.read("/proc/self/mountinfo")
@@ -100,16 +100,13 @@ struct LockedFile {
         return nil
     }
 
-    /// `O_PATH` of Linux, on all of its processors that Swift is for.
-    private static let onlyPath: CInt = 0o10_000_000
-
     private static func device(_ numbers: some Collection<Substring>, radix: Int) -> Device? {
         let numbers = numbers.compactMap { UInt32($0, radix: radix) }
         return numbers.count == 2 ? Device(major: numbers[0], minor: numbers[1]) : nil
     }
 
-    /// Whether a name is that of this file: two numbers of the device in hexadecimal digits, and that of the
-    /// file in decimal ones.
+    /// Returns true if `name` names this file: the two numbers of the device in hexadecimal, and the inode
+    /// number in decimal.
     func isNamed(by name: Substring) -> Bool {
         let parts = name.split(separator: ":")
         guard parts.count == 3, UInt64(parts[2]) == inode,

@@ -1,10 +1,11 @@
 internal import Dispatch
 
-/// Runs functions of tasks where they belong, mostly on a dispatch queue, without a thread that waits.
+/// An actor that runs functions for tasks in a chosen place, usually on a dispatch queue, without blocking a
+/// thread.
 actor QueueActor {
     private let executor: SchedulingExecutor
 
-    /// - Parameter schedule: has the function that it is given run once, later, on another thread or queue.
+    /// - Parameter schedule: a function that runs its argument once, later, on another thread or queue.
     init(schedule: @escaping @Sendable (_ job: @escaping @Sendable () -> Void) -> Void) {
         executor = SchedulingExecutor(schedule: schedule)
     }

@@ -2,8 +2,8 @@ internal import SQLCipherBridge
 
 /// A result code of SQLite: a primary code in the low byte, and an extended code above it.
 ///
-/// `~=` matches as `switch` and `catch` need it: a primary code matches all its extended codes, an extended
-/// code only itself. The list is that of <https://www.sqlite.org/rescode.html>.
+/// In `switch` and `catch`, a primary code matches all its extended codes, and an extended code matches only
+/// itself. All codes are listed on <https://www.sqlite.org/rescode.html>.
 ///
 ///     do {
 ///         try Owner(id: 7, name: "Ada").insert(db)
@@ -22,19 +22,16 @@ public struct ResultCode: RawRepresentable, Equatable, Hashable, Sendable {
     /// The primary code, without its extension.
     public var primaryResultCode: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
 
-    /// Whether this is a primary code.
+    /// True if this is a primary code.
     var isPrimary: Bool { self == primaryResultCode }
 
-    /// Whether `code` is `pattern`, or one of its extended codes where `pattern` is a primary code.
+    /// Returns true if `code` equals `pattern`, or if `pattern` is the primary code of `code`.
     public static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
         pattern.isPrimary ? pattern == code.primaryResultCode : pattern == code
     }
 
-    /// Whether `error` is a ``DatabaseError`` whose extended result code matches.
-    ///
-    /// - Parameters:
-    ///   - pattern: a result code, primary or extended.
-    ///   - error: any error.
+    /// Returns true if `error` is a ``DatabaseError`` whose extended result code matches `pattern`, which may
+    /// be a primary or an extended code.
     public static func ~= (pattern: ResultCode, error: any Error) -> Bool {
         guard let error = error as? DatabaseError else { return false }
         return pattern ~= error.extendedResultCode
@@ -42,6 +39,6 @@ public struct ResultCode: RawRepresentable, Equatable, Hashable, Sendable {
 }
 
 extension ResultCode: CustomStringConvertible {
-    /// The number and SQLite's own words for it.
+    /// The number and SQLite's description of it.
     public var description: String { "\(rawValue) (\(ConnectionHandle.describe(rawValue)))" }
 }

@@ -3,25 +3,33 @@ internal import Foundation
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// A connection and the serial dispatch queue that its accesses run on, unless it is on loan: see
-/// ``syncOnLoan(_:)``.
+/// A connection whose accesses run one after the other, and the serial dispatch queue of those that do not
+/// run on the thread of their caller.
+///
+/// Each access has the turn of the line or, if it is the only user of a connection on loan, the loan. The
+/// queue only lends its threads: it is in use only for accesses that have the turn or the loan.
 final class SerializedConnection: Sendable {
     let configuration: Configuration
     let path: String
     let queue: DispatchQueue
 
-    /// Whether nobody but accesses of the connection can keep its queue busy.
+    /// The limits within which accesses of the application wait.
+    let bounds: WaitBounds
+
+    private let line: AccessLine
+
+    /// True if only accesses of this connection can keep its queue busy.
     private let hasQueueOfItsOwn: Bool
 
     /// The same connection as an actor, for tasks.
     private let actor: QueueActor
 
-    // The connection is used on `queue` only, and what other threads may touch is in `state`, which is
-    // Sendable.
+    // `database` is only used by the access that has the turn of `line`, or by the holder of a loan. `state`
+    // is Sendable and holds the parts that other threads may access.
     private nonisolated(unsafe) let database: Database
     private let state: Database.SharedState
 
-    /// The observations of what the connection writes.
+    /// The observations of the connection's writes.
     let regionWatch: RegionWatch
 
     /// Set once, at the end of `init`.
@@ -33,13 +41,16 @@ final class SerializedConnection: Sendable {
     ) throws {
         self.configuration = configuration
         self.path = location.path
+        self.bounds = WaitBounds(configuration)
+        self.line = AccessLine(
+            for: purpose == .writer && configuration.hasReadersBesideWriter ? .writer : .connection)
         self.queue = configuration.makeDispatchQueue(label: label, purpose: purpose)
         let database = try SerializedConnection.open(
             location, configuration: configuration, purpose: purpose, label: label, keys: keys)
         unsafe self.database = database
         self.state = database.sharedState
         self.regionWatch = database.observerNotifier.watch
-        self.hasQueueOfItsOwn = configuration.targetQueue == nil
+        self.hasQueueOfItsOwn = configuration.targetQueue(for: purpose) == nil
         self.actor = QueueActor(queue: queue)
         if configuration.observesSuspensionNotifications, purpose == .writer, location.isFile,
             !configuration.readonly
@@ -52,24 +63,24 @@ final class SerializedConnection: Sendable {
         let listener = SuspensionListener(
             suspend: { [weak self, state] in
                 state.suspend()
-                // A transaction that outlives its access has no next statement to end it.
+                // A transaction that outlives its access may have no further statement that would end it.
                 self?.async { $0.rollBackForSuspension() }
             },
             resume: { [state] in state.resume() })
         suspensionListener.withLock { $0 = listener }
     }
 
-    /// How long opening tries again. Connections that are opened at the same time lock the file for moments,
-    /// to create it or to change its journal mode, and SQLite does not ask the busy handler where waiting
-    /// would be a deadlock.
+    /// Returns the time for which opening is retried. Connections that are opened at the same time briefly
+    /// lock the file to create it or to change its journal mode, and SQLite does not call the busy handler if
+    /// waiting would be a deadlock.
     private static func patience(_ configuration: Configuration) -> Duration {
         guard case .timeout(let seconds) = configuration.busyMode else { return .milliseconds(500) }
         return .seconds(max(0.5, seconds))
     }
 
-    /// Whether the error is what a connection meets that took a file for empty, which another one has given
-    /// content meanwhile: its pages, and those of a log beside it, are not authentic under the salt that this
-    /// connection had chosen.
+    /// Returns true for the error of a connection that found an empty file to which another connection has
+    /// written in the meantime: the pages of the file and of its WAL file are not authentic under the salt
+    /// that this connection has chosen.
     private static func isOfAnotherSalt(_ error: any Error) -> Bool {
         switch error {
         case let error as EngineError:
@@ -88,7 +99,7 @@ final class SerializedConnection: Sendable {
         }
     }
 
-    /// Opens the connection on the current thread: no other thread knows it yet.
+    /// Opens the connection on the current thread. No other thread has access to it yet.
     private static func open(
         _ location: DatabaseLocation, configuration: Configuration, purpose: Database.Purpose, label: String,
         keys: ConnectionKeys
@@ -101,7 +112,7 @@ final class SerializedConnection: Sendable {
                     opening: location, configuration: configuration, purpose: purpose, description: label,
                     keys: keys)
             } catch  where isOfAnotherSalt(error) && remainingTries > 0 {
-                // Another connection gave the empty file its salt first: its key may be ours all the same.
+                // Another connection has given the empty file its salt first, but possibly with the same key.
                 remainingTries -= 1
                 keys.didLoseEmptyFile()
             } catch  where isBusy(error) && ContinuousClock.now < end {
@@ -121,78 +132,151 @@ final class SerializedConnection: Sendable {
 // MARK: - Accesses
 
 extension SerializedConnection {
-    /// Whether the current thread is inside of an access of this connection.
+    /// True if the current thread is inside an access of this connection.
     var isAccessedByCurrentThread: Bool {
         state.accessingThread.load(ordering: .relaxed) == currentThreadID()
     }
 
-    /// Runs `body` when its turn comes, and returns its result.
+    /// True while an access has the turn, and the number of accesses that wait for it.
+    var turns: (isTaken: Bool, waiting: Int) { line.turns }
+
+    /// Waits for the earlier accesses, then runs `body` and returns its result.
     ///
-    /// - Parameter readsOnly: whether `body` keeps the connection from writing, so that it may be as the last
-    ///   such access has left it.
-    /// - Precondition: the current thread is not inside of an access of this connection.
-    func sync<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
+    /// - Precondition: the current thread is not inside an access of this connection.
+    func sync<T>(_ body: (Database) throws -> T) rethrows -> T {
+        checkIsOutsideAccess()
+        line.enter()
+        defer { line.leave() }
+        return try accessInTurn(body)
+    }
+
+    /// Waits for the earlier accesses within bounds, then runs `body` and returns its result.
+    ///
+    /// - Parameter readsOnly: true if `body` itself prevents the connection from writing, so that the
+    ///   connection may still reject writes from the last read-only access.
+    /// - Throws: the error of `body`, or ``DatabaseWaitError``.
+    /// - Precondition: the current thread is not inside an access of this connection.
+    func sync<T>(readsOnly: Bool = false, within bounds: WaitBounds, _ body: (Database) throws -> T) throws
+        -> T
+    {
+        checkIsOutsideAccess()
+        try line.enter(within: bounds)
+        defer { line.leave() }
+        return try accessInTurn(readsOnly: readsOnly, body)
+    }
+
+    private func checkIsOutsideAccess() {
         precondition(
-            !isAccessedByCurrentThread, "This thread is inside of an access already: pass its Database on.")
+            !isAccessedByCurrentThread,
+            "This thread is already inside a database access. Use the Database of that access.")
+    }
+
+    /// Runs `body` on the current thread, which has the turn or the loan. Dispatching to a queue that nobody
+    /// else uses would only add latency, a tenth of a short read.
+    private func accessInTurn<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
+        if hasQueueOfItsOwn { return try access(readsOnly: readsOnly, body) }
         return try queue.sync { try access(readsOnly: readsOnly, body) }
     }
 
-    /// Runs `body` for the thread that has the connection on loan: no other caller can use it before the
-    /// access has ended.
+    /// Runs `body` on the thread that has the connection on loan: no other caller can use the connection
+    /// until the access has ended.
     ///
-    /// Its turn has come already. The way over a queue that nobody else uses would only cost time, a tenth of
-    /// a short read.
-    ///
-    /// - Precondition: the current thread is not inside of an access of this connection.
+    /// - Precondition: the current thread is not inside an access of this connection.
     func syncOnLoan<T>(_ body: (Database) throws -> T) rethrows -> T {
-        guard hasQueueOfItsOwn else { return try sync(body) }
-        precondition(
-            !isAccessedByCurrentThread, "This thread is inside of an access already: pass its Database on.")
-        return try access(body)
+        checkIsOutsideAccess()
+        return try accessInTurn(body)
     }
 
-    /// Runs `body` when its turn comes, or at once inside of an access of this connection.
+    /// Runs `body` after the earlier accesses, or immediately inside an access of this connection.
     func reentrantSync<T>(_ body: (Database) throws -> T) rethrows -> T {
         if isAccessedByCurrentThread {
             return unsafe try body(database)
         }
-        return try queue.sync { try access(body) }
+        return try sync(body)
     }
 
-    /// Runs `body` when its turn comes, and returns at once.
+    /// Schedules `body` after the earlier accesses, and returns immediately.
     ///
-    /// - Parameter end: called after the access: the connection is not in use any more.
+    /// - Parameter end: a function that is called after the access, when the connection is no longer in use.
     func async(_ body: @escaping @Sendable (Database) -> Void, end: (@Sendable () -> Void)? = nil) {
-        queue.async {
+        let turn: @Sendable () -> Void = {
             self.access(body)
+            self.line.leave()
             end?()
+        }
+        if line.takeTurn() {
+            queue.async(execute: turn)
+        } else {
+            line.enter { self.queue.async(execute: turn) }
         }
     }
 
-    /// Runs `body` when its turn comes.
+    /// Runs `body` after the earlier accesses, for a task.
     ///
-    /// - Parameters:
-    ///   - isOnLoan: whether no other caller can use the connection before the access has ended. Then a task
-    ///     may stay on its thread.
-    ///   - readsOnly: as in ``sync(readsOnly:_:)``.
-    ///   - end: called after the access, on the thread that it ran on: the connection is not in use any more.
-    ///     It does not wait for the task.
-    /// - Throws: `CancellationError` if the task is cancelled, before `body` runs or while one of its
-    ///   statements does.
+    /// The task resumes on the queue, and gives its turn back there. It never waits for one of the threads
+    /// that tasks share, because all of them may be blocked by calls that wait for this very turn. If the
+    /// wait fails, the task resumes on another queue, immediately.
+    ///
+    /// - Parameter readsOnly: see ``sync(readsOnly:within:_:)``.
+    /// - Throws: the error of `body`; `CancellationError` if the task is cancelled while it waits, or during
+    ///   a statement of `body`; ``DatabaseWaitError`` if the bounds do not allow the wait.
     func perform<T: Sendable>(
-        isOnLoan: Bool = false, readsOnly: Bool = false, _ body: @Sendable (Database) throws -> T,
-        end: @Sendable () -> Void = {}
+        readsOnly: Bool = false, within bounds: WaitBounds, _ body: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        if line.takeTurn() {
+            return try await performOnQueue(readsOnly: readsOnly, body, AccessCancellation()) { line.leave() }
+        }
+        let (ticket, cancellation) = (AccessTicket<AccessLine>(), AccessCancellation())
+        let answer = Mutex(Result<Void, any Error>.failure(CancellationError()))
+        let turn = QueueActor { [line, queue] job in
+            ticket.begin(.turn, in: line, within: bounds) { result in
+                answer.withLock { $0 = result }
+                let isGranted = if case .success = result { true } else { false }
+                (isGranted ? queue : WaitQueue.queue).async(execute: job)
+            }
+        }
+        return try await withTaskCancellationHandler {
+            try await turn.run {
+                try answer.withLock { $0 }.get()
+                defer { line.leave() }
+                return try accessOnQueue(readsOnly: readsOnly, body, cancellation)
+            }
+        } onCancel: {
+            ticket.cancel(in: line)
+            cancellation.cancel()
+        }
+    }
+
+    /// Runs `body` for a task that has the connection on loan, on the task's thread or on the queue.
+    ///
+    /// - Parameter end: a function that is called after the access and on its thread, when the connection is
+    ///   no longer in use. It is called before the task resumes.
+    /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before `body` runs, or
+    ///   during one of its statements.
+    func performOnLoan<T: Sendable>(
+        _ body: @Sendable (Database) throws -> T, end: @Sendable () -> Void
     ) async throws -> T {
         let cancellation = AccessCancellation()
+        guard hasQueueOfItsOwn, ImmediateAccess.begin() else {
+            return try await performOnQueue(readsOnly: false, body, cancellation, end: end)
+        }
         return try await withTaskCancellationHandler {
-            if isOnLoan, hasQueueOfItsOwn, ImmediateAccess.begin() {
-                defer {
-                    ImmediateAccess.end()
-                    end()
-                }
-                return try access(readsOnly: readsOnly, body, cancellation)
+            defer {
+                ImmediateAccess.end()
+                end()
             }
-            return try await actor.run {
+            return try access(readsOnly: false, body, cancellation)
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    private func performOnQueue<T: Sendable>(
+        readsOnly: Bool, _ body: @Sendable (Database) throws -> T, _ cancellation: AccessCancellation,
+        end: @Sendable () -> Void
+    ) async throws -> T {
+        try await withTaskCancellationHandler {
+            try await actor.run {
                 defer { end() }
                 return try self.access(readsOnly: readsOnly, body, cancellation)
             }
@@ -201,12 +285,14 @@ extension SerializedConnection {
         }
     }
 
-    /// Runs `body` for a task.
+    /// Runs `body` for a task that has the turn or the loan.
     ///
     /// - Precondition: called on the queue of the connection.
-    func accessOnQueue<T>(_ body: (Database) throws -> T, _ cancellation: AccessCancellation) throws -> T {
+    func accessOnQueue<T>(
+        readsOnly: Bool = false, _ body: (Database) throws -> T, _ cancellation: AccessCancellation
+    ) throws -> T {
         dispatchPrecondition(condition: .onQueue(queue))
-        return try access(readsOnly: false, body, cancellation)
+        return try access(readsOnly: readsOnly, body, cancellation)
     }
 
     private func access<T>(
@@ -217,14 +303,14 @@ extension SerializedConnection {
         do {
             return try access(readsOnly: readsOnly, body)
         } catch let error as DatabaseError where error.isInterruptionError && cancellation.isCancelled {
-            // Whatever was interrupted, or found its transaction gone: the reason is the cancellation.
+            // The cancellation is the reason for any interrupted statement or aborted transaction.
             throw CancellationError()
         }
     }
 
-    /// The connection, for the current access only.
+    /// Returns the connection, for use in the current access only.
     ///
-    /// - Precondition: the current thread is inside of an access of this connection.
+    /// - Precondition: the current thread is inside an access of this connection.
     func currentDatabase(_ message: @autoclosure () -> String) -> Database {
         precondition(isAccessedByCurrentThread, message())
         return unsafe database
@@ -233,14 +319,14 @@ extension SerializedConnection {
     /// Aborts the running statement.
     func interrupt() { state.interrupt() }
 
-    /// Closes the connection once the accesses before it have ended.
+    /// Closes the connection after the earlier accesses.
     func close() throws {
         try sync { try $0.closeOrThrow() }
     }
 
-    /// Closes the connection on the current thread, whatever statements are still alive.
+    /// Closes the connection on the current thread, even if statements are still alive.
     ///
-    /// - Precondition: no access is running, and none will come: as at the end of the connection's life.
+    /// - Precondition: no access is running, and no other will begin, for example in `deinit`.
     func closeUnused() {
         unsafe database.close()
     }

@@ -2,20 +2,20 @@ internal import SQLCipherBridge
 internal import Synchronization
 
 extension Database {
-    /// The state of a connection that other threads may touch.
+    /// The state of a connection that other threads may access.
     final class SharedState: Sendable {
         private let handle: Mutex<InterruptHandle?>
 
-        /// The thread that uses the connection now, or zero.
+        /// The thread that is using the connection, or zero.
         let accessingThread = Atomic<UInt>(0)
 
-        /// Whether the task that uses the connection was cancelled.
+        /// True if the task that is using the connection was cancelled.
         let isCancelled = Atomic<Bool>(false)
 
-        /// Whether the connection must not take locks: see ``Database/suspendNotification``.
+        /// True if the connection must not take locks: see ``Database/suspendNotification``.
         let isSuspended = Atomic<Bool>(false)
 
-        /// What waits for the end of the suspension.
+        /// Functions to call when the suspension ends.
         private let resumptions = Mutex<[@Sendable () -> Void]>([])
 
         init(handle: ConnectionHandle) {
@@ -28,7 +28,7 @@ extension Database {
             handle.withLock { $0 = newHandle }
         }
 
-        /// Closes the connection, which nobody can interrupt meanwhile, nor afterwards if it succeeds.
+        /// Closes the connection. It cannot be interrupted during the call, nor after a successful one.
         func close(_ body: () -> CInt) -> CInt {
             handle.withLock { handle in
                 let code = body()
@@ -45,7 +45,7 @@ extension Database {
 // MARK: - Suspension
 
 extension Database.SharedState {
-    /// Refuses locks from now on, and aborts the running statement.
+    /// Rejects locks from now on, and aborts the running statement.
     func suspend() {
         isSuspended.store(true, ordering: .sequentiallyConsistent)
         interrupt()
@@ -64,7 +64,7 @@ extension Database.SharedState {
         for action in actions { action() }
     }
 
-    /// Calls `action` once the suspension is over: at once if it is already.
+    /// Calls `action` when the suspension ends, or immediately if there is none.
     func afterResumption(_ action: @escaping @Sendable () -> Void) {
         resumptions.withLock { $0.append(action) }
         if !isSuspended.load(ordering: .sequentiallyConsistent) { runResumptions() }

@@ -1,17 +1,17 @@
 public import Foundation
 
-/// Gives the date of the current transaction.
+/// A type that provides the date of transactions.
 public protocol TransactionClock: Sendable {
-    /// The current date. It is asked once for each transaction, and at each call outside of transactions.
+    /// Returns the current date. It is called once per transaction, and on each request outside transactions.
     func now(_ db: Database) throws -> Date
 }
 
-/// The clock of the system.
+/// The system clock.
 public struct DefaultTransactionClock: TransactionClock {
     public func now(_ db: Database) throws -> Date { Date() }
 }
 
-/// A clock made of a function.
+/// A clock that calls a function.
 public struct CustomTransactionClock: TransactionClock {
     private let clock: @Sendable (Database) throws -> Date
 
@@ -24,12 +24,12 @@ public struct CustomTransactionClock: TransactionClock {
 }
 
 extension TransactionClock where Self == DefaultTransactionClock {
-    /// The clock of the system.
+    /// The system clock.
     public static var `default`: DefaultTransactionClock { DefaultTransactionClock() }
 }
 
 extension TransactionClock where Self == CustomTransactionClock {
-    /// A clock made of a function.
+    /// Creates a clock that calls a function.
     public static func custom(_ clock: @escaping @Sendable (Database) throws -> Date)
         -> CustomTransactionClock
     {

@@ -1,46 +1,48 @@
 internal import Foundation
 
-/// What a connection knows of its accesses and transactions, beside what SQLite reports.
+/// The state of a connection's accesses and transactions, in addition to the state that SQLite reports.
 ///
-/// A class, because each change of a struct in a property of another class would cost a check of exclusive
-/// access, several in each statement.
+/// It is a class because a struct in a property of another class would cost an exclusivity check on each
+/// change, several per statement.
 final class TransactionContext {
-    /// Whether a function that wraps a transaction expects it to be still open: a statement must not run
-    /// outside of it then.
+    /// True if a surrounding function expects an open transaction, so that a statement must not run outside
+    /// it.
     private(set) var isExpected = false
 
-    /// Whether the connection is that of a snapshot, whose transaction the application may end to begin
+    /// True if the connection belongs to a snapshot whose transaction the application may replace with
     /// another one.
     private(set) var isOfSnapshot = false
 
-    /// How many nested accesses there are that must not write.
+    /// The number of nested accesses that must not write.
     private var nestedReadCount = 0
 
-    /// Whether the connection goes on to refuse to write after an access that only read.
+    /// True if the connection still rejects writes after a read-only access has ended.
     private(set) var refusesUntilNextWrite = false
 
-    /// How many nested operations must run to their end although their task is cancelled: rollbacks.
+    /// The number of nested operations, such as rollbacks, that must complete even if their task is
+    /// cancelled.
     private var uncancellableDepth = 0
 
-    /// The date of the current transaction, once it was asked.
+    /// The date of the current transaction, once it was requested.
     private(set) var date: Date?
 
-    /// How many statements have begun to run, and how many had when the last transaction was begun.
+    /// The number of statements that have begun to run, and its value at the beginning of the last
+    /// transaction.
     @exclusivity(unchecked) private var executionCount = 0
     private var executionCountAtBeginning = -1
 
-    /// Whether the transaction that is open has changed the schema.
+    /// True if the open transaction has changed the schema.
     private(set) var changesSchema = false
 
     // MARK: - Accesses
 
-    /// Whether the connection is in an access that must not write.
+    /// True if the connection is in an access that must not write.
     var isReadOnly: Bool { nestedReadCount > 0 }
 
     /// Enters an access that must not write.
     func beginReadOnly() { nestedReadCount += 1 }
 
-    /// Leaves an access that must not write. Returns whether it was the outermost one.
+    /// Leaves an access that must not write. Returns true if it was the outermost one.
     func endReadOnly() -> Bool {
         nestedReadCount -= 1
         return nestedReadCount == 0
@@ -48,10 +50,10 @@ final class TransactionContext {
 
     func refuseUntilNextWrite(_ refuses: Bool) { refusesUntilNextWrite = refuses }
 
-    /// Whether what runs now ends with its task.
+    /// True if cancelling the task ends the current operation.
     var isCancellable: Bool { uncancellableDepth == 0 }
 
-    /// Runs `body` to its end although the task may be cancelled.
+    /// Runs `body` to completion, even if the task is cancelled.
     func uncancellably<T>(_ body: () throws -> T) rethrows -> T {
         uncancellableDepth += 1
         defer { uncancellableDepth -= 1 }
@@ -60,7 +62,7 @@ final class TransactionContext {
 
     // MARK: - Transactions
 
-    /// Runs `body`, whose statements expect an open transaction, or do not.
+    /// Runs `body` with statements that expect an open transaction, or that do not.
     func expecting<T>(_ isExpected: Bool, _ body: () throws -> T) rethrows -> T {
         let outer = self.isExpected
         self.isExpected = isExpected
@@ -68,17 +70,16 @@ final class TransactionContext {
         return try body()
     }
 
-    /// From here on the open transaction is expected by each statement: it is the state that a snapshot
-    /// shows.
+    /// Makes every later statement expect the open transaction, which holds the state of the snapshot.
     func becomeSnapshot(mayBeginAnother: Bool) {
         isExpected = true
         isOfSnapshot = mayBeginAnother
     }
 
-    /// Gives up the state of a snapshot, which another one is to take the place of.
+    /// Abandons the state of a snapshot, which is about to be replaced.
     func leaveSnapshot() { isExpected = false }
 
-    /// Whether no statement has begun since the transaction was begun.
+    /// True if no statement has begun since the transaction began.
     var isUntouched: Bool { unsafe executionCount == executionCountAtBeginning }
 
     /// Keeps the date of the transaction until its end.
@@ -88,17 +89,17 @@ final class TransactionContext {
 
     func executionWillBegin() { unsafe executionCount &+= 1 }
 
-    /// Notes that the schema was changed, in a transaction that may be rolled back or not.
+    /// Records that the schema was changed, and whether a transaction that may roll it back is open.
     func schemaDidChange(isInsideTransaction: Bool) { changesSchema = isInsideTransaction }
 
-    /// Notes that a statement has begun or ended a transaction or a savepoint.
+    /// Records that a statement has begun or ended a transaction or a savepoint.
     func transactionDidChange(begins: Bool, isInsideTransaction: Bool) {
         date = nil
         if !isInsideTransaction { changesSchema = false }
         if begins { executionCountAtBeginning = unsafe executionCount }
     }
 
-    /// Notes that a statement has failed, and no transaction is open any more.
+    /// Records that a statement has failed and no transaction is open anymore.
     func transactionWasAborted() {
         date = nil
         changesSchema = false

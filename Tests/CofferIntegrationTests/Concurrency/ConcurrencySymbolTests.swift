@@ -3,8 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Calls each public symbol of readers, writers and snapshots as an application does, in each form that its
-/// signature allows: what counts is that it compiles without `@testable`.
+/// Calls every public symbol of readers, writers and snapshots as an application does, in each form that its
+/// signature allows. The test is that this compiles without `@testable`.
 @Suite("Symbols of readers and writers")
 struct ConcurrencySymbolTests {
     let directory: TestDirectory
@@ -128,7 +128,7 @@ struct ConcurrencySymbolTests {
             try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player")
         }
         #expect(read == unsafelyRead)
-        // A function that is given by its name, and a task that gives its result on.
+        // A function passed by name, and a task that returns the result.
         async let count = writer.read(countPlayers)
         #expect(try await count == read)
     }
@@ -178,7 +178,7 @@ struct ConcurrencySymbolTests {
         }
     }
 
-    @Test("what only a pool, a queue or a snapshot has")
+    @Test("the members that only a pool, a queue or a snapshot has")
     func concreteTypes() async throws {
         let pool = try DatabasePool(path: directory.path("a.db"), configuration: makeConfiguration())
         try pool.writeInTransaction { db in
@@ -225,8 +225,8 @@ struct ConcurrencySymbolTests {
         try queue.close()
     }
 
-    /// Without `try`: the functions do not throw. In an asynchronous function the compiler would choose the
-    /// forms that are awaited.
+    /// Calls without `try`, because the functions do not throw. In an asynchronous function, the compiler
+    /// would choose the async overloads.
     private func isInsideTransaction(_ snapshot: DatabaseSnapshot) -> Bool {
         snapshot.read { $0.isInsideTransaction } && snapshot.unsafeRead { $0.isInsideTransaction }
     }
@@ -247,8 +247,8 @@ struct ConcurrencySymbolTests {
     try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player")
 }
 
-// A deprecated function can be called without a warning by one that is deprecated, too, and that one by means
-// of a protocol.
+// A deprecated function can be called without a warning from another deprecated function, which in turn is
+// called through a protocol.
 private protocol OldForms: Sendable {
     func asyncBarrier(_ writer: any DatabaseWriter, _ updates: @escaping @Sendable (Database) -> Void)
 }

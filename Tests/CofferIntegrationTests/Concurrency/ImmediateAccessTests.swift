@@ -12,7 +12,7 @@ struct ImmediateAccessTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("tasks go on while all readers of a pool are kept by reads that wait for them")
+    @Test("tasks continue while reads that wait for them hold all readers of a pool")
     func progress() async throws {
         let pool = try directory.makePlayersPool()
         let count = pool.configuration.maximumReaderCount
@@ -26,7 +26,7 @@ struct ImmediateAccessTests {
                     }
                 }
             }
-            // Not before each of the reads has its connection; then one more task has to find a thread.
+            // Once every read has its connection, one more task has to find a thread.
             DispatchQueue.global().async {
                 for _ in 0..<count { begun.wait() }
                 Task { for _ in 0..<count { goOn.signal() } }
@@ -36,7 +36,7 @@ struct ImmediateAccessTests {
         #expect(outcomes == Array(repeating: .success, count: count))
     }
 
-    @Test("a read waits for the target queue, where there is one, and for nobody else")
+    @Test("a read waits for the target queue, if there is one, and for nothing else")
     func targetQueue() throws {
         let target = DispatchQueue(label: "target")
         let key = DispatchSpecificKey<Int>()
@@ -52,12 +52,12 @@ struct ImmediateAccessTests {
     @Test("reads that are awaited end while all threads of tasks wait for their reader")
     func blockedThreads() async {
         await #expect(processExitsWith: .success) {
-            // Who waits for ever is ended by the alarm.
+            // The alarm ends a process that waits forever.
             alarm(UInt32(Patience.seconds))
             let directory = try TestDirectory()
             let configuration = Configuration.rawKeyed.with {
                 $0.maximumReaderCount = 1
-                // No read stays on the thread of its task.
+                // With a target queue, no read stays on the thread of its task.
                 $0.targetQueue = DispatchQueue(label: "target", attributes: .concurrent)
             }
             let pool = try directory.makePlayersPool(configuration)
@@ -68,7 +68,7 @@ struct ImmediateAccessTests {
             }
             let count = ProcessInfo.processInfo.activeProcessorCount + 1
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // One that reads, and one that waits for the reader.
+                // One task reads, and one waits for the reader.
                 for _ in 0..<2 {
                     group.addTask {
                         try await pool.read { _ in
@@ -81,7 +81,7 @@ struct ImmediateAccessTests {
                     begun.wait()
                     while pool.readers.waitingRequestCount == 0 { usleep(1000) }
                     Task { for _ in 0..<count { Task { try isBarred() } } }
-                    // All but the last one have a thread, and keep it.
+                    // All tasks but the last have a thread and keep it.
                     for _ in 1..<count { begun.wait() }
                     for _ in 0..<2 { goOn.signal() }
                 }
@@ -102,7 +102,7 @@ struct ImmediateAccessTests {
             #expect(try await Task.detached { try await readStays() }.value == false)
             return
         }
-        // Other tests may have taken the threads for the moment.
+        // Other tests may be using the threads.
         let end = Date(timeIntervalSinceNow: Patience.seconds)
         let hasStayed = try await Task.detached {
             while Date() < end {
@@ -113,7 +113,7 @@ struct ImmediateAccessTests {
         #expect(hasStayed)
     }
 
-    @Test("no access runs at once on the main thread, on a thread of nobody, or on a queue")
+    @Test("no access runs at once on the main thread, on a detached thread, or on a queue")
     func otherThreads() async {
         let queue = DispatchQueue(label: "ImmediateAccessTests")
         #expect(
@@ -128,7 +128,7 @@ struct ImmediateAccessTests {
 
     @Test("no more accesses run at once than the machine has threads to spare")
     func limit() async {
-        // Those that other tests have taken count as well.
+        // Accesses by other tests count as well.
         let count = await Task.detached {
             var count = 0
             while count <= ImmediateAccess.limit, ImmediateAccess.begin() { count += 1 }

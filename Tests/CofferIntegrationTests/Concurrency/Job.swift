@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A function on a thread of its own, whose result can be waited for.
+/// A function that runs on its own thread and whose result can be waited for.
 final class Job<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, any Error>?>(nil)
     private let hasEnded = DispatchSemaphore(value: 0)
@@ -31,7 +31,7 @@ final class Job<Value: Sendable>: Sendable {
 
 private struct LostPatience: Error {}
 
-/// Something that one thread waits for and another lets happen.
+/// A gate that one thread waits at until another opens it.
 final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
@@ -39,13 +39,13 @@ final class Gate: Sendable {
 
     func pass() {
         if semaphore.wait(timeout: .now() + Patience.seconds) == .timedOut {
-            Issue.record("Nobody has opened the gate.")
+            Issue.record("The gate was not opened.")
         }
         semaphore.signal()
     }
 }
 
-/// Values in the order in which threads note them.
+/// Values in the order in which threads append them.
 final class Notes<Value: Sendable>: Sendable {
     private let storage = Mutex<[Value]>([])
 
@@ -53,7 +53,7 @@ final class Notes<Value: Sendable>: Sendable {
     var values: [Value] { storage.withLock { $0 } }
 }
 
-/// Asks again and again, without sleeping, until the answer is true; false if it never is.
+/// Polls the condition, without sleeping, until it is true. Returns false if it never is.
 func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     let end = Date(timeIntervalSinceNow: Patience.seconds)
     while Date() < end {
@@ -63,7 +63,8 @@ func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     return try condition()
 }
 
-/// The same for tasks, whose few threads must not be kept from what is waited for.
+/// Polls the condition from a task. It yields, so that the few threads for tasks remain available to the work
+/// that it waits for.
 func eventuallyAwaited(_ condition: () throws -> Bool) async rethrows -> Bool {
     let end = Date(timeIntervalSinceNow: Patience.seconds)
     while Date() < end {

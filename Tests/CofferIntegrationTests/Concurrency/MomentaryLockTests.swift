@@ -4,8 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// A reader that meets a commit takes the lock of the writer for a moment, to look at the index of the log
-/// again.
+/// A reader that encounters a commit briefly takes the writer lock to read the WAL index again.
 @Suite("Locks that last a moment")
 struct MomentaryLockTests {
     let directory: TestDirectory
@@ -30,7 +29,7 @@ struct MomentaryLockTests {
                 == 10_000)
     }
 
-    @Test("a write is not refused because readers of the pool are opened beside it")
+    @Test("a write is not refused because readers of the pool are being opened")
     func openingBesideWrites() async throws {
         let pool = try directory.makePlayersPool()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -4,19 +4,19 @@ import Testing
 
 @testable import Coffer
 
-/// The guarantees of the other files of this folder that speak of other writers, with a writer in another
-/// process. A test has the number of the guarantee that it repeats.
+/// The guarantees in the other files of this folder that involve other writers, with a writer in another
+/// process. Each test has the number of the guarantee that it repeats.
 ///
-/// A pool is in WAL mode, where writers and readers do not wait for each other. A queue is in rollback mode,
-/// where a reader keeps the other process from committing: that one is `busy`.
-@Suite("Guarantees of readers, beside another process")
+/// A pool uses WAL mode, in which writers and readers do not wait for each other. A queue uses rollback mode,
+/// in which a reader keeps the other process from committing: the commit fails with `busy`.
+@Suite("Guarantees of readers while another process writes")
 struct OtherProcessReadTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "R7, R10, R19: a read sees one state; the next one sees what was committed meanwhile",
+        "R7, R10, R19: a read sees one state; the next one sees later commits",
         arguments: Access.allCases)
     func isolation(access: Access) async throws {
         let writer = try directory.makePlayers(access)
@@ -72,7 +72,7 @@ struct OtherProcessReadTests {
         }
     }
 
-    @Test("W4: nobody sees a part of a transaction of the other process", arguments: Access.allCases)
+    @Test("W4: no part of a transaction of the other process is visible", arguments: Access.allCases)
     func noPartialWrite(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let other = try OtherProcess(path: writer.path, access)
@@ -132,7 +132,7 @@ struct OtherProcessReadTests {
     }
 
     @Test(
-        "R18: a backup is a copy of one state, and writes of the other process are no error",
+        "R18: a backup is a copy of one state, and writes of the other process cause no error",
         arguments: Access.allCases)
     func backup(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -145,7 +145,7 @@ struct OtherProcessReadTests {
         let copy = try directory.makeQueue("copy.db", .rawKeyed(0x43))
         let inserts = Notes<String>()
         try writer.backup(to: copy, pagesPerStep: 20) { _ in
-            // Each commit makes the backup begin again.
+            // Each commit makes the backup start over.
             if inserts.values.count < 3 { inserts.append(try other.tell("insert")) }
         }
         #expect(inserts.values == ["done", "done", "done"])

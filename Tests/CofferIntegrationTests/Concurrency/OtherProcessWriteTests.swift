@@ -4,8 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// As ``OtherProcessReadTests``, for the guarantees of writers and of snapshots.
-@Suite("Guarantees of writers, beside another process")
+/// Like ``OtherProcessReadTests``, for the guarantees of writers and snapshots.
+@Suite("Guarantees of writers with another process")
 struct OtherProcessWriteTests {
     let directory: TestDirectory
 
@@ -16,8 +16,8 @@ struct OtherProcessWriteTests {
         arguments: Access.allCases)
     func locks(access: Access) async throws {
         let impatient = try directory.makePlayers(access)
-        // In rollback mode who waits looks at the file for a moment before each try, which is in the way of a
-        // commit.
+        // In rollback mode, a waiting connection briefly reads the file before each attempt, which can block
+        // a commit.
         let other = try OtherProcess(path: impatient.path, access, patience: Patience.seconds)
         #expect(try other.tell("begin") == "done")
         #expect(try other.tell("part") == "done")
@@ -43,7 +43,7 @@ struct OtherProcessWriteTests {
         }
         isWaiting.pass()
         #expect(try other.tell("commit") == "done")
-        #expect(try write.value() == 2, "a write begins with what was committed before it")
+        #expect(try write.value() == 2, "a write begins with the commits before it")
     }
 
     @Test(
@@ -81,7 +81,7 @@ struct OtherProcessWriteTests {
         #expect(try other.tell("count") == "5")
     }
 
-    @Test("W8: a barrier waits for the reads of its own pool, and not for those of the other process")
+    @Test("W8: a barrier waits for the reads of its own pool, and not for reads of the other process")
     func barrier() throws {
         let pool = try directory.makePlayersPool()
         let other = try OtherProcess(path: pool.path, .pool)
@@ -100,7 +100,7 @@ struct OtherProcessWriteTests {
         let writer = try directory.makePlayers(access)
         let other = try OtherProcess(path: writer.path, access)
         let mayRead = Gate()
-        // A queue has read before the function returns.
+        // A queue has read the value before the function returns.
         if access == .queue { mayRead.open() }
         let future = try writer.writeWithoutTransaction { db in
             try db.insertPlayer()
@@ -117,7 +117,7 @@ struct OtherProcessWriteTests {
         #expect(try writer.read { try $0.playerCount() } == 3)
     }
 
-    @Test("P7: a snapshot does not change, whatever the other process commits")
+    @Test("P7: a snapshot does not change when the other process commits")
     func snapshots() throws {
         let pool = try directory.makePlayersPool()
         let other = try OtherProcess(path: pool.path, .pool)
@@ -161,7 +161,8 @@ struct OtherProcessWriteTests {
         #expect(try Int(other.tell("end pairs")) ?? 0 > 0)
     }
 
-    @Test("observers hear of the transactions of their own connection only", arguments: Access.allCases)
+    @Test(
+        "observers are only notified of the transactions of their own connection", arguments: Access.allCases)
     func observers(access: Access) throws {
         final class Observer: TransactionObserver {
             let commits = Notes<Void>()

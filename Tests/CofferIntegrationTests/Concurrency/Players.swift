@@ -13,7 +13,7 @@ extension Database {
 }
 
 extension TestDirectory {
-    /// An encrypted database with an empty table.
+    /// Makes an encrypted database with an empty table.
     func makePlayers(_ access: Access, _ configuration: Configuration = .rawKeyed) throws
         -> any DatabaseWriter
     {
@@ -29,7 +29,7 @@ extension TestDirectory {
     }
 }
 
-/// Whether an error is a `DatabaseError` with this code.
+/// Returns a predicate that is true for a `DatabaseError` with this code.
 func isError(_ code: ResultCode) -> @Sendable (any Error) -> Bool {
     { ($0 as? DatabaseError)?.resultCode == code }
 }

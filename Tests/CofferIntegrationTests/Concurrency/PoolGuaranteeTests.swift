@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-/// What the documentation of `DatabasePool` promises. The Guarantees article has the numbers.
+/// The guarantees in the documentation of `DatabasePool`, with their numbers in the Guarantees article.
 @Suite("Guarantees of pools")
 struct PoolGuaranteeTests {
     let directory: TestDirectory
@@ -50,7 +50,9 @@ struct PoolGuaranteeTests {
         #expect(counts.values.sorted() == [1, 2])
     }
 
-    @Test("P1c: a reader that is given up is closed before anybody hears of it, whoever still holds it")
+    @Test(
+        "P1c: a discarded reader is closed at once, or on its release, even if it is still referenced"
+    )
     func readersOnTheirWayOut() throws {
         let pool = try directory.makePlayersPool()
         let wal = pool.path + "-wal"
@@ -60,9 +62,9 @@ struct PoolGuaranteeTests {
         #expect(openDescriptors(of: wal) == 3)
         pool.readers.release(first)
         pool.invalidateReadOnlyConnections()
-        #expect(openDescriptors(of: wal) == 2, "what is idle is closed at once")
+        #expect(openDescriptors(of: wal) == 2, "an idle reader is closed at once")
         pool.readers.release(second)
-        #expect(openDescriptors(of: wal) == 1, "and what is in use as soon as it comes back")
+        #expect(openDescriptors(of: wal) == 1, "and a reader in use is closed on its release")
         let third = try pool.readers.acquire()
         pool.readers.release(third)
         pool.releaseMemory()
@@ -94,7 +96,7 @@ struct PoolGuaranteeTests {
             }
         }
         hasBegun.pass()
-        // Without waiting: the reader in use is left alone.
+        // This does not wait, and leaves the reader in use alone.
         pool.releaseMemoryEventually()
         #expect(pool.readers.openReaderCount == 1)
         let release = Job { pool.releaseMemory() }
@@ -105,7 +107,7 @@ struct PoolGuaranteeTests {
         #expect(try pool.read { try $0.playerCount() } == 0)
     }
 
-    @Test("P4: a concurrent read may begin in a write inside of a read, whose reader it does not have")
+    @Test("P4: a concurrent read may begin in a write inside a read, whose reader it does not use")
     func concurrentReadInsideOfRead() throws {
         let pool = try directory.makePlayersPool()
         let counts = Notes<Int>()
@@ -139,14 +141,14 @@ struct PoolGuaranteeTests {
             }
             try db.insertPlayer()
         }
-        // Others can write as well while the read goes on.
+        // Other accesses can write while the read continues.
         try pool.write { try $0.insertPlayer() }
         mayGoOn.open()
         end.pass()
         #expect(count.values == [1])
     }
 
-    @Test("P5: after an invalidation reads use new connections, and those that are running go on")
+    @Test("P5: after an invalidation reads use new connections, and running reads continue")
     func invalidation() throws {
         let opened = Notes<Void>()
         let pool = try directory.makePlayersPool(
@@ -165,7 +167,7 @@ struct PoolGuaranteeTests {
         #expect(opened.values.count == before + 1)
     }
 
-    @Test("P6: writeInTransaction commits or rolls back, as it is told, and traps inside of a write")
+    @Test("P6: writeInTransaction commits or rolls back as requested, and traps inside a write")
     func writeInTransaction() async throws {
         let pool = try directory.makePlayersPool()
         try pool.writeInTransaction { db in
@@ -190,7 +192,7 @@ struct PoolGuaranteeTests {
         }
     }
 
-    @Test("a read inside of a write is allowed, and sees the last commit")
+    @Test("a read inside a write is allowed, and sees the last commit")
     func readInsideOfWrite() throws {
         let pool = try directory.makePlayersPool()
         try pool.write { db in
@@ -224,8 +226,7 @@ struct PoolGuaranteeTests {
         #expect(pool.readers.openReaderCount == 5)
         _ = try pool.makeSnapshot()
         _ = try pool.makeSnapshotPool()
-        // Other suites may derive keys at the same time: the pool's own count is exact, that of the process
-        // an upper bound of nothing.
+        // Other suites may derive keys at the same time, so only the pool's own count is exact.
         #expect(pool.factory.keys.configured?.derivationCount == 1)
         #expect(KeyDerivation.derivationCount > before)
     }
@@ -280,7 +281,7 @@ struct PoolGuaranteeTests {
         #expect(openFiles(in: directory) == 0)
     }
 
-    @Test("a pool that is closed inside of one of its accesses traps")
+    @Test("closing a pool inside one of its accesses traps")
     func closeInside() async {
         await #expect(processExitsWith: .failure) {
             try nest(.pool) { w in try w.read { _ in try w.close() } }
@@ -303,7 +304,7 @@ struct PoolGuaranteeTests {
             try $0.execute(sql: "ALTER TABLE player ADD COLUMN score INTEGER; CREATE TABLE team (id INTEGER)")
         }
         #expect(try pool.read(all) == ["id", "name", "score"])
-        // The same, for a statement that is kept from one read to the next.
+        // Likewise for a statement that is cached between reads.
         let names: @Sendable (Database) throws -> [String] = { db in
             let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM player"))
             return row.map { Array($0.columnNames) } ?? []

@@ -9,20 +9,20 @@ struct ProcessExitTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("libcrypto keeps its state until the end, whatever uses it first")
+    @Test("libcrypto keeps its state until the end, regardless of its first user")
     func keepsState() async throws {
         let paths = [directory.path("a.db")]
         await #expect(processExitsWith: .success) { [paths = paths as [String]] in
             let queue = try DatabaseQueue(path: paths[0], configuration: .rawKeyed)
             try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
-            // Called where libcrypto frees its state.
+            // Called when libcrypto frees its state.
             let isRegistered = atCleanup { _exit(9) }
             exit(isRegistered == 1 ? EXIT_SUCCESS : 8)
         }
     }
 
-    // An engine of 4.7 or later damaged a file in one of twenty rounds, and crashed in one of eight, before
-    // its exit handler was preceded by ours.
+    // Before Coffer's exit handler ran first, engines 4.7 and later damaged a file in one of twenty rounds
+    // and crashed in one of eight.
     @Test("does not crash, and leaves whole files", arguments: 1...Nightly.pick(300, byDay: 4))
     func exitWhileWriting(round: Int) async throws {
         let names = ["a.db", "b.db", "c.db", "d.db", "e.db", "f.db"]
@@ -56,6 +56,6 @@ struct ProcessExitTests {
     }
 }
 
-/// Of libcrypto, which the engine is linked with.
+/// `OPENSSL_atexit` of libcrypto, which the engine is linked with.
 @_silgen_name("OPENSSL_atexit")
 private func atCleanup(_ body: @convention(c) () -> Void) -> CInt

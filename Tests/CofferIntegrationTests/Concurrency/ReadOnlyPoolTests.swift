@@ -11,7 +11,7 @@ struct ReadOnlyPoolTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("a read-only pool reads beside a pool that writes, and cannot write")
+    @Test("a read-only pool reads during writes of another pool, and cannot write")
     func besideWriter() async throws {
         let pool = try directory.makePlayersPool()
         try await pool.write { try $0.insertPlayer() }
@@ -59,7 +59,7 @@ struct ReadOnlyPoolTests {
         #expect(try reader.read { try $0.journalMode() } == "delete")
     }
 
-    @Test("a file whose WAL was lost opens with what the file itself has")
+    @Test("a file whose WAL was lost opens with the content of the file itself")
     func lostWAL() throws {
         let path = directory.path("copy.db")
         do {
@@ -75,7 +75,7 @@ struct ReadOnlyPoolTests {
     }
 
     @Test(
-        "a file with a WAL that nobody recovered yet opens with all of its commits, also read-only",
+        "a file with an unrecovered WAL opens with all of its commits, also read-only",
         arguments: [false, true])
     func leftWAL(isReadOnly: Bool) throws {
         do {
@@ -92,7 +92,7 @@ struct ReadOnlyPoolTests {
     }
 
     @Test(
-        "a read-only pool reads files that it has no right to write, with a WAL, and beside a process that may write",
+        "a read-only pool reads files without write permission, with a WAL, and during writes of another process",
         .enabled(if: othersReachTemporaryDirectory, "the superuser needs a TMPDIR that other users can reach")
     )
     func permissions() async {
@@ -132,12 +132,12 @@ struct ReadOnlyPoolTests {
                             isError(.SQLITE_READONLY)($0)
                         }
                     }
-                    // Without a file for the index of the log, each connection has its own in memory.
+                    // Without an index file for the WAL, each connection has its own index in memory.
                     for (name, count) in [("without index", 1), ("closed", 0)] {
                         let pool = try directory.makePool("\(name)/a.db", readOnly)
                         #expect(try pool.read { try $0.playerCount() } == count, "\(name)")
                     }
-                    // The mode is right already, so that opening writes nothing.
+                    // The journal mode is already right, so opening writes nothing.
                     let unaware = try directory.makePool("complete/a.db")
                     #expect(try unaware.read { try $0.playerCount() } == 1)
                     #expect { try unaware.write { try $0.insertPlayer() } } throws: {

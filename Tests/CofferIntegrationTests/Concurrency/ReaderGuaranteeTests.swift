@@ -4,15 +4,15 @@ import Testing
 
 @testable import Coffer
 
-/// What the documentation of `DatabaseReader` promises, in its old and its new form. The Guarantees article
-/// has the numbers.
+/// The guarantees in the documentation of `DatabaseReader`, for the synchronous and the asynchronous forms,
+/// with their numbers in the Guarantees article.
 @Suite("Guarantees of readers")
 struct ReaderGuaranteeTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("R1: a reader tells its configuration and its path", arguments: Access.allCases)
+    @Test("R1: a reader has its configuration and its path", arguments: Access.allCases)
     func configuration(access: Access) throws {
         let reader = try directory.makePlayers(access, .rawKeyed.with { $0.label = "mine" })
         #expect(reader.configuration.label == "mine" && reader.path == directory.path("players.db"))
@@ -25,7 +25,7 @@ struct ReaderGuaranteeTests {
         try writer.close()
         try writer.close()
         try await expectClosed(writer)
-        // What needs an open connection does nothing, instead of touching one that is gone.
+        // Functions that need an open connection do nothing, rather than use a closed one.
         writer.interrupt()
         writer.unsafeReentrantWrite { db in
             #expect(
@@ -92,7 +92,7 @@ struct ReaderGuaranteeTests {
         arguments: Access.allCases)
     func busyClose(access: Access) throws {
         let writer = try directory.makePlayers(access)
-        // The statement leaves its access, as it must not, to be what prevents closing.
+        // The statement improperly escapes its access, which prevents closing.
         let keeper = StatementKeeper()
         try writer.unsafeRead { unsafe keeper.statement = try $0.makeStatement(sql: "SELECT * FROM player") }
         #expect { try writer.close() } throws: { isError(.SQLITE_BUSY)($0) }
@@ -104,7 +104,7 @@ struct ReaderGuaranteeTests {
     }
 
     @Test(
-        "R4: interrupt() ends what is running with SQLITE_INTERRUPT, and nothing that begins later",
+        "R4: interrupt() ends running statements with SQLITE_INTERRUPT, and no later ones",
         arguments: Access.allCases)
     func interrupt(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -175,7 +175,7 @@ struct ReaderGuaranteeTests {
         try writer.read { db in
             #expect(try db.playerCount() == 0)
             hasRead.open()
-            // A pool can write meanwhile; a queue waits for the end of this access.
+            // A pool can write at the same time. A queue waits for the end of this access.
             if access == .pool { try write.value() }
             #expect(try db.playerCount() == 0)
         }
@@ -199,7 +199,7 @@ struct ReaderGuaranteeTests {
         try await writer.write { try $0.insertPlayer() }
     }
 
-    @Test("R9: a read inside of a read traps", arguments: Access.allCases)
+    @Test("R9: a read inside a read traps", arguments: Access.allCases)
     func nestedRead(access: Access) async {
         switch access {
         case .queue:
@@ -213,7 +213,9 @@ struct ReaderGuaranteeTests {
         }
     }
 
-    @Test("R10: an asynchronous read is isolated, and tells why there is none", arguments: Access.allCases)
+    @Test(
+        "R10: an asynchronous read is isolated, and gets the reason why it cannot run",
+        arguments: Access.allCases)
     func asyncRead(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let notes = Notes<Int>()
@@ -247,7 +249,7 @@ struct ReaderGuaranteeTests {
         #expect(notes.values == [true, true])
     }
 
-    @Test("R11: an unsafe read sees what others commit meanwhile")
+    @Test("R11: an unsafe read sees concurrent commits")
     func unsafeRead() throws {
         let pool = try directory.makePlayersPool()
         try pool.unsafeRead { db in
@@ -275,7 +277,7 @@ struct ReaderGuaranteeTests {
         }
     }
 
-    @Test("R13: an unsafe read inside of a read traps", arguments: Access.allCases)
+    @Test("R13: an unsafe read inside a read traps", arguments: Access.allCases)
     func nestedUnsafeRead(access: Access) async {
         switch access {
         case .queue:
@@ -290,7 +292,7 @@ struct ReaderGuaranteeTests {
     }
 
     @Test(
-        "R14: an asynchronous unsafe read runs outside of any transaction; that of a queue may write",
+        "R14: an asynchronous unsafe read runs outside any transaction; in a queue it may write",
         arguments: Access.allCases)
     func asyncUnsafeRead(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -307,7 +309,7 @@ struct ReaderGuaranteeTests {
         #expect(try writer.read { try $0.playerCount() } == (access == .queue ? 1 : 0))
     }
 
-    @Test("R15: an unsafe reentrant read runs inside of any access", arguments: Access.allCases)
+    @Test("R15: an unsafe reentrant read runs inside any access", arguments: Access.allCases)
     func reentrantRead(access: Access) throws {
         let writer = try directory.makePlayers(access)
         try writer.read { db in
@@ -363,7 +365,7 @@ struct ReaderGuaranteeTests {
     }
 
     @Test(
-        "R18: a backup is a copy of one state, and writes to its source meanwhile are no error",
+        "R18: a backup is a copy of one state, and concurrent writes to its source cause no error",
         arguments: Access.allCases)
     func backup(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -402,18 +404,18 @@ struct ReaderGuaranteeTests {
 }
 
 private final class StatementKeeper: Sendable {
-    // Touched inside of accesses of one connection only.
+    // Accessed only within accesses of a single connection.
     nonisolated(unsafe) var statement: Statement?
 }
 
-/// A query that somebody has to interrupt. By itself it ends after many minutes: who interrupts it may be
-/// late on a machine with much to do.
+/// A query that has to be interrupted. On its own it ends after many minutes, because on a busy machine the
+/// interrupt may arrive late.
 let endlessQuery =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000000) SELECT MAX(i) FROM n"
 
 /// Inserts rows until it is interrupted.
 private func interruptedInsert(_ db: Database, by writer: any DatabaseWriter) throws {
-    // An interruption that hits the preparation already would leave the transaction alone.
+    // An interrupt during preparation would not affect the transaction.
     let statement = try db.makeStatement(
         sql:
             "INSERT INTO player (name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
@@ -429,7 +431,7 @@ private func interruptedInsert(_ db: Database, by writer: any DatabaseWriter) th
     try statement.execute()
 }
 
-/// Runs `body` in as many readers at the same time as a pool, or a snapshot pool, has.
+/// Runs `body` in all readers of a pool or a snapshot pool at the same time.
 func inAllReaders<T: Sendable>(
     of reader: any DatabaseReader, _ body: @escaping @Sendable (Database) throws -> T
 ) throws -> [T] {
@@ -450,7 +452,7 @@ func inAllReaders<T: Sendable>(
     return try jobs.map { try $0.value() }
 }
 
-/// For exit tests: runs `body` with a database of its own.
+/// Runs `body` with its own database, for exit tests.
 func nest(_ access: Access, _ body: (any DatabaseWriter) throws -> Void) throws {
     try withTestDirectory { directory in
         try body(directory.makePlayers(access))

@@ -52,7 +52,7 @@ struct SnapshotTests {
         for (count, snapshot) in snapshots { #expect(try snapshot.read { try $0.playerCount() } == count) }
     }
 
-    @Test("P9: a snapshot that is made inside of a transaction traps")
+    @Test("P9: making a snapshot inside a transaction traps")
     func insideTransaction() async {
         await #expect(processExitsWith: .failure) {
             try nest(.pool) { w in try w.write { _ in _ = try (w as! DatabasePool).makeSnapshot() } }
@@ -105,7 +105,8 @@ struct SnapshotTests {
     }
 
     @Test(
-        "P11: observers of the writer hear nothing of a snapshot pool, which locks the database for a moment")
+        "P11: observers of the writer are not notified of a snapshot pool, which locks the database for a moment"
+    )
     func unobserved() throws {
         let pool = try directory.makePlayersPool()
         let notes = Notes<String>()
@@ -164,7 +165,7 @@ struct SnapshotTests {
             return snapshot
         }
         try pool.write { try $0.insertPlayer() }
-        // Each of its connections.
+        // Every connection of the snapshot pool reads the same state.
         let counts = Notes<Int>()
         DispatchQueue.concurrentPerform(iterations: 20) { _ in
             counts.append((try? snapshot.read { try $0.playerCount() }) ?? -1)

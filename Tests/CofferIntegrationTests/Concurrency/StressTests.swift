@@ -5,8 +5,8 @@ import Testing
 
 @testable import Coffer
 
-/// Everything at once, on a bank whose balances must add up in every read. `COFFER_NIGHTLY=1` takes half a
-/// minute for each test.
+/// All operations at once, on a bank whose balances must add up in every read. With `COFFER_NIGHTLY=1`, each
+/// test takes half a minute.
 @Suite("Stress", .serialized)
 struct StressTests {
     let directory: TestDirectory
@@ -57,21 +57,22 @@ struct StressTests {
             try await pool.read { try Row.fetchOne($0, sql: "SELECT COUNT(*) FROM transfer")?[0] as Int? }
                 == committed)
         #expect(
-            counts.values["commits seen", default: 0] == committed, "the observer hears of each commit once")
+            counts.values["commits seen", default: 0] == committed,
+            "the observer is notified of each commit once")
         #expect(counts.values["concurrent reads", default: 0] == committed)
         try await pool.read { try Bank.audit($0) }
         try Bank.inspect(pool)
         pool.remove(transactionObserver: observer)
         pool.releaseMemory()
-        // Each connection has a descriptor of the WAL file, and all share one of its index: the writer's are
-        // left, and no others.
+        // Each connection has its own descriptor of the WAL file, and all share one of the WAL index. Only
+        // the writer's descriptors remain.
         #expect(openDescriptors(of: pool.path + "-wal") == 1)
         #expect(openDescriptors(of: pool.path + "-shm") == 1)
         let descriptors = try spareDescriptors(of: pool)
         let memoryAfter = try processStatus("VmRSS")
         print("stress: \(counts), \(descriptors) spare descriptors, memory \(memory) -> \(memoryAfter) KiB")
-        // What the allocator keeps of page caches that come and go is bounded; a leak of connections would be
-        // hundreds of megabytes.
+        // The allocator retains a bounded amount of memory from short-lived page caches. A leak of
+        // connections would amount to hundreds of megabytes.
         #expect(memoryAfter - memory < 150_000)
         try pool.close()
         #expect(openFiles(in: directory) == 0)
@@ -121,11 +122,11 @@ struct StressTests {
     }
 }
 
-/// How many descriptors SQLite keeps of the database file beside that of the writer, for the next
-/// connections: see `DescriptorTests`.
+/// Returns the number of descriptors that SQLite keeps open on the database file for future connections, in
+/// addition to the writer's: see `DescriptorTests`.
 ///
-/// A leak would be none of them: as many new connections as there are take them all, before any other is
-/// opened.
+/// A leaked descriptor is not among them: opening that many connections uses up all spare descriptors before
+/// any new one is opened.
 private func spareDescriptors(of pool: DatabasePool) throws -> Int {
     let count = openDescriptors(of: pool.path) - 1
     let readers = try (0..<count).map { _ in
@@ -137,7 +138,7 @@ private func spareDescriptors(of pool: DatabasePool) throws -> Int {
     return count
 }
 
-// MARK: - What the tasks do
+// MARK: - Tasks
 
 private func repeatUntil(_ end: Date, _ body: () async throws -> Void) async throws {
     while Date() < end { try await body() }
@@ -159,7 +160,7 @@ private func read(_ reader: any DatabaseReader, _ counts: Counts) async throws {
     counts.add("reads")
 }
 
-/// Transfers money until the end, and returns how many transfers were committed.
+/// Transfers money until `end` and returns the number of committed transfers.
 private func transfers(_ pool: DatabasePool, teller: Int, until end: Date, _ counts: Counts) async throws
     -> Int
 {
@@ -240,7 +241,7 @@ private func cancelSomething(_ pool: DatabasePool, _ counts: Counts) async throw
         default:
             try await pool.write { db in
                 try Bank.transfer(db, teller: 99, number: 1)
-                // Never committed: either it is cancelled, or it fails here.
+                // Never committed: the task is either canceled, or fails here.
                 throw CancellationError()
             }
         }
@@ -255,7 +256,7 @@ private func cancelSomething(_ pool: DatabasePool, _ counts: Counts) async throw
     }
 }
 
-/// Reads concurrently after each commit, as observations of values do.
+/// Reads concurrently after every commit, as value observations do.
 private final class AuditingObserver: TransactionObserver, Sendable {
     private let pool: DatabasePool
     private let counts: Counts

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// The notifications reach every database of the process that observes them: no other suite makes one.
+/// The notifications reach every database of the process that observes them. No other suite creates such a
+/// database.
 @Suite("Suspension", .serialized)
 struct SuspensionTests {
     let directory: TestDirectory
@@ -30,7 +31,9 @@ struct SuspensionTests {
         #expect(try writer.read { try $0.playerCount() } == 1)
     }
 
-    @Test("reads go on in WAL mode; without it they would lock, and are refused", arguments: Access.allCases)
+    @Test(
+        "reads continue in WAL mode; in other modes they would lock, and are refused",
+        arguments: Access.allCases)
     func reads(access: Access) throws {
         let writer = try directory.makePlayers(access, configuration)
         suspend()
@@ -64,7 +67,7 @@ struct SuspensionTests {
         cancellable.cancel()
     }
 
-    @Test("a queue in WAL mode goes on reading")
+    @Test("a queue in WAL mode continues to read")
     func queueInWALMode() throws {
         let queue = try directory.makePlayers(.queue, configuration.with { $0.journalMode = .wal })
         suspend()
@@ -104,7 +107,7 @@ struct SuspensionTests {
         try writer.write { db in
             try db.insertPlayer()
             suspend()
-            // A statement that only reads takes no lock in WAL mode.
+            // In WAL mode, a statement that only reads takes no lock.
             if access == .pool { #expect(try db.playerCount() == 1) }
         }
         resume()

@@ -96,7 +96,7 @@ struct TaskCancellationTests {
         #expect(pool.readers.waitingRequestCount == 0 && pool.readers.openReaderCount == 1)
     }
 
-    @Test("C5: a barrier that waits for readers can be cancelled, and lets the readers behind it go on")
+    @Test("C5: a barrier that waits for readers can be cancelled, and lets the readers after it proceed")
     func waitingBarrier() async throws {
         let pool = try directory.makePlayersPool()
         let hasBegun = Gate(), mayEnd = Gate()
@@ -157,7 +157,7 @@ struct TaskCancellationTests {
         #expect(try await writer.read { try $0.playerCount() } == committed.values.reduce(0, +))
         if let pool = writer as? DatabasePool {
             #expect(pool.readers.waitingRequestCount == 0)
-            // All readers can be had at the same time: none was lost.
+            // All readers are available at the same time, so none was lost.
             try await pool.barrierWriteWithoutTransaction { _ in }
             let reads = (0..<10).map { _ in Task { try await pool.read { _ in } } }
             for read in reads { try await read.value }
@@ -191,7 +191,8 @@ struct TaskCancellationTests {
     }
 }
 
-/// A figure of this process, from the operating system: threads, or memory in KiB.
+/// Returns a value from the process status in `/proc`, such as a number of threads, or an amount of memory in
+/// KiB.
 func processStatus(_ name: String) throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }

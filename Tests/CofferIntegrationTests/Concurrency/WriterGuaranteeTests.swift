@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// What the documentation of `DatabaseWriter` promises. The Guarantees article has the numbers.
+/// The guarantees in the documentation of `DatabaseWriter`, with their numbers in the Guarantees article.
 @Suite("Guarantees of writers")
 struct WriterGuaranteeTests {
     let directory: TestDirectory
@@ -80,7 +80,7 @@ struct WriterGuaranteeTests {
         #expect(try writer.read { try $0.playerCount() } == 160)
     }
 
-    @Test("W4: nobody sees a part of a write", arguments: Access.allCases)
+    @Test("W4: no part of a write is visible to others", arguments: Access.allCases)
     func noPartialWrite(access: Access) throws {
         let writer = try directory.makePlayers(access)
         let reads = Notes<Int>()
@@ -98,7 +98,7 @@ struct WriterGuaranteeTests {
         #expect(reads.values == reads.values.sorted(), "a later read sees no older state")
     }
 
-    @Test("W5: a write inside of a write traps", arguments: Access.allCases)
+    @Test("W5: a write inside a write traps", arguments: Access.allCases)
     func nestedWrite(access: Access) async {
         switch access {
         case .queue:
@@ -150,7 +150,7 @@ struct WriterGuaranteeTests {
         }
     }
 
-    @Test("W8: a barrier waits for the reads before it, and has those after it wait")
+    @Test("W8: a barrier waits for the reads before it, and makes later reads wait")
     func barrier() throws {
         let pool = try directory.makePlayersPool()
         let order = Notes<String>()
@@ -191,7 +191,7 @@ struct WriterGuaranteeTests {
         #expect(Set(order.values) == ["read 1", "barrier", "read 2", "write"])
     }
 
-    @Test("W8b: a barrier inside of an access traps, and so does a read inside of a barrier")
+    @Test("W8b: a barrier inside an access traps, and so does a read inside a barrier")
     func nestedBarrier() async {
         await #expect(processExitsWith: .failure) {
             try nest(.pool) { w in try w.write { _ in try w.barrierWriteWithoutTransaction { _ in } } }
@@ -258,7 +258,7 @@ struct WriterGuaranteeTests {
             notes.append("failed, \((try? db.playerCount()) ?? -1)")
         }
         writer.asyncWrite { db in
-            // The commit fails, by a foreign key that is checked only then.
+            // A deferred foreign key makes the commit fail.
             try db.execute(
                 sql: """
                     CREATE TABLE team (playerId INTEGER REFERENCES player (id) DEFERRABLE INITIALLY DEFERRED);
@@ -289,7 +289,7 @@ struct WriterGuaranteeTests {
         #expect(notes.values == Array(0..<10))
     }
 
-    @Test("W12: unsafeReentrantWrite runs inside of any write, on its connection", arguments: Access.allCases)
+    @Test("W12: unsafeReentrantWrite runs inside any write, on its connection", arguments: Access.allCases)
     func reentrantWrite(access: Access) throws {
         let writer = try directory.makePlayers(access)
         try writer.write { db in
@@ -306,7 +306,7 @@ struct WriterGuaranteeTests {
     }
 
     @Test(
-        "W13: a concurrent read sees the last commit before it, not what is written after it",
+        "W13: a concurrent read sees the last commit before it, and no later writes",
         arguments: Access.allCases)
     func concurrentRead(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -315,7 +315,7 @@ struct WriterGuaranteeTests {
             try db.execute(sql: "DELETE FROM player")
             let future = writer.concurrentRead { try $0.playerCount() }
             try db.insertPlayer()
-            // A future can be waited for anywhere, and more than once.
+            // A future can be awaited anywhere, and repeatedly.
             #expect(try future.wait() == 0)
             return future
         }
@@ -326,7 +326,7 @@ struct WriterGuaranteeTests {
     }
 
     @Test(
-        "W13b: a concurrent read inside of a barrier does not wait for the barrier",
+        "W13b: a concurrent read inside a barrier does not wait for the barrier",
         arguments: Access.allCases)
     func concurrentReadInBarrier(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -340,7 +340,7 @@ struct WriterGuaranteeTests {
     }
 
     @Test(
-        "W13c: a concurrent read traps outside of a write, and inside of a transaction",
+        "W13c: a concurrent read traps outside a write, and inside a transaction",
         arguments: Access.allCases)
     func misplacedConcurrentRead(access: Access) async {
         switch access {
@@ -399,7 +399,7 @@ struct WriterGuaranteeTests {
         #expect(count == 1)
     }
 
-    @Test("any writer behaves as the one that it hides", arguments: Access.allCases)
+    @Test("any writer behaves like the writer that it wraps", arguments: Access.allCases)
     func anyWriter(access: Access) async throws {
         let writer = AnyDatabaseWriter(try directory.makePlayers(access))
         try await writer.write { try $0.insertPlayer() }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Changing the passphrase")
 struct ChangePassphraseTests {
-    /// A directory that is removed with its owner.
+    /// A directory that is removed when its owner is deallocated.
     private final class Directory {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-\(UUID())")
         var path: String { url.appendingPathComponent("a.sqlite").path }
@@ -28,7 +28,7 @@ struct ChangePassphraseTests {
     }
 
     @Test(
-        "the queue goes on, with its functions, observers and trace; the new key opens the file and the old one does not"
+        "the queue stays in use, with its functions, observers and trace; only the new key opens the file"
     )
     func queue() throws {
         let directory = try Directory()
@@ -63,7 +63,8 @@ struct ChangePassphraseTests {
         #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM t") } == 2)
     }
 
-    @Test("it is refused, and changes nothing, in a transaction, beside a snapshot, and with a cursor alive")
+    @Test(
+        "it is refused, and changes nothing, in a transaction, with an open snapshot, and with a live cursor")
     func refusals() throws {
         let directory = try Directory()
         let pool = try DatabasePool(path: directory.path, configuration: configuration("old"))

@@ -40,7 +40,7 @@ struct CopyAndCloseTests {
     }
 
     @Test(
-        "a queue or pool lets go of what was derived from a passphrase when it is closed, and when its key is rotated"
+        "a queue or pool releases its derived keys when it is closed, and when its key is rotated"
     )
     func derivedKeys() throws {
         try withTestDirectory { directory in

@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 
 @Suite struct DatabaseErrorLogTests {
-    @Test("errors of SQLite are told to the log function that was set before the first connection")
+    @Test("errors of SQLite are passed to the log function that was set before the first connection")
     func log() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let log = Mutex<[String]>([])

@@ -56,7 +56,7 @@ struct DatabaseQueueTests {
         #expect(count == 2)
     }
 
-    @Test("calling a queue inside of its own access traps")
+    @Test("calling a queue inside its own access traps")
     func reentrancy() async {
         await #expect(processExitsWith: .failure) {
             let queue = try DatabaseQueue()

@@ -3,7 +3,7 @@ import Testing
 @testable import Coffer
 
 @Suite struct DatabaseTraceTests {
-    /// What a trace tells, on one thread.
+    /// The output of a trace, on one thread.
     private final class Log {
         var lines: [String] = []
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(lines == ["INSERT INTO t VALUES (?)", "BEGIN", "COMMIT"])
     }
 
-    @Test("values are shown to those who ask for them, or whom the configuration allows to see them")
+    @Test("values are shown on request, or if the configuration makes them public")
     func values() throws {
         let insert = { (db: Database) in try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: ["it's"])
         }

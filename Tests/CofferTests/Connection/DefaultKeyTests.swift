@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The default key belongs to the process, so each test runs in a process of its own.
+/// The default key is global to the process, so each test runs in its own process.
 struct DefaultKeyTests {
     @Test(
         "a file whose configuration has no key is encrypted with the default key", arguments: Access.allCases)
@@ -13,7 +13,7 @@ struct DefaultKeyTests {
                 try Configuration.setDefaultKey(.passphrase("by default"))
                 let path = directory.path("a.db")
                 var configuration = Configuration()
-                // A preparation that sets no key, and uses the connection before the key is known.
+                // A preparation that sets no key and uses the connection before the key is known.
                 if access == .pool {
                     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA recursive_triggers = 1") }
                 }

@@ -2,11 +2,12 @@ import CofferTestSupport
 import Foundation
 import Glibc
 import SQLCipherBridge
+import SystemCalls
 import Testing
 
 @testable import Coffer
 
-@Suite("Who holds a lock")
+@Suite("The holder of a lock")
 struct LockHolderTests {
     private let list = """
         1: POSIX  ADVISORY  WRITE 71 fe:01:900 1073741826 1073742335
@@ -30,7 +31,7 @@ struct LockHolderTests {
     func devices() {
         #expect(holder(900, [(254, 0)]) == 76)
         #expect(holder(900, [(254, 1)]) == 71)
-        // The device of the file, or that of its mount.
+        // The device of the file, or the device of its mount.
         #expect(holder(900, [(0, 77), (0, 31)]) == 72)
         #expect(holder(900, [(254, 2)]) == nil)
         #expect(holder(900, []) == nil)

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("A database whose file is taken away under it")
+@Suite("A database whose file is removed while it is open")
 struct MovedFileTests {
     let directory: TestDirectory
 
@@ -20,7 +20,7 @@ struct MovedFileTests {
         ]
     }
 
-    /// What happens to the file.
+    /// The change to the file.
     enum Fate: String, CaseIterable, Sendable {
         case removed, moved, replacedWithSameKey, replacedWithOtherKey, folderRenamed, nameOfLinkRemoved
     }
@@ -54,11 +54,11 @@ struct MovedFileTests {
             try files.linkItem(atPath: path, toPath: directory.path("folder/link.db"))
             try files.removeItem(atPath: path)
         }
-        // Statements that follow one another within half a millisecond share one look at the name.
+        // Statements within half a millisecond of each other share one check of the name.
         usleep(1000)
     }
 
-    @Test("the next write says so, however it writes", arguments: Mode.all, Fate.allCases)
+    @Test("the next write fails, for every kind of write", arguments: Mode.all, Fate.allCases)
     func nextWrite(mode: Mode, fate: Fate) throws {
         let writer = try open(mode)
         try bring(fate)
@@ -73,7 +73,7 @@ struct MovedFileTests {
             usleep(1000)
             let error = #expect(throws: DatabaseError.self, "way \(number)") {
                 if number == 2 {
-                    // In rollback modes SQLite says so at the first change, else the commit does.
+                    // In rollback modes, SQLite detects it at the first change. Otherwise, the commit does.
                     try writer.unsafeReentrantWrite { db in
                         try db.beginTransaction(.deferred)
                         defer { try? db.rollback() }
@@ -86,7 +86,7 @@ struct MovedFileTests {
             }
             #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED, "way \(number)")
         }
-        // The connection still reads what it has.
+        // The connection can still read its file.
         #expect(try writer.unsafeReentrantWrite { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [1])
         try? writer.close()
     }
@@ -98,13 +98,13 @@ struct MovedFileTests {
         }
     }
 
-    /// A savepoint outside of a transaction, whose end is a commit.
+    /// Releases a savepoint outside of a transaction, which is a commit.
     private static func releaseSavepoint(_ db: Database) throws {
         defer { try? db.rollback() }
         try db.execute(sql: "SAVEPOINT s; INSERT INTO t VALUES (2); RELEASE s")
     }
 
-    @Test("moved away and back, it writes again", arguments: Mode.all)
+    @Test("writes work again once the file is moved back", arguments: Mode.all)
     func back(mode: Mode) throws {
         let writer = try open(mode)
         try bring(.moved)
@@ -118,7 +118,7 @@ struct MovedFileTests {
     }
 
     @Test(
-        "replaced, neither a second pool nor a new reader mixes the two files",
+        "after a replacement, neither a second pool nor a new reader mixes the two files",
         arguments: [Fate.replacedWithSameKey, .replacedWithOtherKey])
     func secondPool(fate: Fate) throws {
         let first = try open(Mode(access: .pool, journal: "wal"))
@@ -126,7 +126,7 @@ struct MovedFileTests {
         let configuration = fate == .replacedWithSameKey ? Configuration.rawKeyed : .rawKeyed(0x17)
         let replacement = try directory.bytes(of: "folder/a.db")
 
-        // The pool has one connection that writes, and no reader yet.
+        // The pool has only its writer, and no reader yet.
         let reading = #expect(throws: DatabaseError.self) {
             try first.read { try Int.fetchAll($0, sql: "SELECT a FROM t") }
         }
@@ -134,7 +134,7 @@ struct MovedFileTests {
             [.SQLITE_READONLY_DBMOVED, .SQLITE_CANTOPEN, .SQLITE_NOTADB].contains(reading?.extendedResultCode)
         )
 
-        // Its log is still there, and is not one of the new file.
+        // The WAL of the old file still exists and does not belong to the new file.
         let error = #expect(throws: DatabaseError.self) {
             _ = try directory.makePool("folder/a.db", configuration)
         }
@@ -150,7 +150,7 @@ struct MovedFileTests {
     }
 
     @Test(
-        "no write says OK into a log whose name is gone, and a log that is left and begun anew is none of it",
+        "a write fails once the log has lost its name, but not if the connection itself has left the log and begun a new one",
         arguments: [Access.queue, .pool])
     func removedLog(access: Access) throws {
         let writer = try open(Mode(access: access, journal: "wal"))
@@ -179,7 +179,7 @@ struct MovedFileTests {
         #expect(try queue.read { try Int.fetchAll($0, sql: "SELECT a FROM t WHERE a > 2") } == [4])
     }
 
-    @Test("a pool opens no reader on the file that has come to its place, also where no log is left")
+    @Test("a pool opens no reader on a file that has replaced its own, even if no log is left")
     func newReader() throws {
         let pool = try open(Mode(access: .pool, journal: "wal"))
         try bring(.replacedWithSameKey)
@@ -193,7 +193,7 @@ struct MovedFileTests {
         try pool.close()
     }
 
-    @Test("a former pool that is closed late takes nothing from the pool of the new file")
+    @Test("closing a former pool late removes nothing that belongs to the pool of the new file")
     func lateEnd() throws {
         let first = try open(Mode(access: .pool, journal: "wal"))
         try bring(.replacedWithSameKey)

@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 @testable import SQLCipherBridge
 
-/// A write-ahead log belongs to a name, so that a file with two names would have two logs.
+/// A WAL belongs to a path, so a file with two names would have two WALs.
 @Suite("A database file with another name")
 struct OtherNameTests {
     let directory: TestDirectory
@@ -57,7 +57,7 @@ struct OtherNameTests {
         #expect(try directory.make(access).read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
     }
 
-    @Test("it is read in WAL mode, and read and written in rollback mode, but never brought into WAL mode")
+    @Test("it is read in WAL mode, and read and written in rollback mode, but never switched to WAL mode")
     func hardLinkInRollbackMode() throws {
         try make(.default)
         try link()
@@ -67,7 +67,7 @@ struct OtherNameTests {
             try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL")
         }
         #expect(mode == "delete")
-        // In this locking mode the engine would need no calls for the index of a log.
+        // In this locking mode, the engine does not use shared memory for the WAL index.
         let kept = try queue.writeWithoutTransaction { db in
             _ = try String.fetchOne(db, sql: "PRAGMA locking_mode = EXCLUSIVE")
             let mode = try? String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
@@ -109,7 +109,7 @@ struct OtherNameTests {
         #expect(error?.message?.contains("2 names (hard links)") == true, "\(error as Any)")
     }
 
-    @Test("a pool that is open goes on, and opens readers, when the file gets another name")
+    @Test("an open pool stays in use, and opens readers, when the file gets another name")
     func laterName() throws {
         let pool = try directory.makePool()
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
@@ -130,7 +130,7 @@ struct OtherNameTests {
             refusal { try directory.makeQueue("b.db") }
                 == .severalNames(path: directory.path("b.db"), .openInThisProcess(path: path)))
         try FileManager.default.moveItem(atPath: directory.path("b.db"), toPath: path)
-        // By a link, and by another path to the same folder, it is the same name.
+        // A link, and another path to the same folder, lead to the same name.
         try FileManager.default.createSymbolicLink(
             atPath: directory.path("link.db"), withDestinationPath: path)
         _ = try directory.makeFolder("folder")
@@ -144,7 +144,7 @@ struct OtherNameTests {
     }
 
     @Test(
-        "a second name that an interrupted rotation has given to the file is taken back at the next opening")
+        "a second name that an interrupted rotation has given to the file is removed at the next opening")
     func secondNameOfRun() throws {
         try make(.wal)
         var note = ReplacementNote(.rotate, id: .random(), step: "publish", journalMode: "wal")
@@ -157,7 +157,7 @@ struct OtherNameTests {
         #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
         #expect(!directory.fileNames().contains("old.db"))
         try pool.close()
-        // One that no note names stays, and so does one whose run works.
+        // A file that no note names stays, and so does one whose run is still active.
         try link("mine.db")
         #expect(refusal { try directory.makePool() } == .severalNames(path: path, .hardLinks(count: 2)))
         try FileManager.default.removeItem(atPath: directory.path("mine.db"))

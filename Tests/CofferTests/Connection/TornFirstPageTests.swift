@@ -9,9 +9,9 @@ struct TornFirstPageTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// The second sector has content only, and the last one the start value that all of the page is decrypted
-    /// with.
-    @Test("is that of the log", arguments: Access.allCases, [1, 7])
+    /// Sector 1 contains only content. Sector 7, the last one, contains the IV with which the whole page is
+    /// decrypted.
+    @Test("is read from the log", arguments: Access.allCases, [1, 7])
     func tornByPowerLoss(access: Access, sector: UInt64) throws {
         var configuration = Configuration.rawKeyed
         configuration.journalMode = .wal
@@ -19,15 +19,14 @@ struct TornFirstPageTests {
         try pool.write { db in
             try db.execute(sql: "CREATE TABLE vault (name TEXT); INSERT INTO vault VALUES ('home')")
         }
-        // What a loss of power leaves: the log is synchronized before a checkpoint writes any page into the
-        // file.
+        // The state after a power loss: the WAL is synced before a checkpoint writes any page to the file.
         for ending in ["", "-wal"] {
             try FileManager.default.copyItem(
                 atPath: directory.path("a.db\(ending)"), toPath: directory.path("b.db\(ending)"))
         }
         try pool.close()
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: directory.path("b.db")))
-        // The first sector begins with the salt, which is never written again.
+        // The first sector begins with the salt, which is never rewritten.
         try file.seek(toOffset: 512 * sector)
         try file.write(contentsOf: Data((0..<512).map { _ in UInt8.random(in: 0...255) }))
         try file.close()

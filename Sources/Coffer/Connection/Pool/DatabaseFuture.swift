@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The result of a concurrent read, which may not be there yet.
+/// The result of a concurrent read that may still be running.
 public final class DatabaseFuture<Value>: Sendable {
     // @unchecked: the result is written once, before the semaphore is signalled, and is read only after that.
     private struct Box: @unchecked Sendable {
@@ -13,7 +13,7 @@ public final class DatabaseFuture<Value>: Sendable {
 
     init() {}
 
-    /// Creates a future with its result.
+    /// Creates a future that already has its result.
     init(_ result: Result<Value, any Error>) {
         box.withLock { $0 = Box(result: result) }
         isDone.signal()
@@ -26,13 +26,13 @@ public final class DatabaseFuture<Value>: Sendable {
     }
 
     /// Blocks the current thread until the read has ended, and returns its result. Can be called on any
-    /// thread, several times.
+    /// thread, any number of times.
     ///
     /// - Throws: the error of the read.
-    /// - Precondition: not called from inside of the read itself, which would wait forever.
+    /// - Precondition: not called inside the read itself, which would wait forever.
     public func wait() throws -> Value {
         isDone.wait()
-        // Leave the door open for the next one.
+        // Let the next caller pass as well.
         isDone.signal()
         guard let result = box.withLock({ $0 }).result else {
             preconditionFailure("The future was fulfilled without a result.")
@@ -42,15 +42,15 @@ public final class DatabaseFuture<Value>: Sendable {
 }
 
 extension DatabaseWriter {
-    /// Runs `value` concurrently with what follows, on a connection that sees the last committed state of
-    /// this moment.
+    /// Runs `value` concurrently with the code after the call, on a connection that sees the current last
+    /// committed state.
     ///
     ///     let count = pool.writeWithoutTransaction { _ in
     ///         pool.concurrentRead { db in try Item.fetchCount(db) }
     ///     }
     ///     print(try count.wait())
     ///
-    /// - Precondition: called inside of a write access, outside of any transaction.
+    /// - Precondition: called inside a write access, outside any transaction.
     public func concurrentRead<T>(_ value: @escaping @Sendable (Database) throws -> T) -> DatabaseFuture<T> {
         let future = DatabaseFuture<T>()
         spawnConcurrentRead { result in

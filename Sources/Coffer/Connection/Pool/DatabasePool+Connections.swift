@@ -1,4 +1,4 @@
-// The connections themselves: interrupted, closed, and made to give memory back.
+// Interrupting and closing connections, and freeing their memory.
 
 internal import Dispatch
 
@@ -8,13 +8,14 @@ extension DatabasePool {
         readers.interrupt()
     }
 
-    /// Closes all connections, once the accesses before it have ended.
+    /// Closes all connections after the accesses that were requested before.
     ///
-    /// The writer closes last: it brings the WAL file into the database file, and no reader does.
-    /// - Throws: `SQLITE_BUSY` if statements are still alive. The pool can be used as before then.
+    /// The writer closes last: it checkpoints the WAL file, which readers cannot do.
+    ///
+    /// - Throws: `SQLITE_BUSY` if statements are still alive. The pool remains usable then.
     public func close() throws {
         precondition(
-            readers.readerOfCurrentThread == nil, "A pool cannot be closed inside of one of its reads.")
+            readers.readerOfCurrentThread == nil, "A pool cannot be closed inside one of its reads.")
         try writer.sync { db in
             guard !db.isClosed else { return }
             try readers.barrier {
@@ -26,28 +27,29 @@ extension DatabasePool {
         }
     }
 
-    /// Makes later reads use new connections. Reads that are running go on with theirs.
+    /// Makes later reads use new connections. Running reads keep their connections.
     ///
-    /// For changes of the schema or of the key by others, that open connections do not notice.
+    /// Use it after changes of the schema or the key by others that open connections do not detect.
     public func invalidateReadOnlyConnections() {
         readers.invalidate()
     }
 
-    /// Gives memory back: closes the readers, unless the configuration keeps them, and empties the caches of
-    /// the writer.
+    /// Frees memory: closes the readers, unless the configuration keeps them, and empties the caches of the
+    /// writer.
     ///
-    /// Waits for the accesses that are running.
+    /// The call waits for running accesses.
     public func releaseMemory() {
         writer.sync { $0.releaseMemory() }
         if configuration.persistentReadOnlyConnections {
             readers.forEachIdle { $0.releaseMemory() }
         } else {
-            // Waiting for the readers is what frees the memory of those in use; a closed pool has none.
+            // The barrier waits for busy readers, so that their memory is freed as well. A closed pool has no
+            // readers.
             try? readers.barrier { readers.closeIdleReaders() }
         }
     }
 
-    /// Frees memory as ``releaseMemory()`` does, without waiting: what is in use is left alone.
+    /// Frees memory like ``releaseMemory()``, without waiting: connections in use are skipped.
     public func releaseMemoryEventually() {
         if configuration.persistentReadOnlyConnections {
             readers.forEachIdle { $0.releaseMemory() }
@@ -57,21 +59,23 @@ extension DatabasePool {
         writer.async { $0.releaseMemory() }
     }
 
-    /// Runs `body` on the connection that writes while no other one is in use.
+    /// Runs `body` on the writer connection while no other connection is in use.
     ///
     /// - Parameters:
-    ///   - patience: how long reads that are running are waited for, in seconds. All others wait meanwhile.
-    ///   - didBegin: called when accesses begin to wait: those that read may go on for a while.
-    /// - Returns: nil if reads were still running, and `body` was not called.
+    ///   - patience: the maximum time to wait for running reads, in seconds. Later accesses wait during this
+    ///     time.
+    ///   - didBegin: a function that is called when later accesses begin to wait. Running reads may continue
+    ///     for a while.
+    /// - Returns: nil if reads were still running, so that `body` was not called.
     func withoutOtherAccesses<T>(
         patience: Double, didBegin: () -> Void, _ body: (Database) throws -> T
     ) throws -> T? {
         precondition(
-            readers.readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
+            readers.readerOfCurrentThread == nil, "A barrier inside a read would wait for itself.")
         return try writer.sync { db in
             didBegin()
-            let ticket = PoolTicket()
-            // A queue of its own, which waits for no other one's work.
+            let ticket = ReaderPool.Ticket()
+            // A separate queue, so that the timer does not wait for other work.
             DispatchQueue(label: "Coffer.Patience").asyncAfter(deadline: .now() + patience) {
                 [weak readers] in
                 if let readers { ticket.cancel(in: readers) }

@@ -1,13 +1,14 @@
 internal import Dispatch
+public import Foundation
 
-/// A database with one connection that writes and several that read at the same time, in WAL mode.
+/// A database in WAL mode with one connection that writes and several that read at the same time.
 ///
-/// Writes run one after the other. Reads see one committed state each, the last one when they begin, never a
-/// part of a transaction, and wait for no write. The key is derived once: further connections cost less than
-/// a millisecond.
+/// Writes run one after the other. Each read sees the state that was last committed when it begins, never a
+/// part of a transaction, and does not wait for writes. The key is derived once: opening further connections
+/// takes less than a millisecond.
 ///
-/// Inside of a write, reads are allowed, and see the last committed state. The reverse, a synchronous write
-/// inside of a read, works but should be avoided: it waits for a writer that may itself wait for the read to
+/// Reads are allowed inside a write, and see the last committed state. The reverse, a synchronous write
+/// inside a read, works but should be avoided: it waits for the writer, which may itself wait for the read to
 /// end, as a barrier does.
 ///
 ///     let pool = try DatabasePool(path: path, configuration: configuration)
@@ -26,21 +27,18 @@ public final class DatabasePool: Sendable {
     let factory: ConnectionFactory
     let snapshotGate = SnapshotGate()
 
-    /// Opens, or creates, the database file at a path, and sets it to WAL mode unless the configuration is
+    /// Opens or creates the database file at a path, and sets it to WAL mode unless the configuration is
     /// read-only.
     ///
-    /// A passphrase costs one derivation, about a tenth of a second, for all connections; a raw key none.
+    /// A passphrase costs one key derivation for all connections, about a tenth of a second; a raw key costs
+    /// none.
     ///
-    /// - Parameters:
-    ///   - path: the path of the file.
-    ///   - configuration: the key, and all else that the connections have in common.
-    /// - Throws: a ``DatabaseError``, whose ``DatabaseError/encryptionFailure`` says what is wrong with the
-    ///   key.
+    /// - Throws: a ``DatabaseError``. Its ``DatabaseError/encryptionFailure`` explains problems with the key.
     /// - Precondition: ``Configuration/maximumReaderCount`` is at least 1.
     public init(path: String, configuration: Configuration = Configuration()) throws {
         precondition(
             configuration.maximumReaderCount > 0,
-            "A pool needs a reader: Configuration.maximumReaderCount is 1 or more.")
+            "A pool needs at least one reader: Configuration.maximumReaderCount must be 1 or more.")
         var configuration = configuration
         if configuration.journalMode == .default {
             configuration.journalMode = .wal
@@ -50,7 +48,7 @@ public final class DatabasePool: Sendable {
         guard location.isFile else {
             throw DatabaseError(
                 resultCode: .SQLITE_ERROR,
-                message: "A pool needs a database file. Use a DatabaseQueue for a database in memory.")
+                message: "A pool needs a database file. Use a DatabaseQueue for an in-memory database.")
         }
         let factory = try ConnectionFactory(
             location: location, configuration: configuration, label: "Coffer.DatabasePool")
@@ -69,13 +67,24 @@ public final class DatabasePool: Sendable {
 extension DatabasePool: DatabaseReader {
     @_disfavoredOverload
     public func read<T>(_ value: (Database) throws -> T) throws -> T {
-        try readers.withReader { db in
+        try read(timeout: nil, value)
+    }
+
+    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await read(timeout: nil, value)
+    }
+
+    @_disfavoredOverload
+    public func read<T>(timeout: TimeInterval?, _ value: (Database) throws -> T) throws -> T {
+        try readers.withReader(within: writer.bounds.with(timeout: timeout)) { db in
             try db.isolated(readOnly: false, settled: true) { try value(db) }
         }
     }
 
-    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await readers.withReader { db in
+    public func read<T: Sendable>(
+        timeout: TimeInterval?, _ value: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await readers.withReader(within: writer.bounds.with(timeout: timeout)) { db in
             try db.isolated(readOnly: false, settled: true) { try value(db) }
         }
     }
@@ -91,21 +100,21 @@ extension DatabasePool: DatabaseReader {
 
     @_disfavoredOverload
     public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T {
-        try readers.withReader(value)
+        try readers.withReader(within: writer.bounds, value)
     }
 
     public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await readers.withReader(value)
+        try await readers.withReader(within: writer.bounds, value)
     }
 
     public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
         readers.withLeaseLater(value)
     }
 
-    /// Runs `value` without the guarantees of a read, also inside of another access.
+    /// Runs `value` without the guarantees of a read, even inside another access.
     ///
-    /// Inside of a read or a write it has the connection of that access, and sees what it has written.
-    /// Elsewhere it has a reader.
+    /// Inside a read or a write, `value` receives the connection of that access, and sees its uncommitted
+    /// changes. Elsewhere, it receives a reader.
     public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
         if let reader = readers.readerOfCurrentThread {
             return try reader.reentrantSync(value)
@@ -128,10 +137,23 @@ extension DatabasePool: DatabaseWriter {
     public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws
         -> T
     {
-        try await writer.perform(updates)
+        try await writer.perform(within: writer.bounds, updates)
     }
 
-    /// Runs `updates` in a transaction, which it may also roll back without an error.
+    @_disfavoredOverload
+    public func writeWithoutTransaction<T>(
+        timeout: TimeInterval?, _ updates: (Database) throws -> T
+    ) throws -> T {
+        try writer.sync(within: writer.bounds.with(timeout: timeout), updates)
+    }
+
+    public func writeWithoutTransaction<T: Sendable>(
+        timeout: TimeInterval?, _ updates: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await writer.perform(within: writer.bounds.with(timeout: timeout), updates)
+    }
+
+    /// Runs `updates` in a transaction, which `updates` can also roll back without an error.
     ///
     ///     try pool.writeInTransaction { db in
     ///         try Share.deleteAll(db)
@@ -139,14 +161,14 @@ extension DatabasePool: DatabaseWriter {
     ///     }
     ///
     /// - Parameters:
-    ///   - kind: nil is immediate: see ``Database/beginTransaction(_:)``.
-    ///   - updates: writes, and says how the transaction ends.
-    /// - Throws: what ``Database/inTransaction(_:_:)`` throws.
+    ///   - kind: the kind of the transaction. Nil means immediate: see ``Database/beginTransaction(_:)``.
+    ///   - updates: a function that writes, and returns whether to commit or to roll back.
+    /// - Throws: the errors of ``Database/inTransaction(_:_:)``.
     public func writeInTransaction(
         _ kind: Database.TransactionKind? = nil,
         _ updates: (Database) throws -> Database.TransactionCompletion
     ) throws {
-        try writer.sync { db in
+        try writer.sync(within: writer.bounds) { db in
             try db.inTransaction(kind) { try updates(db) }
         }
     }
@@ -154,19 +176,22 @@ extension DatabasePool: DatabaseWriter {
     @_disfavoredOverload
     public func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T {
         precondition(
-            readers.readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
-        return try writer.sync { db in
-            try readers.barrier { try updates(db) }
+            readers.readerOfCurrentThread == nil, "A barrier inside a read would wait for itself.")
+        let start = ContinuousClock.now
+        return try writer.sync(within: writer.bounds) { db in
+            let bounds = writer.bounds.remaining(after: start.duration(to: .now))
+            return try readers.barrier(within: bounds) { try updates(db) }
         }
     }
 
     public func barrierWriteWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T)
         async throws -> T
     {
-        let ticket = PoolTicket()
+        let (ticket, start) = (ReaderPool.Ticket(), ContinuousClock.now)
         return try await withTaskCancellationHandler {
-            try await writer.perform { db in
-                try readers.barrier(ticket) { try updates(db) }
+            try await writer.perform(within: writer.bounds) { db in
+                let bounds = writer.bounds.remaining(after: start.duration(to: .now))
+                return try readers.barrier(ticket, within: bounds) { try updates(db) }
             }
         } onCancel: {
             ticket.cancel(in: readers)
@@ -194,18 +219,21 @@ extension DatabasePool: DatabaseWriter {
     }
 }
 
-// MARK: - Reading what was just written
+// MARK: - Concurrent reads
 
 extension DatabasePool {
-    /// Runs `value` later on a reader that sees the last committed state of this moment, and returns once
-    /// that is certain.
+    /// Runs `value` later on a reader that sees the current last committed state. Returns once that state is
+    /// pinned.
     ///
-    /// Inside of a barrier, which allows no reader, `value` runs at once on the connection of the writer, as
-    /// it does in a queue.
-    /// - Precondition: called inside of a write access, outside of any transaction.
+    /// Inside a barrier, which allows no readers, `value` runs immediately on the writer connection, as in a
+    /// queue.
+    ///
+    /// - Precondition: called inside a write access, outside any transaction.
     public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
-        let db = writer.currentDatabase("A concurrent read begins in a write access.")
-        precondition(!db.isInsideTransaction, "A concurrent read begins between transactions: commit first.")
+        let db = writer.currentDatabase("A concurrent read must be started in a write access.")
+        precondition(
+            !db.isInsideTransaction,
+            "A concurrent read must be started outside a transaction: commit first.")
         if readers.isBarrierOfCurrentThread {
             return db.isolatedOnce(readOnly: true) { value($0) }
         }
@@ -227,7 +255,7 @@ extension DatabasePool {
         isIsolated.wait()
     }
 
-    /// Runs `value` later on a reader: the same as ``spawnConcurrentRead(_:)``.
+    /// Runs `value` later on a reader, like ``spawnConcurrentRead(_:)``.
     public func asyncConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
         spawnConcurrentRead(value)
     }

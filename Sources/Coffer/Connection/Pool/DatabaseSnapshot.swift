@@ -1,15 +1,18 @@
-/// A database as it was at one moment. It does not change, whatever is written meanwhile.
+public import Foundation
+
+/// A view of a database at one moment. Later writes do not change it.
 ///
-/// A snapshot has a connection of its own, so that there can be any number of them. As long as one lives, the
-/// WAL file cannot be reused and grows with each write.
+/// Each snapshot has its own connection, so that there can be any number of snapshots. While a snapshot
+/// exists, the WAL file cannot be reused and grows with each write.
 ///
-/// Should its transaction end, by a statement of the application, each later read throws `SQLITE_ABORT`: it
-/// never sees another state, unless the application asks for one. `ROLLBACK; BEGIN TRANSACTION`, executed
-/// inside of a read, has the snapshot see the last committed state from its next statement on.
+/// If a statement of the application ends the snapshot's transaction, each later read throws `SQLITE_ABORT`:
+/// a read never sees another state, unless the application asks for one. To move the snapshot to the last
+/// committed state, execute `ROLLBACK; BEGIN TRANSACTION` inside a read. The change takes effect with the
+/// next statement.
 ///
 ///     let snapshot = try pool.makeSnapshot()
 ///     try pool.write { db in _ = try Share.deleteAll(db) }
-///     let before = try snapshot.read { db in try Share.fetchCount(db) }  // those that were there
+///     let before = try snapshot.read { db in try Share.fetchCount(db) }  // the shares of that moment
 public final class DatabaseSnapshot: Sendable {
     public var configuration: Configuration {
         var configuration = connection.configuration
@@ -38,14 +41,25 @@ extension DatabaseSnapshot: DatabaseSnapshotReader {
         connection.interrupt()
     }
 
-    /// Runs `block` on the snapshot's connection. Reads of one snapshot run one after the other.
+    /// Runs `block` on the snapshot's connection. The reads of a snapshot run one after the other.
     @_disfavoredOverload
     public func read<T>(_ block: (Database) throws -> T) rethrows -> T {
         try connection.sync(block)
     }
 
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await connection.perform(value)
+        try await read(timeout: nil, value)
+    }
+
+    @_disfavoredOverload
+    public func read<T>(timeout: TimeInterval?, _ value: (Database) throws -> T) throws -> T {
+        try connection.sync(within: connection.bounds.with(timeout: timeout), value)
+    }
+
+    public func read<T: Sendable>(
+        timeout: TimeInterval?, _ value: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await connection.perform(within: connection.bounds.with(timeout: timeout), value)
     }
 
     public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
@@ -58,7 +72,7 @@ extension DatabaseSnapshot: DatabaseSnapshotReader {
     }
 
     public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await connection.perform(value)
+        try await read(timeout: nil, value)
     }
 
     public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
@@ -71,11 +85,11 @@ extension DatabaseSnapshot: DatabaseSnapshotReader {
 }
 
 extension Database {
-    /// Enters the transaction that makes the connection a snapshot of the last committed state.
+    /// Begins the transaction that makes the connection a snapshot of the last committed state.
     ///
     /// - Parameters:
-    ///   - mayBeginAnother: whether the application may end the transaction and begin another one.
-    ///   - choose: chooses another state, before anything is read.
+    ///   - mayBeginAnother: true if the application may end the transaction and begin another one.
+    ///   - choose: a function that selects another state, before anything is read.
     func beginSnapshot(mayBeginAnother: Bool, choosing choose: () throws -> Void = {}) throws {
         try beginTransaction(.deferred)
         try choose()
@@ -88,25 +102,26 @@ extension Database {
 public protocol DatabaseSnapshotReader: DatabaseReader {}
 
 extension DatabaseSnapshotReader {
-    /// Runs `value` on a connection of the snapshot, also from inside of another access of it.
+    /// Runs `value` on a connection of the snapshot, even inside another access of the snapshot.
     ///
-    /// All accesses of a snapshot see the same state, so that this is as safe as a read.
-    /// - Parameter value: gets the connection, which must not be used after it has returned.
-    /// - Returns: what `value` returns.
-    /// - Throws: what `value` throws, and a ``DatabaseError`` if the snapshot is closed.
+    /// All accesses of a snapshot see the same state, so this is as safe as a read.
+    ///
+    /// - Returns: the result of `value`.
+    /// - Throws: the error of `value`, and a ``DatabaseError`` if the snapshot is closed.
     public func reentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
         try unsafeReentrantRead(value)
     }
 }
 
 extension DatabasePool {
-    /// A snapshot of the last committed state.
+    /// Creates a snapshot of the last committed state.
     ///
-    /// Inside of a write access it is the state of this moment; elsewhere others may commit before the
-    /// snapshot is taken. While the file gets another key, it waits for that.
-    /// - Throws: a ``DatabaseError``: what opening a connection throws, and `SQLITE_MISUSE` once the pool is
-    ///   closed.
-    /// - Precondition: not called inside of a transaction of the writer.
+    /// Inside a write access, it is the current state. Elsewhere, others may commit before the snapshot is
+    /// taken. The call waits while the key of the file is being changed.
+    ///
+    /// - Throws: an error from opening a connection, or a ``DatabaseError`` with `SQLITE_MISUSE` once the
+    ///   pool is closed.
+    /// - Precondition: not called inside a transaction of the writer.
     public func makeSnapshot() throws -> DatabaseSnapshot {
         checkCanMakeSnapshot()
         guard !readers.isClosed else { throw DatabaseError.connectionIsClosed() }
@@ -115,7 +130,7 @@ extension DatabasePool {
 
     func checkCanMakeSnapshot() {
         guard writer.isAccessedByCurrentThread else { return }
-        let db = writer.currentDatabase("A snapshot is made outside of its writer.")
-        precondition(!db.isInsideTransaction, "A snapshot is made between transactions: commit first.")
+        let db = writer.currentDatabase("A snapshot must be made in an access of its writer.")
+        precondition(!db.isInsideTransaction, "A snapshot must be made outside a transaction: commit first.")
     }
 }

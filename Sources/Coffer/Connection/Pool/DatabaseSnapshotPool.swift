@@ -1,14 +1,15 @@
+public import Foundation
 internal import SQLCipherBridge
 
-/// A database as it was at one moment, read by several connections at the same time.
+/// A view of a database at one moment, read by several connections at the same time.
 ///
-/// The engine of most distributions has no `sqlite3_snapshot_*` functions. They are not needed: all
-/// connections are opened at once and enter their read transactions while the write lock is held, so that
-/// nobody can commit between two of them, in any process. Where the engine has them
-/// (``EngineFeature/walSnapshots``), a snapshot can also be made of a transaction that has begun to read.
-/// ``Configuration/maximumReaderCount`` says how many there are.
+/// It does not need the `sqlite3_snapshot_*` functions, which the engines of most distributions lack: all
+/// connections are opened together and enter their read transactions while the write lock is held, so that no
+/// process can commit in between. If the engine has the functions (``EngineFeature/walSnapshots``), a
+/// snapshot can also be created from a transaction that has begun to read.
+/// ``Configuration/maximumReaderCount`` is the number of connections.
 ///
-/// As long as a snapshot lives, the WAL file cannot be reused and grows with each write.
+/// While a snapshot exists, the WAL file cannot be reused and grows with each write.
 ///
 ///     let snapshot = try pool.makeSnapshotPool()
 ///     let counts = try [snapshot.read { db in try Item.fetchCount(db) }, snapshot.read { db in try Share.fetchCount(db) }]
@@ -17,24 +18,22 @@ public final class DatabaseSnapshotPool: Sendable {
     public let path: String
 
     let readers: ReaderPool
+    private let bounds: WaitBounds
 
-    /// A snapshot of the last committed state of the database at a path, which must be in WAL mode.
+    /// Creates a snapshot of the last committed state of the database at a path, which must be in WAL mode.
     ///
-    /// With ``Configuration/readonly``, no lock is taken: the connections are made to enter their
-    /// transactions again if another connection has committed meanwhile.
+    /// With ``Configuration/readonly``, no lock is taken: if another connection commits while the connections
+    /// enter their transactions, they enter them again.
     ///
-    /// - Parameters:
-    ///   - path: the path of the file.
-    ///   - configuration: the key, and all else that the connections have in common.
-    /// - Throws: a ``DatabaseError``, among others `SQLITE_BUSY` if another connection holds the write lock:
-    ///   set a busy mode.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_BUSY` if another connection holds the write
+    ///   lock: set a busy mode.
     public convenience init(path: String, configuration: Configuration = Configuration()) throws {
         var configuration = configuration
         configuration.journalMode = .default
         let factory = try ConnectionFactory(
             location: DatabaseLocation(path: path), configuration: configuration,
             label: "Coffer.DatabaseSnapshotPool")
-        // The readers come first: they are read-only, so that no file is made where there is none.
+        // Open the readers first: they are read-only, so that a missing file is not created.
         let readers = try SnapshotReaders(factory)
         if configuration.readonly {
             try readers.enterTogether(watchedBy: factory.makeSnapshotConnection())
@@ -44,15 +43,13 @@ public final class DatabaseSnapshotPool: Sendable {
         self.init(factory: factory, readers: readers)
     }
 
-    /// A snapshot of the last committed state that `db` sees.
+    /// Creates a snapshot of the last committed state that `db` sees.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - configuration: nil is that of `db`.
-    /// - Throws: `SQLITE_MISUSE` if `db` has read or written in its transaction already: the state of a
-    ///   transaction cannot be handed to other connections. With ``EngineFeature/walSnapshots``, one that has
-    ///   only read can, unless nothing was written since the log was made. `SQLITE_BUSY` if another process
-    ///   holds the write lock, or commits at the very moment: try again.
+    /// - Parameter configuration: the configuration of the snapshot, or nil for the configuration of `db`.
+    /// - Throws: `SQLITE_MISUSE` if `db` has already read or written in its transaction: other connections
+    ///   cannot enter the state of a transaction. With ``EngineFeature/walSnapshots``, they can if the
+    ///   transaction has only read, unless nothing was written since the WAL file was created. `SQLITE_BUSY`
+    ///   if another process holds the write lock, or commits at the same moment: try again.
     public convenience init(_ db: Database, configuration: Configuration? = nil) throws {
         var configuration = configuration ?? db.configuration
         configuration.journalMode = .default
@@ -66,7 +63,7 @@ public final class DatabaseSnapshotPool: Sendable {
     fileprivate convenience init(_ factory: ConnectionFactory, _ db: Database) throws {
         db.checkIsUsedInItsAccess()
         guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
-        // A read of a pool is settled on a state before anything has run in it.
+        // A read of a pool has pinned a state before any statement has run in it.
         if db.handle.transactionState == .read, db.isTransactionUntouched { try db.restartingTransaction {} }
         if db.handle.transactionState == .read, Engine.hasSnapshots {
             let readers = try SnapshotReaders(factory)
@@ -78,10 +75,12 @@ public final class DatabaseSnapshotPool: Sendable {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "A snapshot pool cannot be made of a transaction that has begun to read or to write. "
-                    + "Make it before or after that."
+                    "A snapshot pool cannot be made in a transaction that has already read or written. Make "
+                    + "it before or after the transaction."
                     + (Engine.hasSnapshots
-                        ? "" : " Of one that only reads, it can with an engine of Scripts/build-engine.")
+                        ? ""
+                        : " With an engine from Scripts/build-engine, it can be made in a transaction "
+                            + "that has only read.")
             )
         }
         let readers = try SnapshotReaders(factory)
@@ -95,6 +94,7 @@ public final class DatabaseSnapshotPool: Sendable {
 
     private init(factory: ConnectionFactory, readers: SnapshotReaders) {
         configuration = factory.configuration
+        bounds = WaitBounds(factory.configuration)
         path = factory.location.path
         self.readers = ReaderPool(opened: readers.connections)
     }
@@ -115,11 +115,22 @@ extension DatabaseSnapshotPool: DatabaseSnapshotReader {
 
     @_disfavoredOverload
     public func read<T>(_ value: (Database) throws -> T) throws -> T {
-        try readers.withReader(value)
+        try read(timeout: nil, value)
     }
 
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-        try await readers.withReader(value)
+        try await read(timeout: nil, value)
+    }
+
+    @_disfavoredOverload
+    public func read<T>(timeout: TimeInterval?, _ value: (Database) throws -> T) throws -> T {
+        try readers.withReader(within: bounds.with(timeout: timeout), value)
+    }
+
+    public func read<T: Sendable>(
+        timeout: TimeInterval?, _ value: @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await readers.withReader(within: bounds.with(timeout: timeout), value)
     }
 
     public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
@@ -143,17 +154,18 @@ extension DatabaseSnapshotPool: DatabaseSnapshotReader {
         if let reader = readers.readerOfCurrentThread {
             return try reader.reentrantSync(value)
         }
-        return try read(value)
+        return try readers.withReader(value)
     }
 }
 
 extension DatabasePool {
-    /// A snapshot of the last committed state, for several reads at the same time.
+    /// Creates a snapshot of the last committed state, for several reads at the same time.
     ///
-    /// Inside of a write access it is the state of this moment; elsewhere others may commit before the
-    /// snapshot is taken.
-    /// - Throws: what ``DatabaseSnapshotPool/init(_:configuration:)`` throws.
-    /// - Precondition: not called inside of a transaction of the writer.
+    /// Inside a write access, it is the current state. Elsewhere, others may commit before the snapshot is
+    /// taken.
+    ///
+    /// - Throws: the errors of ``DatabaseSnapshotPool/init(_:configuration:)``.
+    /// - Precondition: not called inside a transaction of the writer.
     public func makeSnapshotPool() throws -> DatabaseSnapshotPool {
         checkCanMakeSnapshot()
         return try unsafeReentrantWrite { db in try DatabaseSnapshotPool(factory, db) }

@@ -1,12 +1,12 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The reader connections of a pool: opened when they are needed, lent to one access at a time.
+/// The reader connections of a pool, which are opened on demand and lent to one access at a time.
 ///
-/// Locks are taken in one order: the access of the writer, then readers and barriers. A barrier is only
-/// waited for inside of an access of the writer, or by a thread that has no access at all.
+/// Locks are taken in one order: the access of the writer first, then readers and barriers. Only an access of
+/// the writer, or a thread without any access, waits for a barrier.
 final class ReaderPool: Sendable {
-    /// A reader connection, and when it was opened.
+    /// A reader connection, and the generation in which it was opened.
     struct Lease: Sendable {
         let id: Int
         let connection: SerializedConnection
@@ -15,16 +15,16 @@ final class ReaderPool: Sendable {
 
     typealias Grant = ReaderPoolState<Lease>.Grant
     typealias RequestID = ReaderPoolState<Lease>.RequestID
-    typealias Resumption = @Sendable (Grant) -> Void
+    typealias Ticket = AccessTicket<ReaderPool>
 
     private struct State {
         var pool: ReaderPoolState<Lease>
         var resumptions: [RequestID: Resumption] = [:]
-        /// The readers in use, so that they can be interrupted: a few, in no order.
+        /// The readers in use, so that they can be interrupted. They are few, in no particular order.
         private(set) var busy: [(id: Int, connection: SerializedConnection)] = []
         var openedCount = 0
         var isClosed = false
-        /// The thread that has exclusive access, or zero.
+        /// The thread with exclusive access, or zero.
         var barrierThread: UInt = 0
 
         mutating func noteLoan(_ grant: Grant?) {
@@ -41,33 +41,38 @@ final class ReaderPool: Sendable {
             busy.removeLast()
         }
 
-        /// The reader that the current thread accesses, if there is one.
+        /// The reader that the current thread is accessing, if any.
         var readerOfCurrentThread: SerializedConnection? {
             busy.first { $0.connection.isAccessedByCurrentThread }?.connection
         }
 
-        /// What to call, outside of the lock, for requests that can go on.
+        /// Returns functions that resume granted requests. Call them outside the lock.
         mutating func take(_ granted: [(RequestID, Grant)]) -> [@Sendable () -> Void] {
             granted.map { id, grant in
                 noteLoan(grant)
-                guard let resumption = resumptions.removeValue(forKey: id) else {
-                    preconditionFailure("A request was granted that did not wait.")
-                }
-                return { resumption(grant) }
+                let resumption = takeResumption(id)
+                return { resumption(.success(grant)) }
             }
+        }
+
+        mutating func takeResumption(_ id: RequestID) -> Resumption {
+            guard let resumption = resumptions.removeValue(forKey: id) else {
+                preconditionFailure("A request was answered that was not waiting.")
+            }
+            return resumption
         }
     }
 
     private let state: Mutex<State>
     private let openReader: @Sendable (_ number: Int) throws -> SerializedConnection
 
-    /// Kept alive until the last reader is closed, whoever still reads.
+    /// The writer, which is kept alive until the last reader is closed.
     private let writer: SerializedConnection?
 
     /// - Parameters:
-    ///   - writer: closes last, which brings the WAL file into the database file: a reader cannot do that.
-    ///   - openReader: opens the connection with this number; may be called on any thread, also on several at
-    ///     a time.
+    ///   - writer: the connection that closes last and checkpoints the WAL file, which readers cannot do.
+    ///   - openReader: a function that opens the connection with this number. It may be called on any thread,
+    ///     also concurrently.
     init(
         maximumReaderCount: Int, writer: SerializedConnection,
         openReader: @escaping @Sendable (_ number: Int) throws -> SerializedConnection
@@ -77,7 +82,7 @@ final class ReaderPool: Sendable {
         self.openReader = openReader
     }
 
-    /// A pool of readers that are open already; it opens no others.
+    /// Creates a pool of open readers. It opens no others.
     init(opened connections: [SerializedConnection]) {
         var pool = ReaderPoolState<Lease>(maximumReaderCount: connections.count)
         for (number, connection) in connections.enumerated() {
@@ -99,52 +104,56 @@ final class ReaderPool: Sendable {
 extension ReaderPool {
     /// Waits for a reader on the current thread.
     ///
-    /// - Parameter mayHaveAnother: whether the current thread may be inside of an access to a reader: where
-    ///   another thread uses this one.
+    /// - Parameter mayHaveAnother: true if the current thread may be inside an access of a reader, because
+    ///   another thread will use the new one.
+    /// - Throws: ``DatabaseWaitError`` if the bounds do not allow the wait; `SQLITE_MISUSE` if the pool is
+    ///   closed; an error from opening a connection.
     /// - Precondition: the current thread does not have exclusive access: it would wait for itself.
-    func acquire(mayHaveAnother: Bool = false) throws -> Lease {
+    func acquire(mayHaveAnother: Bool = false, within bounds: WaitBounds = .none) throws -> Lease {
         let grant = try state.withLock { state in
             precondition(
                 state.barrierThread != currentThreadID(),
-                "A read inside of a barrier would wait for itself: read with the connection of the barrier.")
+                "A read inside a barrier would wait for itself. Read with the connection of the barrier.")
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
             precondition(
                 mayHaveAnother || state.readerOfCurrentThread == nil,
-                "This thread is inside of an access already: pass its Database on.")
+                "This thread is already inside a database access. Use the Database of that access.")
             let grant = state.pool.takeReaderNow()
             state.noteLoan(grant)
             return grant
         }
-        return try lease(for: grant ?? PoolTicket().wait(for: .reader, in: self))
+        return try lease(for: grant ?? Ticket().wait(for: .reader, in: self, within: bounds))
     }
 
     /// Runs `body` on a reader.
-    func withReader<T>(_ body: (Database) throws -> T) throws -> T {
-        let lease = try acquire()
+    func withReader<T>(within bounds: WaitBounds = .none, _ body: (Database) throws -> T) throws -> T {
+        let lease = try acquire(within: bounds)
         defer { release(lease) }
         return try lease.connection.syncOnLoan(body)
     }
 
     /// Runs `body` on a reader, for a task.
     ///
-    /// The task comes back on the queue of its reader, and the reader is given back there. On this way
-    /// nothing waits for one of the threads that tasks share: all of them may be blocked by calls that wait
-    /// for this very reader, such as a barrier.
+    /// The task resumes on the queue of its reader, and returns the reader there. It never waits for one of
+    /// the threads that tasks share, because all of them may be blocked by calls that wait for this very
+    /// reader, such as a barrier.
     ///
-    /// - Throws: the error of `body`, or `CancellationError` if the task is cancelled while it waits or
-    ///   reads.
-    func withReader<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
+    /// - Throws: the error of `body`; `CancellationError` if the task is cancelled while it waits or reads;
+    ///   ``DatabaseWaitError`` if the bounds do not allow the wait.
+    func withReader<T: Sendable>(
+        within bounds: WaitBounds, _ body: @Sendable (Database) throws -> T
+    ) async throws -> T {
         if let lease = try acquireIdle() {
-            return try await lease.connection.perform(isOnLoan: true, body) { release(lease) }
+            return try await lease.connection.performOnLoan(body) { release(lease) }
         }
-        let (ticket, cancellation) = (PoolTicket(), AccessCancellation())
+        let (ticket, cancellation) = (Ticket(), AccessCancellation())
         let answer = Mutex(Result<Lease, any Error>.failure(CancellationError()))
         let turn = QueueActor { job in
-            self.acquire(ticket) { result in
+            self.acquire(ticket, within: bounds) { result in
                 answer.withLock { $0 = result }
                 let queue =
                     if case .success(let lease) = result { lease.connection.queue } else {
-                        DispatchQueue.global()
+                        WaitQueue.queue
                     }
                 queue.async(execute: job)
             }
@@ -161,7 +170,7 @@ extension ReaderPool {
         }
     }
 
-    /// A reader that is open and idle, if there is one and nobody waits for it.
+    /// Returns an idle open reader, unless there is none or other requests are waiting.
     private func acquireIdle() throws -> Lease? {
         try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
@@ -171,10 +180,10 @@ extension ReaderPool {
         }
     }
 
-    /// Asks for a reader and returns at once; `body` runs later on the reader's queue, or on another one if
-    /// there is an error.
+    /// Requests a reader and returns immediately. `body` runs later on the reader's queue, or on another one
+    /// if there is an error.
     func withLeaseLater(_ body: @escaping @Sendable (Result<Database, any Error>) -> Void) {
-        acquire { result in
+        acquire(Ticket(), within: .none) { result in
             switch result {
             case .failure(let error):
                 DispatchQueue.global().async { body(.failure(error)) }
@@ -184,17 +193,18 @@ extension ReaderPool {
         }
     }
 
-    /// Asks for a reader and returns at once; `body` runs later on another thread, or before the return if an
-    /// open reader is free.
+    /// Requests a reader and returns immediately. `body` runs later on another thread, or before this
+    /// function returns if an open reader is free.
     ///
-    /// - Parameter ticket: what another thread can end the wait with.
+    /// - Parameter ticket: a ticket by which another thread can cancel the wait.
     private func acquire(
-        _ ticket: PoolTicket = PoolTicket(), _ body: @escaping @Sendable (Result<Lease, any Error>) -> Void
+        _ ticket: Ticket, within bounds: WaitBounds,
+        _ body: @escaping @Sendable (Result<Lease, any Error>) -> Void
     ) {
-        ticket.begin(.reader, in: self) { answer in
+        ticket.begin(.reader, in: self, within: bounds) { answer in
             let open: @Sendable () -> Void = { body(Result { try self.lease(for: answer.get()) }) }
-            // Opening blocks, on the file and its locks: it must not keep a thread that came to give
-            // something back.
+            // Opening blocks on the file and its locks. It must not block a thread that is returning a
+            // reader.
             if case .success(.newReader) = answer {
                 DispatchQueue.global().async(execute: open)
             } else {
@@ -203,11 +213,12 @@ extension ReaderPool {
         }
     }
 
-    /// Gives a reader back, or closes it if the readers were invalidated since it was opened.
+    /// Returns a reader to the pool, or closes it if the readers were invalidated since it was opened.
     ///
-    /// A reader that is closed counts as in use until it is. Therefore no reader is open inside of a barrier
-    /// that the pool does not have, whatever threads are still on their way out of an access: the writer that
-    /// closes there is the last connection.
+    /// A reader counts as in use until it is closed. Therefore, no reader outside the pool is open during a
+    /// barrier, even while threads are still leaving an access, and a writer that closes there is the last
+    /// connection.
+    ///
     /// - Precondition: the access has ended.
     func release(_ lease: Lease) {
         if giveBack(lease, isClosed: false) { return }
@@ -215,8 +226,8 @@ extension ReaderPool {
         _ = giveBack(lease, isClosed: true)
     }
 
-    /// Returns false if the reader must be closed first. That does not change any more: generations only
-    /// grow.
+    /// Returns a reader to the pool, or returns false if it must be closed first. This result is final:
+    /// generations only grow.
     private func giveBack(_ lease: Lease, isClosed: Bool) -> Bool {
         let resumptions: [@Sendable () -> Void]? = state.withLock { state in
             guard isClosed || lease.generation == state.pool.generation else { return nil }
@@ -232,13 +243,13 @@ extension ReaderPool {
         resumptions.forEach { $0() }
     }
 
-    /// The reader of a grant: an idle one, or a new one.
+    /// Returns the reader of a grant: an idle one, or a new one.
     private func lease(for grant: Grant) throws -> Lease {
         switch grant {
         case .reader(let lease):
             return lease
         case .barrier:
-            preconditionFailure("A reader was asked for.")
+            preconditionFailure("A reader was requested.")
         case .newReader:
             do {
                 let (number, generation) = try state.withLock { state in
@@ -261,14 +272,16 @@ extension ReaderPool {
 // MARK: - Exclusive access
 
 extension ReaderPool {
-    /// Runs `body` when no reader is in use, and lends none before it has ended.
+    /// Runs `body` when no reader is in use, and lends no reader until it has ended.
     ///
-    /// - Parameter ticket: what another thread can end the wait with.
-    /// - Throws: the error of `body`, `SQLITE_MISUSE` if the readers are closed, `CancellationError` if the
-    ///   wait was cancelled.
-    func barrier<T>(_ ticket: PoolTicket = PoolTicket(), _ body: () throws -> T) throws -> T {
-        precondition(readerOfCurrentThread == nil, "A barrier inside of a read would wait for itself.")
-        _ = try ticket.wait(for: .barrier, in: self)
+    /// - Parameter ticket: a ticket by which another thread can cancel the wait.
+    /// - Throws: the error of `body`; `SQLITE_MISUSE` if the readers are closed; `CancellationError` if the
+    ///   wait was cancelled; ``DatabaseWaitError`` if the bounds do not allow the wait.
+    func barrier<T>(
+        _ ticket: Ticket = Ticket(), within bounds: WaitBounds = .none, _ body: () throws -> T
+    ) throws -> T {
+        precondition(readerOfCurrentThread == nil, "A barrier inside a read would wait for itself.")
+        _ = try ticket.wait(for: .barrier, in: self, within: bounds)
         state.withLock { $0.barrierThread = currentThreadID() }
         defer {
             let resumptions = state.withLock { state in
@@ -280,38 +293,36 @@ extension ReaderPool {
         return try body()
     }
 
-    /// Whether the current thread has exclusive access.
+    /// True if the current thread has exclusive access.
     var isBarrierOfCurrentThread: Bool { state.withLock { $0.barrierThread == currentThreadID() } }
 }
 
 // MARK: - Requests
 
-extension ReaderPool {
+extension ReaderPool: AccessGranter {
     enum Kind {
         case reader
         case barrier
     }
 
-    /// Asks for a grant, which comes now or with a later call of `resume`, on the thread of an access that
-    /// ends.
-    func request(_ kind: Kind, _ resume: @escaping Resumption) throws -> (id: RequestID, grant: Grant?) {
-        try state.withLock { state in
+    func request(_ kind: Kind, within bounds: WaitBounds, _ resume: @escaping Resumption) throws
+        -> AccessRequest<Grant>
+    {
+        let (request, alarm) = try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
             let request =
                 switch kind {
-                case .reader: state.pool.requestReader()
-                case .barrier: state.pool.requestBarrier()
+                case .reader: try state.pool.requestReader(within: bounds)
+                case .barrier: try state.pool.requestBarrier(within: bounds)
                 }
             if request.grant == nil { state.resumptions[request.id] = resume }
             state.noteLoan(request.grant)
-            return request
+            return (request, state.pool.takeAlarm())
         }
+        if let alarm { setAlarm(at: alarm) }
+        return request.grant.map { .granted($0) } ?? .waiting(request.id)
     }
 
-    /// Takes back a request that waits.
-    ///
-    /// - Returns: nil if the grant is on its way, else what to call outside of all locks for the requests
-    ///   that can go on instead.
     func cancel(_ id: RequestID) -> [@Sendable () -> Void]? {
         state.withLock { state in
             let result = state.pool.cancel(id)
@@ -320,26 +331,44 @@ extension ReaderPool {
             return state.take(result.granted)
         }
     }
+
+    private func setAlarm(at time: ContinuousClock.Instant) {
+        WaitQueue.schedule(at: time) { [weak self] in self?.expire(at: time) }
+    }
+
+    /// - Parameter time: the time of the alarm, which rings a little earlier if clocks differ.
+    private func expire(at time: ContinuousClock.Instant) {
+        let (calls, alarm) = state.withLock { state in
+            let (expired, granted) = state.pool.expire(at: max(time, ContinuousClock.now))
+            let ends = expired.map { id, error in
+                let resumption = state.takeResumption(id)
+                return { @Sendable in resumption(.failure(error)) }
+            }
+            return (ends + state.take(granted), state.pool.takeAlarm())
+        }
+        if let alarm { setAlarm(at: alarm) }
+        calls.forEach { $0() }
+    }
 }
 
 // MARK: - Closing and interrupting
 
 extension ReaderPool {
-    /// Closes the readers that are idle now, and those in use when they come back.
+    /// Closes the idle readers now, and the busy ones when they are returned.
     func invalidate() {
         let readers = state.withLock { $0.pool.invalidate() }
         for reader in readers { reader.connection.closeUnused() }
     }
 
-    /// Closes the readers that are idle now.
+    /// Closes the idle readers.
     func closeIdleReaders() {
         let readers = state.withLock { $0.pool.removeIdleReaders() }
         for reader in readers { reader.connection.closeUnused() }
     }
 
-    /// Closes the readers that can be closed, and keeps the others.
+    /// Closes all readers that can be closed, and keeps the others.
     ///
-    /// - Precondition: called inside of a barrier, so that all readers are idle.
+    /// - Precondition: called inside a barrier, so that all readers are idle.
     /// - Throws: `SQLITE_BUSY` if statements of a reader are still alive.
     func closeReadersInBarrier() throws {
         let readers = state.withLock { $0.pool.removeIdleReaders() }
@@ -360,16 +389,16 @@ extension ReaderPool {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Aborts the statements that the readers execute.
+    /// Aborts the statements that are running on readers.
     func interrupt() {
         let connections = state.withLock { $0.busy.map(\.connection) }
         connections.forEach { $0.interrupt() }
     }
 
-    /// The reader that the current thread accesses, if there is one.
+    /// The reader that the current thread is accessing, if any.
     var readerOfCurrentThread: SerializedConnection? { state.withLock { $0.readerOfCurrentThread } }
 
-    /// Calls `body` with each reader that nobody uses now, one after the other.
+    /// Calls `body` with each idle reader, one after the other.
     func forEachIdle(_ body: (Database) -> Void) {
         var leases: [Lease] = []
         state.withLock { state in
@@ -386,14 +415,23 @@ extension ReaderPool {
 
     /// Calls `body` with each reader.
     ///
-    /// - Precondition: called inside of a barrier, so that all readers are idle.
+    /// - Precondition: called inside a barrier, so that all readers are idle.
     func forEachReaderInBarrier(_ body: (Database) -> Void) {
         for lease in state.withLock({ $0.pool.idleReaders }) { lease.connection.sync(body) }
     }
 
-    /// How many readers are open, for tests.
+    /// The number of open readers, of readers in use, and of waiting requests. A reader that is being opened
+    /// is open and in use.
+    var counts: (open: Int, busy: Int, waiting: Int) {
+        state.withLock { state in
+            let busy = state.pool.busyCount
+            return (busy + state.pool.idleReaders.count, busy, state.pool.waitingRequestCount)
+        }
+    }
+
+    /// The number of open readers, for tests.
     var openReaderCount: Int { state.withLock { $0.busy.count + $0.pool.idleReaders.count } }
 
-    /// How many requests wait, for tests.
+    /// The number of waiting requests, for tests.
     var waitingRequestCount: Int { state.withLock { $0.pool.waitingRequestCount } }
 }

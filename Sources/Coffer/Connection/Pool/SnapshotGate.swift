@@ -1,19 +1,19 @@
 internal import Dispatch
 
-/// Keeps snapshots of a pool from being opened while its file is replaced.
+/// Prevents snapshots of a pool from being opened while its file is replaced.
 ///
-/// The connection of a snapshot is no reader of the pool, for which exclusive access waits. It would find the
-/// old file spoilt, or the new one with a key that the pool does not know yet.
+/// The connection of a snapshot is not one of the pool's readers, so exclusive access does not wait for it.
+/// It would find the old file invalidated, or the new one with a key that the pool does not know yet.
 struct SnapshotGate: Sendable {
     private let turn = DispatchSemaphore(value: 1)
 
-    /// Waits until nobody replaces the file, and keeps it from being replaced meanwhile.
+    /// Waits until the file is not being replaced, and prevents a replacement while `body` runs.
     func whileOpen<T>(_ body: () throws -> T) rethrows -> T { try takingTurn(body) }
 
-    /// Waits until no snapshot is on its way, and keeps others waiting.
+    /// Waits until no snapshot is being opened, and prevents others from being opened while `body` runs.
     ///
-    /// To be called with exclusive access to the readers: a read that waited for a snapshot would keep that
-    /// from being granted.
+    /// Call it with exclusive access to the readers: otherwise, a read that waits to open a snapshot would
+    /// prevent exclusive access from being granted.
     func whileClosed<T>(_ body: () throws -> T) rethrows -> T { try takingTurn(body) }
 
     private func takingTurn<T>(_ body: () throws -> T) rethrows -> T {

@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// The connections of a snapshot pool, on their way into one and the same state of the database.
+/// The connections of a new snapshot pool, which must all enter the same state of the database.
 struct SnapshotReaders {
     let connections: [SerializedConnection]
     private let path: String
@@ -13,14 +13,16 @@ struct SnapshotReaders {
         guard try connections[0].sync({ try $0.journalMode() }) == "wal" else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "A snapshot pool needs a database in WAL mode: \(path) is not. Open it with a pool.")
+                message:
+                    "A snapshot pool needs a database in WAL mode, and \(path) is not. Open it with a "
+                    + "DatabasePool.")
         }
     }
 
-    /// Has all connections enter their transactions while `db` holds the write lock.
+    /// Makes all connections enter their transactions while `db` holds the write lock.
     ///
-    /// The lock is held for an empty transaction, which is rolled back, and of which no observer is notified:
-    /// it is not one of the application.
+    /// An empty transaction holds the lock, and is rolled back. Observers are not notified of it, because it
+    /// is not a transaction of the application.
     func enterTogether(under db: Database) throws {
         try db.observerNotifier.unobserved {
             try db.inTransaction(.immediate) {
@@ -30,7 +32,8 @@ struct SnapshotReaders {
         }
     }
 
-    /// Has all connections enter their transactions, again and again until nobody has committed meanwhile.
+    /// Makes all connections enter their transactions, and repeats this until no other connection has
+    /// committed in between.
     func enterTogether(watchedBy watcher: SerializedConnection) throws {
         for _ in 0..<1000 {
             let version = try watcher.sync { try $0.dataVersion() }
@@ -46,8 +49,8 @@ struct SnapshotReaders {
         throw isBusy()
     }
 
-    /// Has `db` and then all connections enter their transactions. It can be tried only once, as `db` keeps
-    /// what it has entered.
+    /// Makes `db`, then all connections, enter their transactions. It cannot be repeated, because `db` keeps
+    /// the state that it has entered.
     func enter(with db: Database, watchedBy watcher: SerializedConnection) throws {
         let version = try watcher.sync { try $0.dataVersion() }
         try db.enterReadTransaction()
@@ -55,9 +58,10 @@ struct SnapshotReaders {
         guard try watcher.sync({ try $0.dataVersion() }) == version else { throw isBusy() }
     }
 
-    /// Has all connections enter the state that `db` reads, whatever is committed meanwhile.
+    /// Makes all connections enter the state that `db` reads, even if other connections commit in the
+    /// meantime.
     ///
-    /// The log cannot be begun anew before they have, because `db` reads it. Only where
+    /// The WAL file cannot be restarted before they have entered it, because `db` reads it. Requires
     /// ``Engine/hasSnapshots``.
     func enterState(readBy db: Database) throws {
         let snapshot: SnapshotHandle
@@ -67,9 +71,9 @@ struct SnapshotReaders {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "The state of this transaction cannot be handed to a snapshot pool, because the log of "
-                    + "\(path) has nothing in it: \(error.message ?? "no reason"). Make the snapshot "
-                    + "pool before or after the transaction."
+                    "The state of this transaction cannot be shared with a snapshot pool, because the "
+                    + "write-ahead log of \(path) is empty: \(error.message ?? "no reason"). Make the "
+                    + "snapshot pool before or after the transaction."
             )
         }
         for connection in connections {
@@ -91,15 +95,15 @@ struct SnapshotReaders {
         DatabaseError(
             resultCode: .SQLITE_BUSY,
             message:
-                "Others have committed to \(path) while the connections of a snapshot entered their "
-                + "transactions. Try again."
+                "Another connection committed to \(path) while the connections of a snapshot were starting "
+                + "their transactions. Try again."
         )
     }
 }
 
 extension Database {
-    /// A number that changes when another connection, of any process, has committed; to be compared on one
-    /// connection only.
+    /// Returns a number that changes when another connection, in any process, has committed. Compare only
+    /// values from the same connection.
     fileprivate func dataVersion() throws -> String? {
         return try DatabaseError.converting { try handle.firstText(trusted: "PRAGMA data_version") }
     }

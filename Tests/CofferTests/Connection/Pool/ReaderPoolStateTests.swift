@@ -8,35 +8,35 @@ struct ReaderPoolStateTests {
     private typealias State = ReaderPoolState<Int>
 
     @Test("readers are opened on demand, up to the maximum, and the one that was used last is used first")
-    func readers() {
+    func readers() throws {
         var state = State(maximumReaderCount: 2)
-        #expect(state.requestReader().grant.isNewReader)
-        #expect(state.requestReader().grant.isNewReader)
-        let third = state.requestReader()
+        #expect(try state.requestReader().grant.isNewReader)
+        #expect(try state.requestReader().grant.isNewReader)
+        let third = try state.requestReader()
         #expect(third.grant == nil && state.waitingRequestCount == 1)
         let granted = state.release(7, generation: 0)
         #expect(granted.map(\.0) == [third.id] && granted.first?.1.reader == 7)
         _ = state.release(7, generation: 0)
         _ = state.release(8, generation: 0)
         #expect(state.idleReaders == [7, 8])
-        #expect(state.requestReader().grant.flatMap(\.reader) == 8)
+        #expect(try state.requestReader().grant.flatMap(\.reader) == 8)
     }
 
     @Test("a reader that could not be opened leaves its place to the next in line")
-    func failedOpening() {
+    func failedOpening() throws {
         var state = State(maximumReaderCount: 1)
-        #expect(state.requestReader().grant.isNewReader)
-        let second = state.requestReader()
+        #expect(try state.requestReader().grant.isNewReader)
+        let second = try state.requestReader()
         let granted = state.didFailToOpenReader()
         #expect(granted.map(\.0) == [second.id] && (granted.first?.1).isNewReader)
     }
 
     @Test("a barrier waits for the accesses before it, and those after it wait for the barrier")
-    func barrier() {
+    func barrier() throws {
         var state = State(maximumReaderCount: 4)
-        _ = state.requestReader()
-        let barrier = state.requestBarrier()
-        let later = [state.requestReader(), state.requestReader()]
+        _ = try state.requestReader()
+        let barrier = try state.requestBarrier()
+        let later = [try state.requestReader(), try state.requestReader()]
         #expect(barrier.grant == nil && later.allSatisfy { $0.grant == nil })
         #expect(state.takeReaderNow() == nil && state.takeIdleReader() == nil)
         let granted = state.release(1, generation: 0)
@@ -44,12 +44,12 @@ struct ReaderPoolStateTests {
         #expect(state.endBarrier().map(\.0) == later.map(\.id))
     }
 
-    @Test("taking back a barrier lets those behind it go on")
-    func cancelledBarrier() {
+    @Test("withdrawing a barrier lets the accesses after it proceed")
+    func cancelledBarrier() throws {
         var state = State(maximumReaderCount: 4)
-        _ = state.requestReader()
-        let barrier = state.requestBarrier()
-        let later = [state.requestReader(), state.requestReader()]
+        _ = try state.requestReader()
+        let barrier = try state.requestBarrier()
+        let later = [try state.requestReader(), try state.requestReader()]
         let result = state.cancel(barrier.id)
         #expect(result.wasWaiting && result.granted.map(\.0) == later.map(\.id))
         let again = state.cancel(barrier.id)
@@ -57,51 +57,51 @@ struct ReaderPoolStateTests {
     }
 
     @Test("a request that was granted cannot be taken back")
-    func cancelledTooLate() {
+    func cancelledTooLate() throws {
         var state = State(maximumReaderCount: 1)
-        let first = state.requestReader()
-        let second = state.requestReader()
+        let first = try state.requestReader()
+        let second = try state.requestReader()
         #expect(!state.cancel(first.id).wasWaiting)
         _ = state.release(1, generation: 0)
         #expect(!state.cancel(second.id).wasWaiting)
     }
 
     @Test("readers that were invalidated are not used again")
-    func invalidation() {
+    func invalidation() throws {
         var state = State(maximumReaderCount: 2)
-        _ = state.requestReader()
-        _ = state.requestReader()
+        _ = try state.requestReader()
+        _ = try state.requestReader()
         _ = state.release(1, generation: 0)
         #expect(state.invalidate() == [1])
         _ = state.release(2, generation: 0)
         #expect(state.idleReaders.isEmpty && state.busyCount == 0)
-        #expect(state.requestReader().grant.isNewReader)
+        #expect(try state.requestReader().grant.isNewReader)
     }
 
     @Test("readers that keep coming do not starve a barrier, nor barriers a reader")
-    func fairness() {
-        // In both cases the other kind is asked for again whenever it could be.
+    func fairness() throws {
+        // In both cases, the other kind is requested again at every opportunity.
         var state = State(maximumReaderCount: 2)
-        _ = state.requestReader()
-        _ = state.requestReader()
-        let barrier = state.requestBarrier()
+        _ = try state.requestReader()
+        _ = try state.requestReader()
+        let barrier = try state.requestBarrier()
         var grants = 0
         var wasServed = false
         while !wasServed, grants < 10 {
-            _ = state.requestReader()
+            _ = try state.requestReader()
             grants += 1
             wasServed = state.release(1, generation: 0).contains { $0.0 == barrier.id }
         }
         #expect(wasServed && grants == 2, "the barrier has to wait for the two readers before it only")
 
         state = State(maximumReaderCount: 2)
-        _ = state.requestBarrier()
-        _ = state.requestBarrier()
-        let reader = state.requestReader()
+        _ = try state.requestBarrier()
+        _ = try state.requestBarrier()
+        let reader = try state.requestReader()
         grants = 0
         wasServed = false
         while !wasServed, grants < 10 {
-            _ = state.requestBarrier()
+            _ = try state.requestBarrier()
             grants += 1
             wasServed = state.endBarrier().contains { $0.0 == reader.id }
         }
@@ -109,10 +109,10 @@ struct ReaderPoolStateTests {
     }
 
     @Test("taking back thousands of requests costs no search through the line for each")
-    func manyCancellations() {
+    func manyCancellations() throws {
         var state = State(maximumReaderCount: 1)
-        _ = state.requestReader()
-        let ids = (0..<50_000).map { _ in state.requestReader().id }
+        _ = try state.requestReader()
+        let ids = try (0..<50_000).map { _ in try state.requestReader().id }
         for id in ids.shuffled() { #expect(state.cancel(id).wasWaiting) }
         #expect(state.waitingRequestCount == 0)
         #expect(state.release(1, generation: 0).isEmpty)
@@ -120,13 +120,13 @@ struct ReaderPoolStateTests {
 
     // MARK: - Against a model
 
-    /// The same decisions, in the simplest way: one list, looked through from its head.
+    /// The same decisions in their simplest form: one list, searched from the front.
     private struct Model {
         enum Kind { case reader, barrier }
         let maximum: Int
         var busy = 0
         var isBarrierActive = false
-        var line: [(id: UInt64, kind: Kind)] = []
+        var line: [(id: UInt64, kind: Kind, end: Int?)] = []
 
         mutating func serve() -> [UInt64] {
             var granted: [UInt64] = []
@@ -151,7 +151,38 @@ struct ReaderPoolStateTests {
         var lent: [(reader: Int, generation: UInt64)] = []
         var opened = 0
         var generation: UInt64 = 0
+        let start = ContinuousClock.now
+        var now = 0
 
+        /// Requests a reader or a barrier, possibly with bounds.
+        func request(_ kind: Model.Kind) {
+            let timeout = Bool.random(using: &random) ? nil : Int.random(in: 0...30, using: &random)
+            let bounds = WaitBounds(
+                timeout: timeout.map { Double($0) / 1000 },
+                maximumWaiterCount: Bool.random(using: &random) ? nil : Int.random(in: 0...8, using: &random))
+            let time = start + .milliseconds(now)
+            let outcome = Result {
+                switch kind {
+                case .reader: try state.requestReader(within: bounds) { time }
+                case .barrier: try state.requestBarrier(within: bounds) { time }
+                }
+            }
+            switch outcome {
+            case .success(let request):
+                model.line.append((request.id, kind, timeout.map { now + $0 }))
+                #expect((request.grant != nil) == (model.serve() == [request.id]))
+                if let grant = request.grant { use(grant) }
+            case .failure(let error):
+                let resource: DatabaseWaitError.Resource = kind == .reader ? .reader : .exclusiveAccess
+                let isFull = model.line.count >= bounds.maximumWaiterCount ?? .max
+                #expect(timeout == 0 || isFull)
+                #expect((error as? DatabaseWaitError)?.resource == resource)
+                // It would have had to wait.
+                model.line.append((0, kind, nil))
+                #expect(model.serve().isEmpty)
+                model.line.removeLast()
+            }
+        }
         func take(_ grants: [(UInt64, State.Grant)], expected: [UInt64]) {
             #expect(grants.map(\.0) == expected)
             for (_, grant) in grants { use(grant) }
@@ -165,22 +196,16 @@ struct ReaderPoolStateTests {
                 opened += 1
                 lent.append((opened, generation))
             case .barrier:
-                #expect(lent.isEmpty, "a barrier was granted beside readers")
+                #expect(lent.isEmpty, "a barrier was granted while there were readers")
             }
         }
 
         for _ in 0..<400 {
-            switch Int.random(in: 0..<10, using: &random) {
+            switch Int.random(in: 0..<11, using: &random) {
             case 0...3:
-                let request = state.requestReader()
-                model.line.append((request.id, .reader))
-                #expect((request.grant != nil) == (model.serve() == [request.id]))
-                if let grant = request.grant { use(grant) }
+                request(.reader)
             case 4:
-                let request = state.requestBarrier()
-                model.line.append((request.id, .barrier))
-                #expect((request.grant != nil) == (model.serve() == [request.id]))
-                if let grant = request.grant { use(grant) }
+                request(.barrier)
             case 5...7 where !lent.isEmpty:
                 let end = lent.remove(at: Int.random(in: lent.indices, using: &random))
                 model.busy -= 1
@@ -200,6 +225,12 @@ struct ReaderPoolStateTests {
             case 9:
                 generation += 1
                 _ = state.invalidate()
+            case 10:
+                now += Int.random(in: 0...10, using: &random)
+                let result = state.expire(at: start + .milliseconds(now))
+                #expect(result.expired.map(\.0) == model.line.filter { ($0.end ?? .max) <= now }.map(\.id))
+                model.line.removeAll { ($0.end ?? .max) <= now }
+                take(result.granted, expected: model.serve())
             default:
                 break
             }
@@ -209,7 +240,7 @@ struct ReaderPoolStateTests {
             #expect(state.busyCount <= maximum && state.idleReaders.count + state.busyCount <= maximum)
             #expect(!(state.isBarrierActive && state.busyCount > 0))
         }
-        // Whatever waits is served once the others end: nothing is lost.
+        // Every waiting request is served once the others end, so none is lost.
         while !lent.isEmpty || model.isBarrierActive {
             if model.isBarrierActive {
                 model.isBarrierActive = false
