@@ -2,14 +2,14 @@
 import Foundation
 import PackageDescription
 
-/// The numbers of the version that a file for pkg-config gives, as in [3, 53, 4]; nil without such a file.
+/// Returns the version in a pkg-config file, such as [3, 53, 4]; nil if the file does not exist.
 func version(in description: String) -> [Int]? {
     guard let text = try? String(contentsOfFile: description, encoding: .utf8) else { return nil }
     let line = text.split(separator: "\n").first { $0.hasPrefix("Version: ") }
     return line?.dropFirst("Version: ".count).split(separator: ".").compactMap { Int($0) }
 }
 
-/// An engine that `Scripts/build-engine --system` has installed, if it is newer than the distribution's.
+/// Returns the engine installed by `Scripts/build-engine --system`, if it is newer than the distribution's.
 func installedEngine() -> String? {
     let description = "/opt/coffer-engine/lib/pkgconfig/coffer-engine.pc"
     guard let own = version(in: description) else { return nil }
@@ -18,9 +18,10 @@ func installedEngine() -> String? {
     return others.contains { !$0.lexicographicallyPrecedes(own) } ? nil : description
 }
 
-/// An engine that `Scripts/build-engine` has installed, in place of the system's: in the folder that
-/// COFFER_ENGINE names, or in the standard place. A folder without one is refused, so that nobody gets another
-/// engine than the one asked for. An empty COFFER_ENGINE means the distribution's.
+/// The folder of an engine installed by `Scripts/build-engine`, which replaces the system's: the folder in
+/// COFFER_ENGINE, or the standard location. If COFFER_ENGINE names a folder without an engine, the build
+/// fails, so that it never uses a different engine than the requested one. An empty COFFER_ENGINE means the
+/// distribution's.
 let engine: String? = {
     guard let folder = Context.environment["COFFER_ENGINE"] else { return installedEngine() }
     guard !folder.isEmpty else { return nil }
@@ -32,7 +33,7 @@ let engine: String? = {
     return description
 }()
 
-/// Every Swift target is compiled by the same rules; see the Architecture article.
+/// The settings of every Swift target; see the article Contributing.
 let rules: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -41,8 +42,8 @@ let rules: [SwiftSetting] = [
     .treatWarning("StrictMemorySafety", as: .error),
 ]
 
-/// False where another package depends on this one by its address: SwiftPM reads the manifest out of a
-/// repository then, and later in a checkout.
+/// False if another package depends on this one by its URL: SwiftPM then reads the manifest from a
+/// repository, and later from a checkout.
 let isWorkedOn =
     FileManager.default.fileExists(atPath: Context.packageDirectory + "/Package.swift")
     && !Context.packageDirectory.contains("/checkouts/")
@@ -55,7 +56,7 @@ let package = Package(
         .library(name: "CSQLCipher", targets: ["CSQLCipher"]),
         .executable(name: "coffer", targets: ["CofferTool"]),
     ],
-    // SwiftPM fetches a package only if a trait that is on needs it: packages that use the library fetch none.
+    // SwiftPM fetches a package only if an enabled trait needs it: packages that use the library fetch none.
     traits: [
         .trait(name: "Combine", description: "Publishers in CofferCombine, by means of OpenCombine."),
         .trait(name: "Tool", description: "The command-line tool, by means of swift-argument-parser."),
@@ -66,33 +67,37 @@ let package = Package(
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
     ],
     targets: [
-        // No pkgConfig of the system here: it would choose the shared library. The module map links the
-        // static ones, and finds that of `engine` first.
+        // The system's pkg-config file is not used, because it would select the shared library. The module
+        // map links the static libraries, and finds those in `engine` first.
         .systemLibrary(
             name: "CSQLCipher", pkgConfig: engine, providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]),
-        // The line editor of the tool's shell. What only uses the library builds without it.
+        // The line editor of the tool's shell. Packages that only use the library build without it.
         .systemLibrary(name: "CEditLine", providers: [.apt(["libedit-dev"])]),
-        .target(name: "KeyMaterial", swiftSettings: rules),
-        // HMAC-SHA512 and AES-256-CBC of several pages at once. Its functions name the instructions that they
-        // need, so that no flag is needed here.
+        .target(name: "SystemCalls", swiftSettings: rules),
+        .target(name: "KeyMaterial", dependencies: ["SystemCalls"], swiftSettings: rules),
+        // HMAC-SHA512 and AES-256-CBC of several pages at once. Its functions declare the instructions that
+        // they need, so no compiler flag is required.
         .target(name: "CPageLanes"),
-        // What the engine asks for each page, a memo of pages that are authentic, and what keeps both safe while
+        // The page provider that the engine calls, a cache of authenticated pages, and their protection while
         // the process exits.
         .target(name: "CPageProvider", dependencies: ["CSQLCipher"]),
         .target(
             name: "SQLCipherBridge",
-            dependencies: ["CPageLanes", "CPageProvider", "CSQLCipher", "KeyMaterial"], swiftSettings: rules),
-        .target(name: "Coffer", dependencies: ["SQLCipherBridge", "KeyMaterial"], swiftSettings: rules),
+            dependencies: ["CPageLanes", "CPageProvider", "CSQLCipher", "KeyMaterial", "SystemCalls"],
+            swiftSettings: rules),
+        .target(
+            name: "Coffer", dependencies: ["SQLCipherBridge", "KeyMaterial", "SystemCalls"],
+            swiftSettings: rules),
         .target(
             name: "CofferCLI",
             dependencies: [
-                "CEditLine", "Coffer", "KeyMaterial", "SQLCipherBridge",
+                "CEditLine", "Coffer", "KeyMaterial", "SQLCipherBridge", "SystemCalls",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser",
                     condition: .when(traits: ["Tool"])),
             ],
             swiftSettings: rules),
-        // Not "coffer": on a file system that ignores case its folders would be those of the library.
+        // Not "coffer": on a case-insensitive file system, its folders would be the same as the library's.
         .executableTarget(name: "CofferTool", dependencies: ["CofferCLI"], swiftSettings: rules),
         .target(
             name: "CofferCombine",
@@ -109,6 +114,9 @@ let package = Package(
             name: "CofferTestSupport", dependencies: ["Coffer", "KeyMaterial"],
             path: "Tests/CofferTestSupport", swiftSettings: rules),
         .testTarget(
+            name: "SystemCallsTests", dependencies: ["CofferTestSupport", "SystemCalls"], swiftSettings: rules
+        ),
+        .testTarget(
             name: "KeyMaterialTests", dependencies: ["KeyMaterial", "CofferTestSupport"], swiftSettings: rules
         ),
         .testTarget(
@@ -119,7 +127,7 @@ let package = Package(
             swiftSettings: rules),
         .testTarget(
             name: "CofferTests",
-            dependencies: ["Coffer", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial"],
+            dependencies: ["Coffer", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial", "SystemCalls"],
             swiftSettings: rules),
         .testTarget(
             name: "CofferCombineTests", dependencies: ["Coffer", "CofferCombine", "CofferTestSupport"],
@@ -139,6 +147,7 @@ let package = Package(
             name: "CofferCLITests",
             dependencies: [
                 "Coffer", "CofferCLI", "CofferTool", "CofferTestSupport", "KeyMaterial", "SQLCipherBridge",
+                "SystemCalls",
             ],
             swiftSettings: rules),
         .executableTarget(
@@ -159,9 +168,9 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// Coffer and CSQLCipher under GRDB's module names, for packages that say `import GRDB`: see the article
-// MovingFromGRDB. Only packages that use these products build them. A package that has GRDB itself in its graph
-// sets the variable, because target names are unique in a graph.
+// Coffer and CSQLCipher under GRDB's module names, for packages with `import GRDB`: see the article
+// MovingFromGRDB. Only packages that use these products build them. Set the variable in a package graph that
+// contains GRDB itself, because target names are unique in a graph.
 if Context.environment["COFFER_WITHOUT_GRDB_NAMES"] == nil {
     package.products += [
         .library(name: "GRDB", targets: ["GRDB"]),

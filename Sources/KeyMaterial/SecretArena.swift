@@ -1,24 +1,24 @@
 internal import Glibc
 internal import Synchronization
 
-/// The pages on which the secrets of this process are, and nothing else: locked into memory as far as
-/// `RLIMIT_MEMLOCK` allows, and left out of core dumps.
+/// The pages that hold the secrets of this process and nothing else. They are locked into memory as far as
+/// `RLIMIT_MEMLOCK` allows, and excluded from core dumps.
 ///
-/// Small secrets share pages: the limit is often 64 kB or 8 MB for the whole process, of which the engine and
-/// its provider need the larger part. A page is unmapped with its last secret.
+/// Small secrets share pages, because the limit is often 64 kB or 8 MB for the whole process, and the engine
+/// and its provider need most of it. A page is unmapped together with its last secret.
 package final class SecretArena: Sendable {
     package static let shared = SecretArena()
 
-    /// Memory that secrets take, in bytes of whole pages.
+    /// The memory used by secrets, in bytes of whole pages.
     package struct Use: Sendable, Hashable {
         package var lockedByteCount = 0
-        /// Memory that the system has refused to lock, and may write to the swap space.
+        /// Memory that the system refused to lock, and may write to the swap space.
         package var unlockedByteCount = 0
     }
 
     private let state = Mutex(State())
 
-    /// The memory that is in use now.
+    /// The memory that is currently in use.
     package var use: Use { state.withLock { $0.use } }
 
     func allocate(_ count: Int) -> UnsafeMutableRawPointer {
@@ -30,7 +30,7 @@ package final class SecretArena: Sendable {
     }
 
     /// - Parameters:
-    ///   - memory: what ``allocate(_:)`` has returned, wiped.
+    ///   - memory: the result of ``allocate(_:)``, wiped.
     ///   - count: the count that it was allocated with.
     func release(_ memory: UnsafeMutableRawPointer, _ count: Int) {
         let address = UInt(bitPattern: memory)
@@ -38,23 +38,24 @@ package final class SecretArena: Sendable {
     }
 }
 
-/// Addresses are numbers here: the memory belongs to those who have taken it.
+/// The bookkeeping of pages. Addresses are plain numbers here: the memory belongs to the code that allocated
+/// it.
 private struct State {
     private(set) var use = SecretArena.Use()
 
-    /// By their addresses.
+    /// The pages by address.
     private var pages: [UInt: Page] = [:]
-    /// The addresses of the pages that have free blocks, by the size of the blocks.
+    /// The addresses of the pages with free blocks, by block size.
     private var open: [Int: [UInt]] = [:]
 
     private static let pageSize = Int(getpagesize())
 
     private struct Page {
-        /// A whole page, or several ones for one large secret.
+        /// The size of one page, or of several pages for one large secret.
         let byteCount: Int
         let blockSize: Int
         let isLocked: Bool
-        /// One bit for each block.
+        /// The used blocks, one bit for each.
         var taken: UInt64 = 0
 
         var isFull: Bool { taken == (blockCount == 64 ? .max : 1 << UInt64(blockCount) - 1) }
@@ -62,7 +63,7 @@ private struct State {
         private var blockCount: Int { min(64, byteCount / blockSize) }
     }
 
-    /// The size of the blocks for secrets of a count; nil for secrets that have pages of their own.
+    /// Returns the block size for secrets of a count; nil for secrets that have pages of their own.
     private static func blockSize(for count: Int) -> Int? {
         var size = 64
         while size < count { size *= 2 }
@@ -108,7 +109,7 @@ private struct State {
         guard let memory = unsafe memory, unsafe memory != failed else {
             fatalError("Out of memory: cannot map \(byteCount) bytes for a secret")
         }
-        // Both are best effort: a low limit or an old kernel must not prevent work.
+        // Both are best effort: a low limit or an old kernel must not cause a failure.
         let isLocked = unsafe mlock(memory, byteCount) == 0
         _ = unsafe madvise(memory, byteCount, MADV_DONTDUMP)
         let address = UInt(bitPattern: memory)

@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// The system's source of randomness did not answer; `errno` says why.
+/// A failure of the system's source of randomness, with its `errno`.
 package struct RandomnessFailure: Error, Hashable {
     package let errno: CInt
 }
 
 /// The kernel's random generator.
 package enum SystemRandomness {
-    /// Fills memory with random bytes, and waits for the generator to be seeded where it must.
+    /// Fills memory with random bytes. Waits until the generator has been seeded, if necessary.
     package static func fill(_ memory: UnsafeMutableRawBufferPointer) throws(RandomnessFailure) {
         var offset = 0
         while offset < memory.count {
-            // getentropy answers at most 256 bytes a call, all or none.
+            // getentropy returns at most 256 bytes per call, all or none.
             let count = min(256, memory.count - offset)
             let part = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + count])
             guard let base = part.baseAddress else { return }
@@ -25,7 +25,7 @@ package enum SystemRandomness {
         try unsafe bytes.withUnsafeMutableBytes { bytes throws(RandomnessFailure) in try unsafe fill(bytes) }
     }
 
-    /// Random bytes that need no protection, such as a salt.
+    /// Returns random bytes that need no protection, such as a salt.
     package static func bytes(count: Int) throws(RandomnessFailure) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var target = bytes.mutableSpan

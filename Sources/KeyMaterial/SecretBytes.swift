@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Bytes that have one owner, cannot be printed, encoded or copied by accident, and are wiped at the end of
-/// their life (I5).
+/// Bytes with a single owner, which cannot be printed, encoded or copied by accident, and are wiped at the
+/// end of their lifetime (invariant "Keys stay hidden").
 ///
 /// The count is fixed, because growing would leave a copy behind.
 // @unchecked: the pointer never leaves the type except during a closure, and writing needs exclusive access
@@ -12,7 +12,7 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let memory: UnsafeMutableRawPointer
     private let allocator: SecretAllocator
 
-    /// Makes `count` zero bytes.
+    /// Creates `count` zero bytes.
     package init(count: Int) {
         let allocator = SecretAllocator.current
         self.count = count
@@ -27,7 +27,7 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
-        // Not memset, which the optimizer may drop because nobody reads the memory afterwards.
+        // Not memset, which the optimizer may remove because the memory is not read afterwards.
         unsafe explicit_bzero(memory, max(count, 1))
         unsafe allocator.release(memory, max(count, 1))
     }
@@ -56,7 +56,7 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
 // MARK: - From other bytes
 
 extension SecretBytes {
-    /// Copies a sequence of bytes, leaving no other copy than the caller's.
+    /// Copies a sequence of bytes, and leaves no other copy than the caller's.
     package init(_ bytes: some Sequence<UInt8>) {
         let copy = bytes.withContiguousStorageIfAvailable {
             unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer($0)))
@@ -76,7 +76,7 @@ extension SecretBytes {
         self = buffer.resized(to: count)
     }
 
-    /// Copies the UTF-8 bytes of a text, as they are: no Unicode normalization.
+    /// Copies the UTF-8 bytes of a text, without Unicode normalization.
     package init(utf8 text: String) {
         var text = text
         let copy = text.withUTF8 { unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer($0))) }
@@ -98,7 +98,7 @@ extension SecretBytes {
 // MARK: - Comparing
 
 extension SecretBytes {
-    /// Whether two secrets are the same, in a time that depends on their counts only.
+    /// Returns true if two secrets are equal. The time depends only on their counts.
     package static func == (lhs: borrowing SecretBytes, rhs: borrowing SecretBytes) -> Bool {
         guard lhs.count == rhs.count else { return false }
         return lhs.withUnsafeBytes { left in
@@ -111,7 +111,7 @@ extension SecretBytes {
     }
 }
 
-/// A secret that several owners hold; the bytes are wiped when the last one lets go.
+/// A secret with several owners. The bytes are wiped when the last reference is released.
 package final class SharedSecret: Sendable {
     package let bytes: SecretBytes
 
@@ -125,16 +125,16 @@ extension SharedSecret: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Where the memory of secrets comes from and goes to.
+/// The allocator for the memory of secrets.
 ///
-/// Tests put their own allocator in ``current`` for the duration of a task, to look at the memory after the
-/// end of a secret's life.
+/// Tests set their own allocator in ``current`` for the duration of a task, to examine the memory after the
+/// end of a secret's lifetime.
 @safe
 package struct SecretAllocator: Sendable {
     /// Returns writable memory of at least one byte.
     package var allocate: @Sendable (_ count: Int) -> UnsafeMutableRawPointer
 
-    /// Takes back memory that was wiped.
+    /// Frees memory that was wiped.
     package var release: @Sendable (_ memory: UnsafeMutableRawPointer, _ count: Int) -> Void
 
     package init(
@@ -147,16 +147,17 @@ package struct SecretAllocator: Sendable {
 
     @TaskLocal package static var current = SecretAllocator.pages
 
-    /// The pages of ``SecretArena``.
+    /// Allocates from ``SecretArena``.
     package static let pages = unsafe SecretAllocator(
         allocate: { count in unsafe SecretArena.shared.allocate(count) },
         release: { memory, count in unsafe SecretArena.shared.release(memory, count) })
 }
 
-/// Hexadecimal digits of secret bytes, from memory to memory: a `String` would leave copies that nobody
-/// wipes.
+/// Converts secret bytes to and from hexadecimal digits in memory. A `String` would leave copies that are
+/// never wiped.
 ///
-/// Digits are computed, not looked up in a table, so that no cache line reveals which table entry was read.
+/// Digits are computed instead of looked up in a table, so that cache lines do not reveal which table entry
+/// was read.
 package enum SecretHex {
     /// Writes two lower-case digits for each byte of `bytes` to the start of `target`.
     ///
@@ -170,8 +171,8 @@ package enum SecretHex {
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {
-        // 0 ... 9 give "0" ... "9"; from 10 on the difference is negative and its sign bits add the distance
-        // to "a".
+        // 0 ... 9 map to "0" ... "9". From 10 on, the difference is negative, and its sign bits add the
+        // distance to "a".
         let isLetter = (Int16(9) - Int16(value)) >> 8
         return UInt8(truncatingIfNeeded: Int16(value) + 48 + (isLetter & 39))
     }
@@ -187,8 +188,8 @@ package enum SecretHex {
 
     package static func isDigit(_ byte: UInt8) -> Bool { value(ofDigit: byte) != nil }
 
-    /// Reads pairs of digits into `target`; answers false, with `target` in an unknown state, when the text
-    /// is not hexadecimal.
+    /// Reads pairs of digits into `target`. Returns false, and leaves `target` in an unspecified state, if
+    /// the text is not hexadecimal.
     ///
     /// - Precondition: `target` holds at least `digits.count / 2` bytes.
     package static func read(_ digits: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer)

@@ -1,99 +1,122 @@
 internal import Glibc
+package import SystemCalls
 
-/// Files that hold a secret, and that no other user may read.
+/// Reads files that contain a secret and that other users must not be able to read.
 package enum SecretFile {
-    /// No key is longer; a file that is longer is another file.
+    /// The maximum size in bytes. No key is longer, so a longer file is not a key file.
     package static let limit = 65_536
 
     package enum Problem: Error, Hashable {
-        /// The number of the failed system call.
-        case notOpened(CInt)
-        case notRead(CInt)
+        case notOpened(Errno)
+        case notRead(Errno)
         case notAFile
-        /// The permissions of the file, which allow others to read it.
+        /// The file's mode, which allows other users to read or change it.
         case readableByOthers(mode: UInt32)
-        /// The file belongs to another user, who knows the secret and can change it.
+        /// The file belongs to another user. That user knows the secret and can change it.
         case ofAnotherUser
         case tooLong
     }
 
-    /// Who may have access to the file beside the user of this process.
+    /// The users other than this process's user who may have access to the file.
     package enum Access: Sendable {
-        /// Nobody but root.
+        /// Only root.
         case ownerOnly
-        /// Whoever the system lets: the mode is not looked at. Of credentials of systemd, which gives access
-        /// by an access control list, which shows as a mode for the group.
+        /// Any user: the mode is not checked. For systemd credentials: systemd grants access through an
+        /// access control list, which appears as group permissions in the mode.
         case unchecked
     }
 
-    /// Reads a file to its end, through the descriptor that was judged: the path may lead elsewhere the next
-    /// time.
+    /// Reads a whole file through the descriptor that was checked, because the path may lead elsewhere the
+    /// next time.
     ///
-    /// A pipe, as in `<(command)`, is its creator's, and is read without a look at its mode.
-    /// - Parameter followsLinks: whether the last part of the path may be a symbolic link.
+    /// A pipe, as in `<(command)`, belongs to its creator, and is read without checking its mode.
+    ///
+    /// - Parameter followsLinks: true if the last component of the path may be a symbolic link.
     package static func read(_ path: String, access: Access, followsLinks: Bool = true) throws(Problem)
         -> SecretBytes
     {
-        let file = try File(path, flags: O_RDONLY | O_CLOEXEC | O_NOCTTY | (followsLinks ? 0 : O_NOFOLLOW))
-        var status = stat()
-        guard unsafe fstat(file.descriptor, &status) == 0 else { throw .notOpened(errno) }
-        switch status.st_mode & S_IFMT {
+        let file = try opening { () throws(Errno) in
+            try Descriptor(opening: path, O_RDONLY | (followsLinks ? 0 : O_NOFOLLOW))
+        }
+        let status = try opening { () throws(Errno) in try file.status() }
+        switch status.mode & S_IFMT {
         case S_IFREG:
             if case .ownerOnly = access { try check(status) }
         case S_IFIFO, S_IFSOCK: break
         default: throw .notAFile
         }
-        return try file.readAll()
+        return try readAll(from: file)
     }
 
-    private static func check(_ status: stat) throws(Problem) {
-        let mode = status.st_mode & 0o777
+    private static func opening<Result: ~Copyable>(_ body: () throws(Errno) -> Result) throws(Problem)
+        -> Result
+    {
+        do throws(Errno) { return try body() } catch { throw .notOpened(error) }
+    }
+
+    private static func check(_ status: FileStatus) throws(Problem) {
+        let mode = status.mode & 0o777
         guard mode & 0o077 == 0 else { throw .readableByOthers(mode: mode) }
-        let user = geteuid()
-        guard status.st_uid == user || status.st_uid == 0 || user == 0 else { throw .ofAnotherUser }
+        guard status.isOwn || status.userID == 0 || geteuid() == 0 else { throw .ofAnotherUser }
     }
 
-    private struct File: ~Copyable {
-        let descriptor: CInt
+    /// Reads to the end of the file.
+    package static func readAll(from file: borrowing Descriptor) throws(Problem) -> SecretBytes {
+        var buffer = SecretBuffer()
+        while try buffer.read(from: file) {}
+        return buffer.secret
+    }
 
-        init(_ path: String, flags: CInt) throws(Problem) {
-            var descriptor: CInt
-            repeat { descriptor = unsafe open(path, flags) } while descriptor < 0 && errno == EINTR
-            guard descriptor >= 0 else { throw .notOpened(errno) }
-            self.descriptor = descriptor
+    /// Reads up to the end of a line. Returns the line without its newline, or nil at the end of the file.
+    /// Reads one byte at a time, so the next line stays unread.
+    package static func readLine(from file: borrowing Descriptor) throws(Problem) -> SecretBytes? {
+        var buffer = SecretBuffer()
+        while try buffer.read(from: file, upTo: 1) {
+            if buffer.last == UInt8(ascii: "\n") { return buffer.bytes.prefix(buffer.count - 1) }
         }
-
-        deinit { close(descriptor) }
-
-        borrowing func readAll() throws(Problem) -> SecretBytes {
-            var bytes = SecretBytes(count: SecretFile.limit + 1)
-            var count = 0
-            while true {
-                let part = bytes.withUnsafeMutableBytes { target in
-                    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: target[count...])
-                    return unsafe Glibc.read(descriptor, rest.baseAddress, rest.count)
-                }
-                if part < 0 {
-                    if errno == EINTR { continue }
-                    throw .notRead(errno)
-                }
-                count += part
-                guard count <= SecretFile.limit else { throw .tooLong }
-                if part == 0 { return bytes.prefix(count) }
-            }
-        }
+        return buffer.count == 0 ? nil : buffer.secret
     }
 }
 
-// MARK: - What the bytes stand for
+/// A secret that is read in parts.
+package struct SecretBuffer: ~Copyable {
+    fileprivate private(set) var bytes = SecretBytes(count: SecretFile.limit + 1)
+    fileprivate private(set) var count = 0
+
+    package init() {}
+
+    /// The bytes that have been read so far.
+    package var secret: SecretBytes { bytes.prefix(count) }
+
+    fileprivate var last: UInt8? { count == 0 ? nil : bytes.withUnsafeBytes { unsafe $0[count - 1] } }
+
+    /// Reads the available bytes, up to `limit`, and waits for the first one. Returns false at the end.
+    package mutating func read(from file: borrowing Descriptor, upTo limit: Int = .max)
+        throws(SecretFile.Problem) -> Bool
+    {
+        let (number, start) = (file.number, count)
+        do throws(Errno) {
+            count += try bytes.withUnsafeMutableBytes { bytes throws(Errno) in
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[start...].prefix(limit))
+                return try unsafe Descriptor.read(from: number, into: rest)
+            }
+        } catch {
+            throw .notRead(error)
+        }
+        guard count <= SecretFile.limit else { throw .tooLong }
+        return count > start
+    }
+}
+
+// MARK: - Decoding
 
 extension SecretBytes {
-    /// The first bytes.
+    /// Returns the first bytes.
     package borrowing func prefix(_ count: Int) -> SecretBytes {
         withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
 
-    /// Without exactly one newline at the end, which editors and 'echo' add.
+    /// Returns the bytes without one newline at the end, which editors and 'echo' add.
     package consuming func withoutNewline() -> SecretBytes {
         let end = withUnsafeBytes { bytes in
             guard let last = unsafe bytes.last, last == UInt8(ascii: "\n") else { return bytes.count }
@@ -105,9 +128,9 @@ extension SecretBytes {
         return end == count ? self : prefix(end)
     }
 
-    /// The bytes as they are where there are `size` of them, or those that twice as many hexadecimal digits
-    /// stand for: alone, or as SQL has them (`x'...'`), with a newline or a byte order mark of UTF-8; nil for
-    /// everything else.
+    /// Returns the bytes unchanged if there are `size` of them, or the bytes encoded by twice as many
+    /// hexadecimal digits. The digits may be in quotes or in SQL's form (`x'...'`), with a newline or a UTF-8
+    /// byte order mark. Returns nil for everything else.
     package consuming func decoded(size: Int) -> SharedSecret? {
         if count == size { return SharedSecret(self) }
         guard let digits = digitRange(), digits.count == 2 * size else { return nil }
@@ -120,8 +143,8 @@ extension SecretBytes {
         return isRead ? SharedSecret(result) : nil
     }
 
-    /// The number of bytes that hexadecimal digits stand for, written as ``decoded(size:)`` takes them; nil
-    /// for everything else.
+    /// Returns the number of bytes encoded by hexadecimal digits, in the forms that ``decoded(size:)``
+    /// accepts; nil for everything else.
     package borrowing func decodedSize() -> Int? {
         guard let range = digitRange(), range.count.isMultiple(of: 2) else { return nil }
         let areDigits = withUnsafeBytes { bytes in
@@ -130,7 +153,7 @@ extension SecretBytes {
         return areDigits ? range.count / 2 : nil
     }
 
-    /// Where digits are, if there is nothing else but what may be around them.
+    /// Returns the range of the digits, without the optional characters around them; nil if it is empty.
     private borrowing func digitRange() -> Range<Int>? {
         withUnsafeBytes { bytes in
             var range = 0..<bytes.count
@@ -152,10 +175,10 @@ extension SecretBytes {
         }
     }
 
-    /// The bytes with which some editors begin a text in UTF-8.
+    /// The UTF-8 byte order mark, which some editors write at the start of a text.
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
-    /// A mark of the byte order that the bytes begin with, which a text editor has added.
+    /// A byte order mark at the start of the bytes, which a text editor has added.
     package enum TextMark: Sendable { case utf8, utf16 }
 
     package borrowing func textMark() -> TextMark? {

@@ -1,24 +1,22 @@
 internal import CSQLCipher
 
-/// Where a statement keeps short texts that are bound to it, so that SQLite needs no allocation for a copy of
-/// each.
+/// A buffer for short texts that are bound to a statement, so that SQLite need not allocate a copy of each.
 ///
-/// What is bound stays in place until ``begin()``. Whoever calls that has to bind or clear all parameters
-/// before the statement runs or is asked for its values, because SQLite goes on pointing to the old ones. The
-/// owner finalizes the statement before the buffer ends.
+/// Bound texts stay in place until ``begin()``. After `begin()`, the caller must bind or clear all parameters
+/// before the statement runs or its values are read, because SQLite still points to the old texts. The owner
+/// must finalize the statement before it releases the buffer.
 ///
-/// A class, because each call on a value in a property of another class would cost a check of exclusive
-/// access.
+/// It is a class because each call on a value in a property of another class would cost an exclusivity check.
 @safe
 package final class BindingBuffer {
-    /// What a statement may keep. A cache of hundreds of statements stays small, and longer texts are not
-    /// copied twice for long.
+    /// The maximum size of a buffer. It keeps a cache of hundreds of statements small. Longer texts would not
+    /// stay copied for long anyway.
     private static let maximumCapacity = 4096
 
     private var bytes: UnsafeMutableRawBufferPointer?
     private var used = 0
 
-    /// How much room the texts since the last ``begin()`` would have needed.
+    /// The number of bytes that all texts since the last ``begin()`` needed.
     private var wanted = 0
 
     package init() {}
@@ -27,7 +25,7 @@ package final class BindingBuffer {
         unsafe bytes?.deallocate()
     }
 
-    /// Makes room for other texts.
+    /// Discards the texts, and makes room for others.
     package func begin() {
         let capacity = unsafe bytes?.count ?? 0
         if wanted > capacity, capacity < Self.maximumCapacity {
@@ -39,9 +37,9 @@ package final class BindingBuffer {
         wanted = 0
     }
 
-    /// Binds a text, which may hold NUL characters.
+    /// Binds a text, which may contain NUL characters.
     package func bind(_ text: String, to statement: StatementHandle, at index: CInt) -> CInt {
-        // Without a copy of the string, which native strings do not need.
+        // Avoid copying native strings.
         if let code = unsafe text.utf8.withContiguousStorageIfAvailable({
             unsafe bind($0, to: statement, at: index)
         }) {

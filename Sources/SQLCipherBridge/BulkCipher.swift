@@ -1,10 +1,11 @@
 package import KeyMaterial
 
-/// What opens pages that follow each other: by lanes where there are some, and else as ``PageCipher`` does.
+/// A cipher that opens consecutive pages: in vector lanes if the processor has them, otherwise like
+/// ``PageCipher``.
 ///
-/// No answer of lanes is final. Libcrypto looks at one page of each sixteen, chosen by chance, and at each
-/// that is not authentic; where it has another answer, an error is thrown, and the process goes on without
-/// lanes. One instance serves one thread at a time.
+/// Results of lanes are never final. Libcrypto checks one random page of each sixteen, and each page that is
+/// not authentic. If its result differs, an error is thrown, and the process continues without lanes. An
+/// instance is used by one thread at a time.
 package final class BulkCipher {
     /// Opens single pages.
     package let single: PageCipher
@@ -17,14 +18,14 @@ package final class BulkCipher {
         self.lanes = try LaneKeys(key: key, salt: salt, layout: layout, lanes)
     }
 
-    /// For tests, with lanes that have other keys.
+    /// Creates a cipher whose lanes may have other keys, for tests.
     init(_ single: PageCipher, _ lanes: LaneKeys) { (self.single, self.lanes) = (single, lanes) }
 
-    /// The numbers of the pages that do not carry the right code, in order; none where pages carry none.
+    /// Returns the numbers of the pages that are not authentic, in order; none if the format has no MAC.
     ///
     /// - Parameters:
-    ///   - pages: whole pages in a row, as they are stored.
-    ///   - first: the number of the first one, from 1.
+    ///   - pages: consecutive complete pages, as stored.
+    ///   - first: the number of the first page. Numbers start at 1.
     package func unauthentic(_ pages: Span<UInt8>, first: UInt32) throws(CryptographyFailure) -> [UInt32] {
         guard single.layout.hmac != nil else { return [] }
         var wrong: [UInt32] = []
@@ -41,7 +42,7 @@ package final class BulkCipher {
         return wrong
     }
 
-    /// Decrypts pages in a row, as ``PageCipher`` does with each.
+    /// Decrypts consecutive pages, each like ``PageCipher``.
     package func decrypt(_ pages: Span<UInt8>, first: UInt32, into contents: inout MutableSpan<UInt8>)
         throws(CryptographyFailure)
     {
@@ -72,10 +73,10 @@ package final class BulkCipher {
     }
 }
 
-/// What seals pages that follow each other: the counterpart of ``BulkCipher``, under the same rule.
+/// A cipher that seals consecutive pages: the counterpart of ``BulkCipher``, with the same checks.
 ///
-/// Pages of lanes go nowhere unless each was looked at by other means: one of sixteen here, all by who
-/// publishes them.
+/// Pages that lanes have sealed are not used before they are verified by other means: one of sixteen here,
+/// and all of them by the code that publishes them.
 package final class BulkSealer {
     package let single: PageSealer
     private let lanes: LaneKeys?
@@ -87,12 +88,12 @@ package final class BulkSealer {
         self.lanes = try LaneKeys(key: key, salt: salt, layout: layout, lanes)
     }
 
-    /// For tests, with lanes that have other keys.
+    /// Creates a sealer whose lanes may have other keys, for tests.
     init(_ single: PageSealer, _ lanes: LaneKeys) { (self.single, self.lanes) = (single, lanes) }
 
-    /// Encrypts pages in a row, as ``PageSealer`` does with each.
+    /// Encrypts consecutive pages, each like ``PageSealer``.
     ///
-    /// - Parameter reserves: fresh random bytes, as many as the layout reserves in all of the pages.
+    /// - Parameter reserves: fresh random bytes, as many as the layout reserves in all the pages together.
     package func seal(
         _ contents: Span<UInt8>, first: UInt32, reserves: Span<UInt8>, into pages: inout MutableSpan<UInt8>
     ) throws(CryptographyFailure) {
@@ -120,15 +121,15 @@ package final class BulkSealer {
     }
 }
 
-/// Pages that go through lanes at once, or one that does not.
+/// Pages that go through the lanes together, or a single page that does not use lanes.
 private struct LaneGroup {
-    /// Of the first page, in the row.
+    /// The index of the first page in the sequence.
     let index: Int
     let count: Int
     /// The number of the first page.
     let first: UInt32
     let usesLanes: Bool
-    /// Which one libcrypto looks at, if it does.
+    /// The index of the page that libcrypto checks, if any.
     let sample: Int?
     let pageSize: Int
 
@@ -140,11 +141,11 @@ private struct LaneGroup {
         (index + position) * pageSize..<(index + position + 1) * pageSize
     }
 
-    /// Of each sixteen pages, in two groups, one is a sample.
+    /// Divides pages into groups. In each sixteen pages, which form two groups, one page is a sample.
     static func all(_ size: Int, _ layout: PageCipher.Layout, first: UInt32, hasLanes: Bool) -> [LaneGroup] {
         precondition(size.isMultiple(of: layout.pageSize))
         let count = size / layout.pageSize
-        // No database has more pages than numbers for them; a file may.
+        // A database has no more pages than `UInt32` can number, but a file may.
         let hasLanes = hasLanes && first > 0 && UInt32(exactly: Int(first) + count) != nil
         func group(_ index: Int, _ count: Int, sample: Int?, usesLanes: Bool) -> LaneGroup {
             LaneGroup(

@@ -1,16 +1,16 @@
 internal import Glibc
 
 extension Span<UInt8> {
-    /// Whether all bytes are zero, of which there has to be one.
+    /// True if all bytes are zero, and there are at least two.
     package var isZero: Bool {
-        // Compares each byte with its neighbour: true for zeros when the first one is.
+        // Compares each byte with the next one, after checking the first.
         guard count > 1, self[0] == 0 else { return false }
         return unsafe withUnsafeBytes {
             unsafe memcmp($0.baseAddress!, $0.baseAddress! + 1, $0.count - 1) == 0
         }
     }
 
-    /// Whether both have the same bytes.
+    /// Returns true if both spans contain the same bytes.
     package func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         guard count > 0 else { return true }
@@ -23,7 +23,7 @@ extension Span<UInt8> {
 }
 
 extension MutableSpan<UInt8> {
-    /// Lends some of the bytes.
+    /// Calls `body` with a part of the bytes.
     package mutating func withPart<Result, Failure: Error>(
         _ range: Range<Int>, _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -31,7 +31,7 @@ extension MutableSpan<UInt8> {
         return try body(&part)
     }
 
-    /// Writes bytes over those from an offset on.
+    /// Overwrites the bytes from an offset.
     package mutating func copy(_ bytes: Span<UInt8>, at offset: Int = 0) {
         precondition(offset >= 0 && offset + bytes.count <= count)
         unsafe withUnsafeMutableBytes { target in
@@ -41,7 +41,7 @@ extension MutableSpan<UInt8> {
         }
     }
 
-    /// Writes zeros over some of the bytes.
+    /// Overwrites a part of the bytes with zeros.
     package mutating func clear(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
         unsafe withUnsafeMutableBytes { target in
@@ -52,7 +52,7 @@ extension MutableSpan<UInt8> {
 }
 
 extension Array<UInt8> {
-    /// Lends some of the bytes.
+    /// Calls `body` with a part of the bytes.
     package mutating func withPart<Result, Failure: Error>(
         _ range: Range<Int>, _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -60,13 +60,13 @@ extension Array<UInt8> {
         return try bytes.withPart(range, body)
     }
 
-    /// Writes bytes over those from an offset on.
+    /// Overwrites the bytes from an offset.
     package mutating func copy(_ bytes: Span<UInt8>, at offset: Int = 0) {
         var target = mutableSpan
         target.copy(bytes, at: offset)
     }
 
-    /// Writes zeros over some of the bytes.
+    /// Overwrites a part of the bytes with zeros.
     package mutating func clear(_ range: Range<Int>) {
         var target = mutableSpan
         target.clear(range)

@@ -1,35 +1,36 @@
 internal import CSQLCipher
 
-// What copies need to know of, and to say to, a connection.
+// Settings and properties of a connection that copies a database.
 extension ConnectionHandle {
-    /// The bytes at the end of each page that SQLite leaves to the codec: what the file has, or what the
-    /// codec has asked for where that is more. Right only once the file was read.
+    /// The number of bytes that SQLite reserves for the codec at the end of each page: the number in the
+    /// file, or the number that the codec has requested if it is larger. Correct only after the file was
+    /// read.
     package var reservedBytesPerPage: Int {
         var count: CInt = -1
         let code = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_RESERVE_BYTES, &count)
         return code == SQLITE_OK ? Int(count) : 0
     }
 
-    /// Has a file that is still empty leave bytes at the end of each page, which are no content of it.
+    /// Reserves bytes at the end of each page of an empty file, which SQLite does not use for content.
     package func reserve(bytesPerPage: Int) throws(EngineError) {
         var count = CInt(clamping: bytesPerPage)
         try check(unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_RESERVE_BYTES, &count))
         guard reservedBytesPerPage == bytesPerPage else {
             throw EngineError(
-                code: SQLITE_MISUSE, message: "SQLite does not leave \(bytesPerPage) bytes of each page")
+                code: SQLITE_MISUSE, message: "SQLite does not reserve \(bytesPerPage) bytes of each page")
         }
     }
 
-    /// Lets the connection create what a schema may contain, and nothing run on its own: no triggers, no
-    /// checks, no foreign keys.
+    /// Allows the connection to create everything that a schema may contain, without side effects: no
+    /// triggers, no checks, no foreign keys.
     package func acceptContentOfAnotherDatabase() throws(EngineError) {
         try acceptDefinitionsOfAnotherDatabase()
         try configure([(SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)])
         try execute("PRAGMA ignore_check_constraints = 1")
     }
 
-    /// Lets the connection create what a schema may contain by the statements of a script, which may ask for
-    /// more.
+    /// Allows the connection to create everything that a schema may contain, from the statements of a script,
+    /// which may enable further settings itself.
     package func acceptDefinitionsOfAnotherDatabase() throws(EngineError) {
         try configure([
             (SQLITE_DBCONFIG_DEFENSIVE, 0), (SQLITE_DBCONFIG_DQS_DDL, 1), (SQLITE_DBCONFIG_DQS_DML, 1),

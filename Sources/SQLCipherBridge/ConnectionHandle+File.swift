@@ -1,13 +1,14 @@
 internal import CSQLCipher
 
-/// Reading the main database file through SQLite's own descriptor.
+/// Access to the main database file through SQLite's own descriptor.
 ///
-/// Opening and closing the file beside SQLite is not an option: POSIX drops all locks that the process holds
-/// on a file as soon as it closes any descriptor of it (see "How To Corrupt An SQLite Database File", 2.2).
+/// The file must not be opened and closed separately: POSIX drops all locks of a process on a file as soon as
+/// the process closes any descriptor of it (see "How To Corrupt An SQLite Database File", 2.2).
 extension ConnectionHandle {
-    /// The size of the main database file in bytes, or nil when there is no file: in memory, or temporary.
+    /// Returns the size of the main database file in bytes, or nil if there is no file because the database
+    /// is in memory or temporary.
     ///
-    /// - Parameter schema: the name of another database of the connection, to ask for the size of its file.
+    /// - Parameter schema: the name of the database, if it is not the main one.
     package func fileSize(schema: String = "main") throws(EngineError) -> Int64? {
         guard let file = unsafe self.file(of: schema), let methods = unsafe file.pointee.pMethods else {
             return nil
@@ -20,8 +21,8 @@ extension ConnectionHandle {
         return size
     }
 
-    /// Up to `count` bytes of the main database file as they are stored, without a lock; fewer at its end,
-    /// none without a file.
+    /// Returns up to `count` stored bytes of the main database file, without a lock. Returns fewer at the end
+    /// of the file, and none without a file.
     package func readFile(at offset: Int64, count: Int) throws(EngineError) -> [UInt8] {
         guard let size = try fileSize(), offset < size, let file = unsafe mainFile,
             let methods = unsafe file.pointee.pMethods
@@ -35,8 +36,7 @@ extension ConnectionHandle {
         return bytes
     }
 
-    /// Fills the target with bytes of the main database file as they are stored, without a lock, and returns
-    /// how many there were.
+    /// Reads stored bytes of the main database file into `target`, without a lock, and returns their number.
     package func readFile(at offset: Int64, into target: inout MutableSpan<UInt8>) throws(EngineError) -> Int
     {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return 0 }
@@ -44,15 +44,15 @@ extension ConnectionHandle {
             unsafe methods.pointee.xRead(file, $0.baseAddress, CInt($0.count), offset)
         }
         if code == SQLITE_OK { return target.count }
-        // The file may end before; what is not there was filled with zeros.
+        // The file may end before the end of `target`, whose remainder was filled with zeros.
         guard let size = try fileSize(), size < offset + Int64(target.count) else {
             throw EngineError(code: code, message: ConnectionHandle.describe(code))
         }
         return Int(max(0, size - offset))
     }
 
-    /// Writes over the main database file as it is stored, without a look at what is there: only to make a
-    /// file unusable that has lost its name. The connection is of no use afterwards.
+    /// Overwrites stored bytes of the main database file, without reading it. Use it only to invalidate a
+    /// file that no longer has a name. The connection must not be used afterwards.
     package func overwriteFile(at offset: Int64, with bytes: [UInt8]) throws(EngineError) {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
         let code = unsafe methods.pointee.xWrite(file, bytes, CInt(bytes.count), offset)
@@ -61,7 +61,7 @@ extension ConnectionHandle {
         }
     }
 
-    /// Cuts the main database file to a size. The connection must have the exclusive lock.
+    /// Truncates the main database file. The connection must hold the exclusive lock.
     package func truncateFile(to size: Int64) throws(EngineError) {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
         let code = unsafe methods.pointee.xTruncate(file, size)
@@ -70,7 +70,7 @@ extension ConnectionHandle {
         }
     }
 
-    /// Has what was written to the main database file on the disk, as SQLite does it at a checkpoint.
+    /// Syncs the main database file to disk, as SQLite does at a checkpoint.
     package func synchronizeFile() throws(EngineError) {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
         let code = unsafe methods.pointee.xSync(file, SQLITE_SYNC_NORMAL)
@@ -79,9 +79,9 @@ extension ConnectionHandle {
         }
     }
 
-    /// Takes SQLite's shared lock on the main database file, without a look into it: nobody writes to a file
-    /// in rollback mode as long as the connection lives. The connection is of no use for anything else
-    /// afterwards.
+    /// Takes SQLite's shared lock on the main database file without reading it. No other connection can write
+    /// to a file in rollback mode until this connection is closed. The connection must not be used for
+    /// anything else afterwards.
     package func lockFileForReading() throws(EngineError) {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
         let code = unsafe methods.pointee.xLock(file, SQLITE_LOCK_SHARED)
@@ -90,7 +90,8 @@ extension ConnectionHandle {
         }
     }
 
-    /// Whether a connection is about to write to the main database file.
+    /// Returns true if a connection holds the reserved lock on the main database file, because it is about to
+    /// write.
     package func isFileReserved() throws(EngineError) -> Bool {
         guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return false }
         var answer: CInt = 0
@@ -111,28 +112,28 @@ extension ConnectionHandle {
         return FileLockLevel(rawValue: level) ?? .none
     }
 
-    /// The version of the main database that the current transaction reads. Each commit gives it another
-    /// one, those of this connection too: <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>.
+    /// The version of the main database that the current transaction reads. Every commit changes it,
+    /// including commits of this connection: <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>.
     package var dataVersion: UInt32 {
         var version: UInt32 = 0
-        // Left at zero by an engine that does not know the operation.
+        // An engine that does not know the operation leaves zero.
         _ = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_DATA_VERSION, &version)
         return version
     }
 
-    /// Whether the name of the main database file leads to another file by now, or to none: what is written
-    /// would be in a file that nobody finds.
+    /// Returns true if the path of the main database file leads to another file, or to none: further writes
+    /// would be lost.
     package func isFileMoved() -> Bool {
         var answer: CInt = 0
         let code = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
         return code == SQLITE_OK && answer != 0
     }
 
-    /// Why the main database file cannot be in WAL mode for this connection; nil where it can.
+    /// The reason why this connection cannot use WAL mode for the main database file, or nil if it can.
     package var otherName: OtherName? { unsafe mainFile.flatMap { unsafe SideFiles.otherName(of: $0) } }
 
-    /// Whether the write-ahead log that the connection has open was removed, renamed or replaced: other
-    /// connections would not find what is written. Only for connections whose side files are watched.
+    /// Returns true if the open WAL file was removed, renamed or replaced: other connections would not find
+    /// further writes. Only for connections whose side files are watched.
     package func isLogMoved() -> Bool {
         var journal: UnsafeMutablePointer<sqlite3_file>?
         let code = unsafe withUnsafeMutablePointer(to: &journal) { file in
@@ -145,12 +146,13 @@ extension ConnectionHandle {
         return unsafe SideFiles.hasLogMoved(database, journal, path)
     }
 
-    /// Has what lies beside the main database file judged before the engine uses it, until the connection is
+    /// Checks the files next to the main database file before SQLite uses them, until the connection is
     /// closed.
     ///
     /// - Parameters:
-    ///   - owner: connections with one owner trust each other with a log that they have open.
-    ///   - report: learns what is refused because of the user that it belongs to.
+    ///   - owner: the owner of the connection. Connections with the same owner trust each other's open WAL
+    ///     file.
+    ///   - report: a function that is called for files that are rejected because they belong to another user.
     package func watchSideFiles(
         owner: AnyObject, report: @escaping ForeignOwnerReport, _ judge: @escaping SideFileJudge
     ) {
@@ -174,8 +176,8 @@ extension ConnectionHandle {
     }
 }
 
-/// SQLite's locks on a database file: <https://www.sqlite.org/lockingv3.html#locking>. In WAL mode a
-/// connection has the shared one, whatever it does.
+/// SQLite's locks on a database file: <https://www.sqlite.org/lockingv3.html#locking>. In WAL mode, a
+/// connection always holds the shared lock.
 package enum FileLockLevel: CInt, Comparable, Sendable {
     case none, shared, reserved, pending, exclusive
 

@@ -1,24 +1,26 @@
 internal import CSQLCipher
 package import KeyMaterial
 
-// sqlite3_key only, never sqlite3_key_v2: an unknown schema name given to that one acts on the main database.
+// Use sqlite3_key, never sqlite3_key_v2: with an unknown schema name, sqlite3_key_v2 acts on the main
+// database.
 extension ConnectionHandle {
-    /// Gives the connection a raw key of 32 bytes, before anything else runs on it (I3).
+    /// Sets a raw key of 32 bytes, before any other use of the connection (invariant "Key first").
     ///
     /// - Parameters:
-    ///   - salt: 16 bytes, or nil to let SQLCipher read the file's own salt at the first use, or make one for
-    ///     a new file.
-    ///   - work: who does the cryptographic work of the connection.
+    ///   - salt: 16 bytes, or nil to let SQLCipher read the salt from the file on first use, or generate one
+    ///     for a new file.
+    ///   - work: the implementation of the cryptographic work of the connection.
     package func setKey(rawKey: borrowing SecretBytes, salt: [UInt8]?, work: PageWork = .engine)
         throws(EngineError)
     {
         guard rawKey.count == 32, salt == nil || salt?.count == 16 else {
-            throw EngineError(code: SQLITE_MISUSE, message: "A raw key has 32 bytes, and its salt 16")
+            throw EngineError(code: SQLITE_MISUSE, message: "A raw key has 32 bytes, and its salt has 16")
         }
         try setKey(text: ConnectionHandle.keyText(rawKey: rawKey, salt: salt ?? []), work: work)
     }
 
-    /// The only form of a raw key that SQLCipher knows: x'<64 digits>' or x'<64 digits><32 digits>'.
+    /// Returns a raw key in the only form that SQLCipher accepts: x'<64 digits>' or x'<64 digits><32
+    /// digits>'.
     package static func keyText(rawKey: borrowing SecretBytes, salt: [UInt8]) -> SecretBytes {
         var text = SecretBytes(count: 3 + 2 * (32 + salt.count))
         text.withUnsafeMutableBytes { text in
@@ -35,10 +37,11 @@ extension ConnectionHandle {
         return text
     }
 
-    /// Encrypts the file anew with a raw key of 32 bytes and the salt that it has.
+    /// Re-encrypts the file with a raw key of 32 bytes and its current salt.
     ///
-    /// The engine's answer is not to be trusted, neither a good nor a bad one (I6): whatever this does, close
-    /// the connection at once, without any other use, and find out on a fresh one which key opens the file.
+    /// The result is not reliable, neither success nor failure (invariant "Rekey is not trusted"). In either
+    /// case, close the connection immediately without any other use, and find out with a new connection which
+    /// key opens the file.
     package func rekey(rawKey: borrowing SecretBytes) throws(EngineError) {
         guard rawKey.count == 32 else {
             throw EngineError(code: SQLITE_MISUSE, message: "A raw key has 32 bytes")
@@ -50,10 +53,10 @@ extension ConnectionHandle {
         }
     }
 
-    /// Gives the connection a key in SQLCipher's own terms: a passphrase, or the text of a raw key. Nothing
-    /// is derived before the first use.
+    /// Sets a key in SQLCipher's own format: a passphrase, or the text of a raw key. The key is only derived
+    /// on first use.
     package func setKey(text: borrowing SecretBytes, work: PageWork = .engine) throws(EngineError) {
-        // SQLCipher would answer an error and go on in plaintext.
+        // SQLCipher would return an error and continue in plaintext.
         guard !text.isEmpty else { throw EngineError(code: SQLITE_MISUSE, message: "The key is empty") }
         guard let count = CInt(exactly: text.count) else {
             throw EngineError(code: SQLITE_TOOBIG, message: "The key is too long")
@@ -66,10 +69,10 @@ extension ConnectionHandle {
         }
     }
 
-    /// Fails unless a codec is attached to the main database and works with the settings that were asked for
-    /// (I2).
+    /// Throws an error unless the main database has a codec with the requested settings (invariant "Verified
+    /// engine").
     ///
-    /// - Parameter settings: the lines that `PRAGMA cipher_settings` must give, in any order.
+    /// - Parameter settings: lines that the result of `PRAGMA cipher_settings` must contain, in any order.
     package func proveCodec(settings: [String]) throws(EngineError) {
         guard let provider = try firstText(trusted: "PRAGMA cipher_provider"), !provider.isEmpty else {
             throw EngineError.withoutCipher
@@ -81,19 +84,19 @@ extension ConnectionHandle {
         }
     }
 
-    /// Reads the schema, which is what checks the key: `sqlite3_key` checks nothing. On an empty file every
-    /// key passes.
+    /// Verifies the key by reading the schema: `sqlite3_key` itself verifies nothing. Any key passes for an
+    /// empty file.
     package func verifyKey() throws(EngineError) {
         _ = try firstText(trusted: "SELECT count(*) FROM sqlite_master")
     }
 
-    /// Writes page 1 of a file that is still empty, so that the file has its salt, and belongs to its key,
-    /// before anybody relies on it.
+    /// Writes page 1 of an empty file, so that its salt and key are fixed before other connections rely on
+    /// them.
     ///
-    /// Fails with `SQLITE_NOTADB` when another connection was faster with another key or salt: open anew
-    /// then.
+    /// Throws `SQLITE_NOTADB` if another connection has written the file first with another key or salt.
+    /// Reopen the file in this case.
     package func claimEmptyFile() throws(EngineError) {
-        // Fails when the file has content by now that this connection cannot read.
+        // This fails if the file now has content that this connection cannot read.
         try execute("BEGIN IMMEDIATE")
         do throws(EngineError) {
             if try fileSize() == 0 {

@@ -1,25 +1,25 @@
 internal import CSQLCipher
 
-/// SQL that this package writes itself, from checked parts, and never from a user's text.
+/// SQL that this package writes itself, from checked parts, and never from text of users.
 ///
-/// An answer is read to its end, or there is none: the engine may give a row first and fail afterwards.
-/// `PRAGMA journal_mode = WAL` is such a statement, it answers before it commits. So each function here steps
-/// to `SQLITE_DONE` or throws, and nothing else in the package may leave a statement of its own in the
-/// middle.
+/// A result only counts if its statement has run to the end: SQLite may return a row first and fail
+/// afterwards. For example, `PRAGMA journal_mode = WAL` returns its row before it commits. Therefore, each
+/// function here steps to `SQLITE_DONE` or throws, and no other code in the package may leave one of its own
+/// statements unfinished.
 extension ConnectionHandle {
-    /// Runs statements without arguments, and drops what they answer.
+    /// Runs statements without arguments, and discards their results.
     package func execute(_ sql: StaticString) throws(EngineError) {
         try execute(trusted: sql.description)
     }
 
-    /// Runs statements without arguments, and drops what they answer.
+    /// Runs statements without arguments, and discards their results.
     package func execute(trusted sql: String) throws(EngineError) {
-        // `sqlite3_exec` steps each statement to its end, and answers what finalizing it says.
+        // `sqlite3_exec` steps each statement to its end, and returns the result of finalizing it.
         try check(unsafe sqlite3_exec(pointer, sql, nil, nil, nil))
     }
 
-    /// Runs one query to its end, and returns the first column of its first row as text; nil for NULL, and
-    /// when there is no row.
+    /// Runs one query to its end, and returns the first column of its first row as text; nil for NULL, or if
+    /// there is no row.
     package func firstText(trusted sql: String) throws(EngineError) -> String? {
         var answer: String?
         var isFirst = true
@@ -30,8 +30,8 @@ extension ConnectionHandle {
         return answer
     }
 
-    /// Runs one query up to the first row that is wanted, and returns its first column as text; nil when
-    /// there is none.
+    /// Runs one query until a row satisfies `isWanted`, and returns its first column as text; nil if there is
+    /// no such row.
     package func firstText(
         trusted sql: String, where isWanted: (String) -> Bool
     ) throws(EngineError) -> String? {
@@ -54,11 +54,10 @@ extension ConnectionHandle {
         return result
     }
 
-    /// Runs the first statement of a text to its end, and calls `body` with each row. What follows the first
-    /// statement is not run.
+    /// Runs the first statement of a text to its end, and calls `body` with each row. Further statements are
+    /// not run.
     ///
-    /// - Throws: the error of the engine, also one that comes after the last row; that of `body`, which ends
-    ///   the statement.
+    /// - Throws: an error of SQLite, even after the last row; the error of `body`, which ends the statement.
     package func forEachRow(trusted sql: String, _ body: (StatementHandle) throws -> Void) throws {
         guard let statement = try prepare(trusted: sql) else { return }
         while true {
@@ -70,7 +69,7 @@ extension ConnectionHandle {
         }
     }
 
-    /// The same for a body that does not throw.
+    /// Runs the first statement like ``forEachRow(trusted:_:)``, for a body that does not throw.
     private func readRows(trusted sql: String, _ body: (StatementHandle) -> Void) throws(EngineError) {
         guard let statement = try prepare(trusted: sql) else { return }
         while true {

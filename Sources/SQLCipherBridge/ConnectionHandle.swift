@@ -1,8 +1,9 @@
 internal import CSQLCipher
 internal import Glibc
+package import SystemCalls
 
-/// A borrowed `sqlite3 *`: it cannot be closed, and is of use as long as the ``EngineConnection`` that owns
-/// it.
+/// A borrowed `sqlite3 *`. It cannot be closed, and is only valid during the lifetime of the
+/// ``EngineConnection`` that owns it.
 @safe
 @usableFromInline
 package struct ConnectionHandle: Equatable {
@@ -20,7 +21,7 @@ package struct ConnectionHandle: Equatable {
 }
 
 extension ConnectionHandle {
-    /// The statements that are still prepared on this connection, for messages about what prevents closing.
+    /// The statements that are still prepared on this connection, for messages about obstacles to closing it.
     package var pendingStatements: [StatementHandle] {
         var result: [StatementHandle] = []
         var next = unsafe sqlite3_next_stmt(pointer, nil)
@@ -33,8 +34,8 @@ extension ConnectionHandle {
 }
 
 extension ConnectionHandle {
-    /// Has SQLite forget the schema, and with it the virtual tables that are in no use, whose modules keep
-    /// statements of their own.
+    /// Makes SQLite forget the schema, and with it the unused virtual tables, whose modules keep their own
+    /// statements.
     package func forgetSchema() throws(EngineError) {
         let isWritable = try firstText(trusted: "PRAGMA writable_schema") == "1"
         try execute("PRAGMA writable_schema = RESET")
@@ -58,23 +59,23 @@ extension ConnectionHandle {
         return words.map { $0 + ConnectionHandle.systemReason(code, lastSystemError) }
     }
 
-    /// The words of the system that follow SQLite's "unable to open database file" if the process, or the
-    /// system, has no descriptor left; empty for other errors, whose number may be that of an earlier call.
+    /// Returns the system's message to append to "unable to open database file" if the process or the system
+    /// is out of descriptors. Empty for other errors, whose `errno` may come from an earlier call.
     private static func systemReason(_ code: CInt, _ number: CInt) -> String {
         guard code & 0xff == EngineCode.cantOpen, number == EMFILE || number == ENFILE else { return "" }
-        return unsafe ": \(String(cString: strerror(number)))"
+        return ": \(Errno(number).words)"
     }
     package var lastExtendedErrorCode: CInt { unsafe sqlite3_extended_errcode(pointer) }
 
-    /// The `errno` of the last call of the system that failed.
+    /// The `errno` of the last system call that failed.
     package var lastSystemError: CInt { unsafe sqlite3_system_errno(pointer) }
 
-    /// SQLite's own words for a result code.
+    /// Returns SQLite's description of a result code.
     package static func describe(_ code: CInt) -> String {
         unsafe sqlite3_errstr(code).map { unsafe String(cString: $0) } ?? "unknown error"
     }
 
-    /// Turns a failed result code into an error, reading the message while it is still valid.
+    /// Throws an error for a failed result code. It reads the message while it is still valid.
     package func check(_ code: CInt) throws(EngineError) {
         guard code != SQLITE_OK else { return }
         throw EngineError(code: code, message: lastErrorMessage)
@@ -87,7 +88,7 @@ extension ConnectionHandle {
     @usableFromInline
     package var isAutocommit: Bool { unsafe sqlite3_get_autocommit(pointer) != 0 }
 
-    /// Whether the transaction of the connection has begun to read or to write, in any schema.
+    /// The state of the connection's transaction, in any schema.
     package enum TransactionState {
         case none, read, write
     }
@@ -120,8 +121,8 @@ extension ConnectionHandle {
         unsafe sqlite3_db_filename(pointer, schema).map { unsafe String(cString: $0) }
     }
 
-    /// Which file it is that has the name of a database: a name that is no text leads to another file once it
-    /// is a `String`.
+    /// Returns the identity of a database's file. A name that is not valid UTF-8 would lead to another file
+    /// once it is converted to a `String`.
     package func fileIdentity(schema: String) -> FileIdentity? {
         unsafe sqlite3_db_filename(pointer, schema).flatMap { unsafe FileIdentity(named: $0) }
     }
@@ -137,7 +138,7 @@ extension ConnectionHandle {
         return (code, Int(walFrames), Int(checkpointed))
     }
 
-    /// One of SQLite's limits; a negative `newValue` only asks. The result is the value before the call.
+    /// Sets one of SQLite's limits, or only reads it if `newValue` is negative. Returns the previous value.
     @discardableResult
     package func limit(_ limit: Limit, newValue: CInt = -1) -> Int {
         unsafe Int(sqlite3_limit(pointer, limit.code, newValue))
@@ -145,9 +146,9 @@ extension ConnectionHandle {
 
     package enum Limit {
         case variableNumber, attached, workerThreads
-        /// How many columns a table or a result has.
+        /// The maximum number of columns of a table or a result.
         case columns
-        /// How many bytes a value or a row has.
+        /// The maximum number of bytes of a value or a row.
         case length
         fileprivate var code: CInt {
             switch self {
@@ -173,8 +174,8 @@ extension ConnectionHandle {
         }
     }
 
-    /// Has the connection leave a write-ahead log as it is when it is closed, although it may be the last
-    /// one.
+    /// Prevents the connection from checkpointing the WAL file when it is closed, even if it is the last
+    /// connection.
     func leaveLogAtEnd() {
         _ = unsafe coffer_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil)
     }

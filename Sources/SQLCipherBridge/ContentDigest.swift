@@ -2,14 +2,15 @@ internal import CSQLCipher
 internal import Dispatch
 internal import Synchronization
 
-/// A SHA-256 digest that grows.
+/// An incremental SHA-256 digest.
 package final class ContentDigest {
     private let context: DigestContext
     private let side: SideDigest?
-    /// What was added since the last call of libcrypto, each of which costs more than a small value.
+    /// Bytes that are collected for the next call of libcrypto, because a call costs more than hashing a
+    /// small value.
     private var waiting: WaitingBytes
 
-    /// - Parameter isBeside: whether another thread computes it while the caller goes on.
+    /// - Parameter isBeside: true to compute the digest on another thread while the caller continues.
     package init(isBeside: Bool = false) throws(CryptographyFailure) {
         context = try DigestContext()
         waiting = WaitingBytes(capacity: isBeside ? 1 << 16 : 4096)
@@ -32,14 +33,14 @@ package final class ContentDigest {
         }
     }
 
-    /// Begins anew, with no bytes.
+    /// Restarts the digest without any bytes.
     package func restart() throws(CryptographyFailure) {
         try side?.hashWaiting()
         waiting.removeAll()
         try context.restart()
     }
 
-    /// The digest of all bytes; nothing can be added before ``restart()``.
+    /// Returns the digest of all bytes. No more bytes can be added before ``restart()``.
     package func finish() throws(CryptographyFailure) -> [UInt8] {
         try side?.hashWaiting()
         try context.add(waiting)
@@ -47,16 +48,16 @@ package final class ContentDigest {
     }
 }
 
-/// Lets another thread hash what is added while the caller collects more.
+/// Hashes bytes on another thread while the caller collects more.
 ///
-/// No thread is taken for granted: a part that nobody has begun when the next one comes is hashed by the
-/// thread that brings it.
+/// It does not depend on that thread: if a part is not hashed when the caller provides the next one, the
+/// caller hashes it.
 private final class SideDigest: Sendable {
     private struct State {
         let context: DigestContext
-        /// What is to be hashed next.
+        /// The part to hash next.
         var full: WaitingBytes?
-        /// What the caller gets for it.
+        /// The empty buffer that the caller gets in exchange.
         var spare: WaitingBytes?
         var failure: CryptographyFailure?
 
@@ -71,7 +72,7 @@ private final class SideDigest: Sendable {
         }
     }
 
-    // Hashing is done under the lock: who has it next finds all that came before in the digest.
+    // Hashing is done under the lock, so the next holder finds all earlier parts in the digest.
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "Coffer.SideDigest", target: .global())
 
@@ -79,7 +80,7 @@ private final class SideDigest: Sendable {
         state = Mutex(State(context: context, spare: spare))
     }
 
-    /// Takes what is to be hashed, and returns an empty one.
+    /// Takes a part to hash, and returns an empty buffer.
     func exchange(_ full: WaitingBytes) throws(CryptographyFailure) -> WaitingBytes {
         let (empty, failure) = state.withLock { state in
             state.hash()
@@ -92,7 +93,7 @@ private final class SideDigest: Sendable {
         return empty
     }
 
-    /// Until it is given more, nobody uses the digest afterwards but the caller.
+    /// Hashes the pending part. Afterwards, only the caller uses the digest until it provides another part.
     func hashWaiting() throws(CryptographyFailure) {
         let failure = state.withLock { state in
             state.hash()
@@ -102,8 +103,8 @@ private final class SideDigest: Sendable {
     }
 }
 
-/// Values of a database that wait to be hashed.
-// @unchecked: it goes from one thread to the other under the lock of a `SideDigest`.
+/// Database values to be hashed.
+// @unchecked: the buffer moves between threads under the lock of a `SideDigest`.
 @safe
 private final class WaitingBytes: @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
@@ -131,7 +132,7 @@ private final class WaitingBytes: @unchecked Sendable {
 
     func removeAll() { count = 0 }
 
-    /// Hands over what it has, and is empty afterwards.
+    /// Passes the bytes to `body`, and empties the buffer.
     func take<Failure: Error>(_ body: (RawSpan) throws(Failure) -> Void) throws(Failure) {
         let all = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<count])
         count = 0
@@ -139,8 +140,8 @@ private final class WaitingBytes: @unchecked Sendable {
     }
 }
 
-/// The state of libcrypto.
-// @unchecked: a `SideDigest` lets one thread at a time use it; without one, its owner is used by one thread.
+/// The digest state in libcrypto.
+// @unchecked: a `SideDigest` lets one thread at a time use it. Without one, only the owner's thread uses it.
 @safe
 private final class DigestContext: @unchecked Sendable {
     private let context: OpaquePointer?
@@ -161,7 +162,7 @@ private final class DigestContext: @unchecked Sendable {
         guard isAdded else { throw CryptographyFailure(function: "EVP_DigestUpdate") }
     }
 
-    /// Adds what waits, which is empty afterwards.
+    /// Adds the bytes of a buffer, and empties it.
     func add(_ waiting: WaitingBytes) throws(CryptographyFailure) {
         try waiting.take { (bytes) throws(CryptographyFailure) in try add(bytes) }
     }

@@ -1,14 +1,14 @@
-/// SHA-256 over values of a database, with their types: two sequences of values have one hash only if they
-/// are the same, byte for byte.
+/// A SHA-256 hash of database values and their types. Two sequences of values have the same hash only if they
+/// are identical, byte for byte.
 package struct ContentHash {
     private let digest: ContentDigest
 
-    /// - Parameter isBeside: whether another thread computes the hash while this one goes on.
+    /// - Parameter isBeside: true to compute the hash on another thread while the caller continues.
     package init(isBeside: Bool = false) throws(CryptographyFailure) {
         digest = try ContentDigest(isBeside: isBeside)
     }
 
-    /// Adds the value in a column of the current row.
+    /// Adds the value of a column in the current row.
     package func add(column: CInt, of statement: StatementHandle, encoding: TextEncoding) throws {
         let value = statement.storedValue(at: column)
         let type = value.type
@@ -30,12 +30,12 @@ package struct ContentHash {
         try add(bytes)
     }
 
-    /// Adds bytes whose number is known.
+    /// Adds bytes without their count, which must be known otherwise.
     package func add(_ bytes: [UInt8]) throws {
         try digest.update(bytes.span)
     }
 
-    /// The hash of everything that was added: 32 bytes. Nothing can be added afterwards.
+    /// Returns the hash of all values: 32 bytes. No more values can be added afterwards.
     package func finish() throws(CryptographyFailure) -> [UInt8] { try digest.finish() }
 
     private func add(_ type: CInt, _ payload: UInt64) throws {

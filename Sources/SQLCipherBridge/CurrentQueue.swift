@@ -4,10 +4,10 @@ internal import Glibc
 
 /// The dispatch queue that the current thread works for.
 package enum CurrentQueue {
-    /// Whether it is one of those on which Swift's default executor runs tasks, as far as their labels show.
+    /// True if Swift's default executor runs tasks on the queue, according to its label.
     ///
-    /// Neither the labels nor anything else that shows it are documented; a label that is not known is that
-    /// of another queue.
+    /// The label is not documented, but there is no documented alternative. A queue with an unknown label is
+    /// treated as another queue.
     package static var runsTasks: Bool {
         guard let label = unsafe coffer_dispatch_queue_get_label(nil) else { return false }
         return unsafe strcmp(label, "Swift global concurrent queue") == 0

@@ -1,6 +1,6 @@
 internal import CSQLCipher
 
-/// Digests by the same libcrypto that SQLCipher uses.
+/// Digests, implemented by the libcrypto that SQLCipher uses.
 package enum Digest {
     package static func sha256(_ message: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: 32)

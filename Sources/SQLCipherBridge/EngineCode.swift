@@ -1,4 +1,4 @@
-/// The result codes that the Swift code itself tests for. The public `ResultCode` lists them all.
+/// The result codes that Coffer's own code tests for. The public `ResultCode` lists all codes.
 @usableFromInline
 package enum EngineCode {
     @usableFromInline package static let ok: CInt = 0
@@ -15,14 +15,14 @@ package enum EngineCode {
     package static let tooBig: CInt = 18
     package static let constraint: CInt = 19
     package static let mismatch: CInt = 20
-    /// `SQLITE_CANTOPEN` with an extension of our own: what lies beside the database file was refused.
+    /// `SQLITE_CANTOPEN` with an extension of Coffer: a file next to the database file was rejected.
     package static let refusedSideFile: CInt = 14 | 0x7f << 8
-    /// `SQLITE_CANTOPEN` with an extension of our own: a database in a folder that cannot be written to was
-    /// changed while it was read.
+    /// `SQLITE_CANTOPEN` with an extension of Coffer: a database in a directory without write permission was
+    /// changed while it was being read.
     package static let changedElsewhere: CInt = 14 | 0x7e << 8
     /// `SQLITE_READONLY_DIRECTORY`.
     package static let readOnlyDirectory: CInt = 8 | 6 << 8
-    /// `SQLITE_BUSY` with an extension of our own: other connections of this process lock the file for each
+    /// `SQLITE_BUSY` with an extension of Coffer: other connections of this process lock the file for each
     /// transaction.
     static let lockedOtherwise: CInt = 5 | 0x7f << 8
     /// `SQLITE_READONLY_DBMOVED`.
@@ -34,7 +34,7 @@ package enum EngineCode {
     @usableFromInline package static let done: CInt = 101
 }
 
-/// SQLite's fundamental types, as `sqlite3_column_type` and `sqlite3_value_type` return them.
+/// SQLite's fundamental types, as returned by `sqlite3_column_type` and `sqlite3_value_type`.
 @usableFromInline
 package enum EngineType {
     @usableFromInline package static let integer: CInt = 1

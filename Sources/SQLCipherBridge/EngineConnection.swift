@@ -2,22 +2,22 @@ internal import CPageProvider
 internal import CSQLCipher
 internal import Glibc
 
-/// A connection of the C library, which closes itself at the end of its life.
+/// An SQLite connection, which is closed when this value is destroyed.
 ///
-/// What uses it gets a ``ConnectionHandle``, which cannot close it and must not be used afterwards.
+/// Other code uses a ``ConnectionHandle``, which cannot close the connection and must not be used after it is
+/// closed.
 @safe
 package struct EngineConnection: ~Copyable {
     package let handle: ConnectionHandle
 
-    /// Whether the connection, if it is the last one to its file, brings the write-ahead log into the file
-    /// when it is closed.
+    /// True if closing the last connection to a file checkpoints the WAL file.
     ///
-    /// A connection that was opened to find out something does not: it may not understand the log.
+    /// Connections that only inspect a file leave this false: they may not be able to decrypt the WAL file.
     package var checkpointsAtEnd = false
 
     private var isOpen = true
 
-    // `sqlite3_close_v2`, which never fails: the connection ends with its last statement.
+    // `sqlite3_close_v2` never fails: SQLite frees the connection with its last statement.
     deinit {
         guard isOpen else { return }
         if !checkpointsAtEnd { handle.leaveLogAtEnd() }
@@ -25,8 +25,8 @@ package struct EngineConnection: ~Copyable {
         unsafe sqlite3_close_v2(handle.pointer)
     }
 
-    /// Closes the connection, or leaves it as it is and answers `SQLITE_BUSY` while statements or backups
-    /// live.
+    /// Closes the connection, or leaves it unchanged and returns `SQLITE_BUSY` if statements or backups are
+    /// still alive.
     package mutating func close() -> CInt {
         guard isOpen else { return SQLITE_OK }
         let watchAgain = handle.unwatchSideFiles()
@@ -35,18 +35,18 @@ package struct EngineConnection: ~Copyable {
         return code
     }
 
-    /// Leaves the connection open for the life of the process.
+    /// Leaves the connection open until the process ends.
     consuming func stayOpen() { isOpen = false }
 
-    /// Ends the connection as one that may bring a write-ahead log into the file.
+    /// Closes the connection, and checkpoints the WAL file if it is the last connection.
     package consuming func closeWithCheckpoint() { checkpointsAtEnd = true }
 }
 
 // MARK: - Opening
 
 extension EngineConnection {
-    /// How a connection is opened. Connections are always opened with extended result codes and without
-    /// SQLite's own mutex (I3).
+    /// The flags for opening a connection. Connections are always opened with extended result codes and
+    /// without SQLite's own mutex (invariant "Key first").
     package struct OpenFlags: OptionSet, Sendable {
         package let rawValue: CInt
         package init(rawValue: CInt) { self.rawValue = rawValue }
@@ -55,28 +55,29 @@ extension EngineConnection {
         package static let readWrite = OpenFlags(rawValue: SQLITE_OPEN_READWRITE)
         package static let create = OpenFlags(rawValue: SQLITE_OPEN_CREATE)
 
-        /// The path is a URI, and so are those that the connection attaches: for a name that no user gives.
+        /// The path is a URI, and so are the paths of attached files. Only for names that do not come from
+        /// users.
         package static let uri = OpenFlags(rawValue: SQLITE_OPEN_URI)
     }
 
-    /// Opens a connection. URI handling is never enabled for the path of a user: `key=` in a file name must
-    /// not become a key.
+    /// Opens a connection. URIs are never enabled for a path from a user: `key=` in a file name must not
+    /// become a key.
     ///
-    /// - Parameter locking: who else may have the files open. It holds for attached files as well.
-    /// - Throws: the error of `sqlite3_open_v2`, after the half-open connection is closed.
+    /// - Parameter locking: the processes that may have the files open. It also applies to attached files.
+    /// - Throws: the error of `sqlite3_open_v2`, after the partially opened connection is closed.
     package init(path: String, flags: OpenFlags, locking: FileLocking = .shared) throws(EngineError) {
         try Engine.prove()
         guard let system = SideFiles.systems[locking] else {
             throw EngineError(
-                code: SQLITE_ERROR, message: "The file system of connections could not be registered")
+                code: SQLITE_ERROR, message: "The file system for connections could not be registered")
         }
-        // Builds of the engine with SQLITE_USE_URI take such a path for a URI without the flag, and open
-        // another file, or memory.
+        // Engines built with SQLITE_USE_URI treat such a path as a URI even without the flag, and would open
+        // another file, or an in-memory database.
         let name = path.hasPrefix("file:") && !flags.contains(.uri) ? "./\(path)" : path
         handle = try EngineConnection.open(name, flags.rawValue, system)
     }
 
-    /// Opens a connection on a file system of the engine.
+    /// Opens a connection on one of SQLite's virtual file systems.
     init(name: String, flags: CInt, fileSystem: String?) throws(EngineError) {
         handle = try EngineConnection.open(name, flags, fileSystem)
     }
@@ -98,36 +99,38 @@ extension EngineConnection {
             unsafe sqlite3_close_v2(pointer)
             throw EngineError(
                 code: code,
-                message: "database is locked: connections of this process share it with other processes")
+                message:
+                    "database is locked: other connections of this process share it with other processes")
         }
-        // The C library hands out a connection even when it fails, to carry the message.
+        // SQLite returns a connection even if opening fails, to provide the message.
         let message = unsafe pointer.flatMap { unsafe ConnectionHandle($0).lastErrorMessage }
         unsafe sqlite3_close_v2(pointer)
         throw EngineError(code: code, message: message ?? ConnectionHandle.describe(code))
     }
 }
 
-// MARK: - The proof of the engine
+// MARK: - Verification of the engine
 
 extension EngineError {
-    /// The code that answers to `sqlite3_*` is not the SQLCipher that this package was compiled for.
+    /// The `sqlite3_*` functions in this process are not those of the SQLCipher that this package was
+    /// compiled for.
     package static let withoutCipher = EngineError(
         code: SQLITE_ERROR,
-        message: "The SQLite library that answers in this process is not SQLCipher, or not the linked one")
+        message: "The SQLite library that this process uses is not SQLCipher, or not the linked one")
 }
 
 extension Engine {
-    /// Fails unless the linked engine is the SQLCipher of the headers. Checked once in a process, at the
-    /// first connection (I2).
+    /// Throws an error unless the linked engine is the SQLCipher of the headers. The check runs once per
+    /// process, before the first connection (invariant "Verified engine").
     ///
-    /// A memory database lends itself, so that no file is touched before the proof. Two libraries can mix in
-    /// one process: a foreign `sqlite3_open` with SQLCipher's `sqlite3_key` would corrupt memory, hence the
-    /// order.
+    /// The check uses an in-memory database, so no file is touched before it passes. Two libraries can be
+    /// mixed in one process: `sqlite3_open` of another SQLite with `sqlite3_key` of SQLCipher would corrupt
+    /// memory, so the version is checked before any key is set.
     package static func prove() throws(EngineError) {
         _ = try proof.get()
     }
 
-    /// Who does the cryptographic work of connections that do not insist on the engine.
+    /// The implementation of the cryptographic work for connections that do not require the engine's own.
     package static var pageProvider: PageProvider { get throws(EngineError) { try proof.get() } }
 
     private static let proof: Result<PageProvider, EngineError> = {
@@ -138,12 +141,12 @@ extension Engine {
         }
     }()
 
-    /// Fails unless the code that answers is of the version that this package was compiled for: structures
-    /// and constants of another one may differ.
+    /// Throws an error unless the linked engine has the version that this package was compiled for:
+    /// structures and constants of other versions may differ.
     ///
     /// - Parameters:
-    ///   - linked: the version that answers, as in 3046001.
-    ///   - hasCipher: whether the code that answers was built as SQLCipher.
+    ///   - linked: the version of the linked engine, as in 3046001.
+    ///   - hasCipher: true if the linked engine was built as SQLCipher.
     package static func checkVersion(_ linked: CInt, compiledFor compiled: CInt, hasCipher: Bool)
         throws(EngineError)
     {
@@ -152,20 +155,20 @@ extension Engine {
         throw EngineError(
             code: SQLITE_ERROR,
             message: """
-                This program is linked with an SQLCipher on SQLite \(words(for: linked)), but was compiled \
-                with the headers of SQLite \(words(for: compiled)). Build it again from a clean folder, with \
-                the headers and libsqlcipher.a of one version
+                This program is linked with an SQLCipher that contains SQLite \(words(for: linked)), but was \
+                compiled with the headers of SQLite \(words(for: compiled)). Build it again from a clean \
+                folder, with the headers and libsqlcipher.a of one version
                 """)
     }
 
-    /// A version number of SQLite as words: 3046001 is 3.46.1.
+    /// Returns a version number of SQLite as text: 3046001 is 3.46.1.
     private static func words(for version: CInt) -> String {
         "\(version / 1_000_000).\(version / 1000 % 1000).\(version % 1000)"
     }
 
     private static func proveOnce() throws(EngineError) -> PageProvider {
-        // SQLite would count its memory under one lock for all connections of the process, in each
-        // allocation, for nobody. Where the program has initialized it before, it goes on counting.
+        // Memory statistics take a lock shared by all connections of the process on every allocation, and
+        // nothing reads them. They stay on if the program has initialized SQLite before.
         _ = coffer_config_memory_statistics(0)
         try checkVersion(
             sqliteVersionNumber, compiledFor: compiledSQLiteVersionNumber,
@@ -186,12 +189,12 @@ extension Engine {
         guard unsafe sqlite3_key(handle.pointer, text, CInt(text.utf8.count)) == SQLITE_OK,
             let provider = try handle.firstText(trusted: "PRAGMA cipher_provider"), !provider.isEmpty
         else { throw EngineError.withoutCipher }
-        // The level is global, and the first key resets it, so that it is set after one: a wrong key would
-        // print to the standard error.
+        // The log level is global. Set it after the first key, which resets it: otherwise, a wrong key would
+        // print to standard error.
         try handle.execute("PRAGMA cipher_log_level = NONE")
         let allowed = unsafe getenv("COFFER_PAGE_PROVIDER").map { unsafe String(cString: $0) }
         let pageProvider = PageProvider.install(cipherVersion: version, allowed: allowed)
-        // The engine frees its provider with the last connection that has a key.
+        // The engine frees its provider with the last keyed connection, so keep one open.
         if case .kept = pageProvider { connection.stayOpen() }
         return pageProvider
     }

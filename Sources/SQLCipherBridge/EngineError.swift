@@ -1,4 +1,4 @@
-/// A failed call of the engine: the extended result code, and the message read while it was still valid.
+/// A failed call to SQLite: the extended result code, and the message, which is read while it is still valid.
 package struct EngineError: Error, Sendable, Equatable {
     package var code: CInt
     package var message: String?

@@ -1,9 +1,9 @@
-/// What the engine does to execute a statement: https://www.sqlite.org/opcode.html
+/// The bytecode that SQLite runs to execute a statement: https://www.sqlite.org/opcode.html
 package struct EngineProgram {
     package struct Operation: Equatable {
         package let name: String
         package let first, second, third: Int
-        /// The fifth operand, which has flags.
+        /// The fifth operand, which contains flags.
         package let flags: Int
 
         package init(_ name: String, _ first: Int, _ second: Int, _ third: Int, flags: Int = 0) {
@@ -17,16 +17,15 @@ package struct EngineProgram {
 
     package init(_ operations: [Operation]) { self.operations = operations }
 
-    /// Whether a record is made of a column of which only the type was read
-    /// (``EngineMend/storedColumns``).
+    /// True if a record includes a column of which only the type was read (``EngineMend/storedColumns``).
     ///
-    /// Of `IS NULL` and `IS NOT NULL`, SQLite before 3.49.2 takes the flag to an operation that has read the
-    /// whole column, if that is the last one: the value that is to be stored again.
+    /// For `IS NULL` and `IS NOT NULL`, SQLite before 3.49.2 sets the type-only flag on the last operation,
+    /// even if that operation reads the complete column to store it again.
     package var storesColumnsOfWhichOnlyTheTypeIsRead: Bool {
-        // The registers that have such a value.
+        // The registers with such a value.
         var registers: Set<Int> = []
         for operation in operations {
-            // Those of triggers follow, with registers of their own.
+            // The programs of triggers follow, with their own registers.
             if operation.name == "Init" { registers.removeAll() }
             if operation.name == "MakeRecord" {
                 let record = operation.first..<operation.first + operation.second
@@ -48,10 +47,11 @@ package struct EngineProgram {
 }
 
 extension EngineProgram.Operation {
-    /// `OPFLAG_TYPEOFARG`: the result is used as the argument of `typeof()` only.
+    /// `OPFLAG_TYPEOFARG`: the result is only used as the argument of `typeof()`.
     fileprivate static let typeOnly = 0x80
 
-    /// The registers whose values are copied to as many from the second operand on; nil for other operations.
+    /// The registers whose values are copied to the registers that start at the second operand; nil for other
+    /// operations.
     fileprivate var copiedRegisters: Range<Int>? {
         switch name {
         case "SCopy", "IntCopy": first..<first + 1
@@ -61,8 +61,8 @@ extension EngineProgram.Operation {
         }
     }
 
-    /// The registers that get a new value, of operations that make values. Others have none here, so that a
-    /// value counts as still there.
+    /// The registers that receive a new value. Empty for all operations that are not listed, so that a value
+    /// counts as unchanged.
     fileprivate var results: Range<Int> {
         switch name {
         case "Column", "Function", "PureFunc", "Add", "Subtract", "Multiply", "Divide", "Remainder", "Concat",
@@ -76,9 +76,9 @@ extension EngineProgram.Operation {
 }
 
 extension ConnectionHandle {
-    /// What the engine would do to execute a statement, and all triggers that it fires.
+    /// Returns the bytecode of a statement and of all triggers that it fires.
     ///
-    /// - Parameter sql: one statement that was compiled; it is not executed.
+    /// - Parameter sql: a single valid statement. It is not executed.
     package func program(ofStatement sql: String) throws -> EngineProgram {
         var operations: [EngineProgram.Operation] = []
         try forEachRow(trusted: "EXPLAIN \(sql)") { row in

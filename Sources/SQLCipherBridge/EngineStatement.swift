@@ -1,13 +1,14 @@
 internal import CSQLCipher
 
-/// A prepared statement of the C library, which is finalized at the end of its life.
+/// A prepared SQLite statement, which is finalized when this value is destroyed.
 ///
-/// What uses it gets a ``StatementHandle``, which cannot finalize it and must not be used afterwards.
+/// Other code uses a ``StatementHandle``, which cannot finalize the statement and must not be used after it
+/// is finalized.
 @safe
 package struct EngineStatement: ~Copyable {
     package let handle: StatementHandle
 
-    /// Takes a statement that nothing else finalizes.
+    /// Takes ownership of a statement.
     fileprivate init(owning pointer: OpaquePointer) {
         unsafe handle = StatementHandle(pointer)
     }
@@ -22,9 +23,9 @@ extension ConnectionHandle {
     ///
     /// - Parameters:
     ///   - sql: UTF-8 text, terminated by a zero byte.
-    ///   - offset: where to start, in bytes; on return, where the next statement starts.
-    ///   - persistent: whether the statement is kept for long.
-    /// - Returns: nil where there is no statement: white space, comments, or the end.
+    ///   - offset: the start of the statement, in bytes; on return, the start of the next statement.
+    ///   - persistent: true if the statement will be kept for a long time.
+    /// - Returns: nil if there is no statement, only white space, comments, or the end.
     package func prepare(_ sql: [CChar], offset: inout Int, persistent: Bool) throws(EngineError)
         -> EngineStatement?
     {
@@ -47,10 +48,10 @@ extension ConnectionHandle {
         return unsafe EngineStatement(owning: statement)
     }
 
-    /// Prepares the first statement of a text of this package, for one that is executed many times; nil where
+    /// Prepares the first statement of an SQL text from this package, for repeated execution. Returns nil if
     /// there is no statement.
     ///
-    /// The caller steps it to its end each time.
+    /// The caller must step the statement to its end each time.
     package func prepare(trusted sql: String) throws(EngineError) -> EngineStatement? {
         var statement: OpaquePointer?
         try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))

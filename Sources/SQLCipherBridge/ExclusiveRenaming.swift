@@ -1,12 +1,12 @@
 internal import CSQLCipher
 internal import Glibc
 
-/// A renaming that replaces nothing.
+/// Renaming without replacing an existing file.
 package enum ExclusiveRenaming {
-    /// Gives a file another name, in one step.
+    /// Renames a file atomically.
     ///
-    /// - Returns: 0, or an `errno`: `EEXIST` where there is something of the new name, `ENOSYS` or `EINVAL`
-    ///   where the system or the file system cannot do it.
+    /// - Returns: 0, or an `errno`: `EEXIST` if the new path exists, `ENOSYS` or `EINVAL` if the system or
+    ///   the file system does not support the operation.
     package static func rename(_ path: String, to newPath: String) -> CInt {
         unsafe coffer_rename_exclusively(path, newPath) == 0 ? 0 : errno
     }

@@ -1,13 +1,13 @@
 internal import CSQLCipher
 internal import Glibc
 
-/// The extended attributes of a file, in which Linux keeps access control lists too.
+/// The extended attributes of a file, which also include access control lists on Linux.
 package enum ExtendedAttributes {
-    /// A call of the system that failed; 0 for a file system without attributes is no failure.
+    /// A failed system call. It is not a failure if the file system does not support attributes.
     package struct Failure: Error, Sendable, Equatable {
         package let call: String
         package let errno: CInt
-        /// The attribute that it was about.
+        /// The attribute in question.
         package let name: String?
     }
 
@@ -20,7 +20,7 @@ package enum ExtendedAttributes {
             guard size > 0 else { return [] }
             var bytes = [CChar](repeating: 0, count: size)
             let count = unsafe coffer_list_attributes(path, &bytes, size)
-            // Another process may have added one between the two calls.
+            // Another process may have added an attribute between the two calls.
             if count < 0 && errno == ERANGE { continue }
             guard count >= 0 else { throw Failure(call: "llistxattr", errno: errno, name: nil) }
             return bytes.prefix(count).split(separator: 0).map {
@@ -33,7 +33,7 @@ package enum ExtendedAttributes {
         try unsafe value(of: name, named: path)
     }
 
-    /// - Parameter path: as a string of C, which need not be text.
+    /// - Parameter path: a C string, which need not be valid UTF-8.
     static func value(of name: String, named path: UnsafePointer<CChar>) throws(Failure) -> [UInt8] {
         while true {
             let size = unsafe coffer_get_attribute(path, name, nil, 0)
@@ -46,14 +46,15 @@ package enum ExtendedAttributes {
         }
     }
 
-    /// Gives an attribute to the file of an open descriptor: a name could lead to another file by now.
+    /// Sets an attribute of the file of an open descriptor. A path could lead to another file in the
+    /// meantime.
     package static func set(_ name: String, to value: [UInt8], descriptor: CInt) throws(Failure) {
         guard unsafe coffer_set_attribute(descriptor, name, value, value.count) == 0 else {
             throw Failure(call: "fsetxattr", errno: errno, name: name)
         }
     }
 
-    /// Takes an attribute from the file of an open descriptor, if it has it.
+    /// Removes an attribute from the file of an open descriptor, if it exists.
     package static func remove(_ name: String, descriptor: CInt) throws(Failure) {
         guard unsafe coffer_remove_attribute(descriptor, name) == 0 || [ENODATA, ENOTSUP].contains(errno)
         else {

@@ -1,18 +1,19 @@
 internal import CSQLCipher
 
-/// What the kernel says about who has a file open: it grants a write lease to the only one who has.
+/// The kernel's answer to the question whether a file is open: it grants a write lease only if no other
+/// descriptor has the file open.
 package enum FileLease {
-    /// No descriptor had it open at that moment.
+    /// No other descriptor had the file open at that moment.
     case free
     case inUse
-    /// It cannot be opened, or the file system, the owner of the file, or the kernel does not allow to ask.
+    /// The file cannot be opened, or the file system, the file's owner, or the kernel does not allow a lease.
     case unknown
 
-    /// Asks whether anybody has a file open, in this process or another one.
+    /// Checks whether a file is open in this or another process.
     ///
-    /// A descriptor has to be opened for that. A thread does it that has no part in the descriptors of this
-    /// process: closing one of those drops all locks that the process has on the file, those of a connection
-    /// that another thread has opened just now among them.
+    /// The check has to open a descriptor. A thread that does not share the descriptors of this process does
+    /// it, because closing one of them would drop all locks of the process on the file, including locks of a
+    /// connection that another thread has just opened.
     package static func ask(_ path: String) -> FileLease {
         switch unsafe coffer_ask_for_lease(path) {
         case 0: .free

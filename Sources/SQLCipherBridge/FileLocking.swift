@@ -1,17 +1,18 @@
 internal import CSQLCipher
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
-/// Who may have the files of a connection open at the same time.
+/// The processes that may have the files of a connection open at the same time.
 package enum FileLocking: Sendable {
-    /// Every process. The engine locks and unlocks the file for each transaction.
+    /// All processes. SQLite locks and unlocks the file for each transaction.
     case shared
 
-    /// This process alone: the file is locked from its first use to the end of the last connection to it, and
-    /// what the connections of this process do to each other is settled in its memory.
+    /// Only this process. The file stays locked from its first use until the last connection to it is closed.
+    /// Connections of this process coordinate in memory.
     case thisProcessOnly
 
-    /// The engine's own file system that locks in this way. They differ in nothing else.
+    /// SQLite's own file system for this kind of locking. The file systems differ in nothing else.
     fileprivate var engineName: String? {
         switch self {
         case .shared: nil
@@ -22,34 +23,34 @@ package enum FileLocking: Sendable {
     var system: UnsafeMutablePointer<sqlite3_vfs>? { unsafe sqlite3_vfs_find(engineName) }
 }
 
-/// How the database files are locked that this process has open.
+/// The database files that this process has open, and the kind of locking that they use.
 ///
-/// Locks belong to the process: a connection that locks and unlocks a file for each transaction would take
-/// away the lock of those that keep it, which would not notice. Therefore all connections of a file lock it
-/// in the way of the first one.
+/// Locks belong to the process: if a connection locked and unlocked a file for each transaction, it would
+/// silently drop the lock of connections that keep it. Therefore, all connections to a file use the kind of
+/// locking of the first one.
 enum OpenFiles {
     private struct Use {
         let locking: FileLocking
-        /// The path by which the first connection has opened the file.
+        /// The path by which the first connection opened the file.
         let name: [CChar]
         var count = 0
-        /// Whether a connection by this name may have a log.
+        /// True if a connection that uses this path may have a WAL file.
         var mayHaveLog = false
     }
 
     private struct State {
         var uses: [FileIdentity: Use] = [:]
-        /// By the address of the engine's open file.
+        /// The identities by the address of SQLite's open file.
         var files: [UInt: FileIdentity] = [:]
     }
 
     private static let state = Mutex(State())
 
-    /// Opens a database file as the other connections of this process lock it.
+    /// Opens a database file with the kind of locking that the other connections of this process use for it.
     ///
-    /// - Parameter wanted: how it is locked if there is no other connection.
-    /// - Returns: `EngineCode.lockedOtherwise` where the connection must have the file for this process, and
-    ///   others of the process share it.
+    /// - Parameter wanted: the kind of locking if there is no other connection.
+    /// - Returns: `EngineCode.lockedOtherwise` if the connection requires exclusive use by this process, but
+    ///   other connections of the process share the file.
     static func open(
         _ file: UnsafeMutablePointer<sqlite3_file>, _ name: UnsafePointer<CChar>, _ flags: CInt,
         _ resultFlags: UnsafeMutablePointer<CInt>?, locking wanted: FileLocking
@@ -61,16 +62,15 @@ enum OpenFiles {
             guard let system = unsafe locking.system, let open = unsafe system.pointee.xOpen else {
                 return SQLITE_CANTOPEN
             }
-            // The engine locks no file for the process that it cannot write to. A caller that asked for
-            // reading only is given flags that say so.
+            // SQLite's process-wide locking requires write access. A caller that requested read-only access
+            // gets flags that report it.
             let isForReading = flags & SQLITE_OPEN_READONLY != 0 && locking == .thisProcessOnly
             let asked = isForReading ? flags & ~SQLITE_OPEN_READONLY | SQLITE_OPEN_READWRITE : flags
             var given: CInt = 0
             let code = unsafe open(system, name, file, asked, &given)
             guard code == SQLITE_OK else { return code }
             if given & SQLITE_OPEN_READONLY != 0 { locking = .shared }
-            // The file may have been made, or exchanged, or it may be one that this process must not write
-            // to.
+            // The file may have been created or replaced, or this process may not be allowed to write to it.
             let identity = unsafe FileIdentity(named: name)
             if let identity, let other = state.uses[identity], other.locking != locking {
                 if let close = unsafe file.pointee.pMethods?.pointee.xClose { _ = unsafe close(file) }
@@ -88,12 +88,12 @@ enum OpenFiles {
         }
     }
 
-    /// What the other connections of this process say of the name by which a file is opened.
+    /// The state of the other connections of this process to a file that is being opened.
     enum Neighbour {
-        /// They have it open by this name, and may have a log.
+        /// They use the same path, and may have a WAL file.
         case withLog
-        /// They have it open by another name, or by one in another folder. Other paths to the same folder
-        /// lead to the same journal and log.
+        /// They use another file name or another directory. Different paths to the same directory are
+        /// equivalent, because they lead to the same journal and WAL file.
         case elsewhere(String)
     }
 
@@ -110,13 +110,13 @@ enum OpenFiles {
         return known.mayHaveLog ? .withLog : nil
     }
 
-    /// Notes that a file may have a log, until the last connection to it is closed.
+    /// Records that a file may have a WAL file, until the last connection to it is closed.
     static func noteLog(of name: UnsafePointer<CChar>) {
         guard let identity = unsafe FileIdentity(named: name) else { return }
         state.withLock { $0.uses[identity]?.mayHaveLog = true }
     }
 
-    /// The folder of a path and the name in it; nil where there is no such folder.
+    /// Returns the directory of a path and the file name; nil if there is no such directory.
     private static func place(of path: [CChar]) -> (folder: FileIdentity, name: ArraySlice<CChar>)? {
         let slash = CChar(bitPattern: UInt8(ascii: "/"))
         guard let end = path.lastIndex(of: slash),
@@ -125,10 +125,10 @@ enum OpenFiles {
         return (folder, path[(end + 1)...])
     }
 
-    /// Whether a connection of this process has the file open.
+    /// Returns true if a connection of this process has the file open.
     static func isOpen(_ file: FileIdentity) -> Bool { state.withLock { $0.uses[file] != nil } }
 
-    /// Notes that the engine has closed a file, whose locks are gone by now.
+    /// Records that SQLite has closed a file, which has released its locks.
     static func didClose(_ file: UnsafeMutablePointer<sqlite3_file>) {
         state.withLock { state in
             guard let identity = state.files.removeValue(forKey: UInt(bitPattern: file)) else { return }

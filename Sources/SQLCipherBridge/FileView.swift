@@ -2,35 +2,34 @@ internal import CSQLCipher
 internal import Glibc
 internal import Synchronization
 
-/// Stored bytes of a database, wherever they are, that can be read as one file.
+/// The stored bytes of a database, from any source, which can be read as one file.
 package protocol StoredBytes: AnyObject {
-    /// In bytes.
+    /// The number of bytes.
     var size: Int64 { get }
 
-    /// Fills the target with the bytes from an offset on, and returns how many there were.
+    /// Reads bytes from an offset into `target`, and returns their number.
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int
 }
 
-/// Stored bytes that the engine may write to.
+/// Stored bytes that SQLite may write to.
 package protocol WritableBytes: StoredBytes {
-    /// Writes bytes at an offset, all of them. Returns 0, or an `errno`.
+    /// Writes all bytes at an offset. Returns 0, or an `errno`.
     func write(_ bytes: Span<UInt8>, at offset: Int64) -> CInt
 
-    /// Cuts the bytes, or fills them up with zeros. Returns 0, or an `errno`.
+    /// Truncates the bytes, or extends them with zeros. Returns 0, or an `errno`.
     func truncate(to size: Int64) -> CInt
 }
 
-/// A file system of the engine that has nothing but such bytes: no locks, no names. Its temporary
-/// files are encrypted, and journals are such files.
+/// A virtual file system of SQLite that serves only such bytes, without locks or names. Its temporary files
+/// and journals are encrypted.
 ///
-/// The engine treats what it reads there as a file that never changes, so that looking into a database leaves
-/// no trace. What it writes goes to the bytes that it was given and nowhere else: there is no name that could
-/// lead to another file by now.
+/// SQLite treats a file that it only reads as immutable, so inspecting a database leaves no traces. It writes
+/// only to the bytes that it was given: there is no path that could lead to another file in the meantime.
 package enum FileView {
-    /// Opens a connection that can only read, to bytes that are kept until it is closed.
+    /// Opens a read-only connection to bytes, which are retained until it is closed.
     ///
-    /// The file may be one of others: its schema cannot call functions with side effects, nor have the engine
-    /// write to its own tables.
+    /// The file may come from others: its schema cannot call functions with side effects, nor make SQLite
+    /// write to its internal tables.
     package static func open(_ bytes: any StoredBytes) throws(EngineError) -> EngineConnection {
         let connection = try open(bytes, flags: SQLITE_OPEN_READONLY)
         try connection.handle.set(.trustedSchema, false)
@@ -38,22 +37,22 @@ package enum FileView {
         return connection
     }
 
-    /// Opens a connection that can write, to bytes that are kept until it is closed.
+    /// Opens a writable connection to bytes, which are retained until it is closed.
     ///
-    /// A journal is a temporary file as others, and gone with the connection: what a process leaves that
-    /// ends in the middle is of no use.
+    /// The journal is a temporary file, and disappears with the connection. If the process ends in the middle
+    /// of a transaction, the remaining bytes are unusable.
     package static func open(writing bytes: any WritableBytes) throws(EngineError) -> EngineConnection {
         try open(bytes, flags: SQLITE_OPEN_READWRITE)
     }
 
-    /// Has a connection that was opened here read a database without encryption as well, from bytes that are
-    /// kept until it is closed.
+    /// Attaches a database without encryption to a connection that was opened here. The bytes are retained
+    /// until the connection is closed.
     ///
     /// - Parameter schema: the name of the database in statements.
     package static func attach(_ bytes: any StoredBytes, as schema: String, to connection: ConnectionHandle)
         throws(EngineError)
     {
-        // It has the file system of the connection. Without a key of its own, it would have that one's key.
+        // It uses the file system of the connection. Without `KEY ''`, it would get the connection's key.
         try naming(bytes) { name throws(EngineError) in
             try connection.execute(trusted: "ATTACH DATABASE '\(name)' AS \(schema) KEY ''")
         }
@@ -70,7 +69,7 @@ package enum FileView {
         }
     }
 
-    /// Calls `body` with the name under which the engine finds some bytes.
+    /// Calls `body` with the name by which SQLite finds some bytes.
     private static func naming<Result: ~Copyable>(
         _ bytes: any StoredBytes, _ body: (String) throws(EngineError) -> Result
     ) throws(EngineError) -> Result {
@@ -81,15 +80,15 @@ package enum FileView {
             state.views[name] = waiting
             return name
         }
-        // The open file has its own hold on the bytes.
+        // The open file retains the bytes itself.
         defer { state.withLock { $0.views[name] = nil } }
         return try body(name)
     }
 
     private static let systemName = "coffer-view"
 
-    /// Bytes that the engine is about to open.
-    // @unchecked: the thread that asks for them is the one that has brought them.
+    /// Bytes that SQLite is about to open.
+    // @unchecked: only the thread that has provided the bytes requests them.
     fileprivate struct WaitingBytes: @unchecked Sendable {
         let bytes: any StoredBytes
     }
@@ -105,11 +104,11 @@ package enum FileView {
         state.withLock { $0.views[name] }?.bytes
     }
 
-    /// Registers the file system, once; it stays for the life of the process.
+    /// Registers the file system once, for the rest of the process.
     private static let registration: CInt = {
         guard let standard = unsafe sqlite3_vfs_find(nil) else { return SQLITE_ERROR }
         let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-        // Randomness, sleep and time are those of the standard file system.
+        // Randomness, sleep and time come from the standard file system.
         unsafe system.initialize(to: standard.pointee)
         unsafe system.pointee.pNext = nil
         unsafe system.pointee.szOsFile = CInt(MemoryLayout<ViewedFile>.size)
@@ -131,7 +130,7 @@ package enum FileView {
     }()
 }
 
-/// What the engine keeps of an open file: its part must come first.
+/// SQLite's memory for an open file. SQLite's own part must come first.
 @safe
 private struct ViewedFile {
     var base: sqlite3_file
@@ -139,14 +138,14 @@ private struct ViewedFile {
     var bytes: UnsafeMutableRawPointer?
 }
 
-/// Extended result codes, which are macros of an expression.
+/// Extended result codes, which C defines as macros with expressions.
 private enum IOError {
     static let read = SQLITE_IOERR | 1 << 8
     static let shortRead = SQLITE_IOERR | 2 << 8
     static let write = SQLITE_IOERR | 3 << 8
     static let truncate = SQLITE_IOERR | 6 << 8
 
-    /// The code of the engine for an `errno`.
+    /// Returns SQLite's code for an `errno`.
     static func code(_ error: CInt, _ code: CInt) -> CInt {
         error == 0 ? SQLITE_OK : [ENOSPC, EDQUOT, EFBIG].contains(error) ? SQLITE_FULL : code
     }
@@ -175,8 +174,8 @@ private func openTrampoline(
         else { return SQLITE_CANTOPEN }
         bytes = known
     } else {
-        // Of a sort that does not fit into memory, a table that is not kept, or a journal, which is of use
-        // only as long as its connection.
+        // A sort that does not fit into memory, a temporary table, or a journal. All of them are only used
+        // during the lifetime of the connection.
         do throws(EngineError) {
             bytes = try ScratchBytes(
                 flags: isJournal
@@ -187,7 +186,7 @@ private func openTrampoline(
             return error.code
         }
     }
-    // A connection that writes may read others.
+    // A writable connection may also read from read-only bytes.
     let isWritable = flags & SQLITE_OPEN_READWRITE != 0 && bytes is any WritableBytes
     unsafe file.withMemoryRebound(to: ViewedFile.self, capacity: 1) { file in
         unsafe file.pointee.bytes = Unmanaged.passRetained(ViewedBytes(bytes)).toOpaque()
@@ -202,7 +201,7 @@ private func viewed(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Unmanaged<Vi
         .map { unsafe Unmanaged<ViewedBytes>.fromOpaque($0) }
 }
 
-// Written once, before the engine sees it, and only read afterwards.
+// Written once, before SQLite receives it, and only read afterwards.
 private nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods> = {
     let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
     unsafe methods.initialize(to: sqlite3_io_methods())
@@ -242,7 +241,7 @@ private nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods
     return unsafe methods
 }()
 
-// Written once, before the engine sees it, and only read afterwards.
+// Written once, before SQLite receives it, and only read afterwards.
 private nonisolated(unsafe) let writableMethods: UnsafeMutablePointer<sqlite3_io_methods> = {
     let writable = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
     unsafe writable.initialize(to: methods.pointee)
@@ -261,7 +260,7 @@ private nonisolated(unsafe) let writableMethods: UnsafeMutablePointer<sqlite3_io
         }
         return IOError.code(bytes.truncate(to: size), IOError.truncate)
     }
-    // Not `SQLITE_IOCAP_IMMUTABLE`, with which the engine would only read.
+    // Not `SQLITE_IOCAP_IMMUTABLE`, which would make SQLite open the file as read-only.
     unsafe writable.pointee.xDeviceCharacteristics = { _ in 0 }
     return unsafe writable
 }()

@@ -1,8 +1,8 @@
 internal import CSQLCipher
 
-/// What is written to a file reaches the disk some time later, or when a thread waits for it.
+/// The write-back of file data to disk, which otherwise happens later, or when a thread waits for it.
 package enum FileWriteback {
-    /// Has the system begin to bring bytes of a file to the disk, so that less is left for who waits. It is
+    /// Makes the system begin to write bytes of a file to disk, so that a later sync takes less time. It is
     /// only a hint.
     package static func begin(_ descriptor: CInt, at offset: Int64, count: Int) {
         coffer_begin_synchronizing(descriptor, off_t(offset), off_t(count))

@@ -1,9 +1,9 @@
 internal import CSQLCipher
 
-/// What the process has freed, and the C library keeps for later.
+/// The freed memory that the C library keeps for reuse.
 package enum FreeMemory {
-    /// Gives it back to the system, where the C library can. Takes some milliseconds, in which other threads
-    /// may wait for memory.
+    /// Returns free memory to the system if the C library supports it. Takes a few milliseconds, during which
+    /// other threads may wait to allocate memory.
     package static func giveBack() {
         coffer_give_back_free_memory()
     }

@@ -1,22 +1,23 @@
 internal import CSQLCipher
 
-/// FTS5 as a connection has it. Valid as long as the connection is open.
+/// The FTS5 module of a connection. Valid while the connection is open.
 @safe
 package struct FullTextModule {
     let api: UnsafeMutablePointer<fts5_api>
 }
 
 extension ConnectionHandle {
-    /// The full-text module of the connection.
+    /// Returns the full-text module of the connection.
     ///
     /// See <https://www.sqlite.org/fts5.html#extending_fts5>.
-    /// - Throws: `SQLITE_ERROR` if the engine has none.
+    ///
+    /// - Throws: `SQLITE_ERROR` if the engine has no FTS5.
     package func fullTextModule() throws(EngineError) -> FullTextModule {
         var statement: OpaquePointer?
         try check(unsafe sqlite3_prepare_v2(pointer, "SELECT fts5(?)", -1, &statement, nil))
         defer { unsafe sqlite3_finalize(statement) }
         var api: UnsafeMutablePointer<fts5_api>?
-        // SQLite keeps the pointer to the name of the kind until the statement ends.
+        // SQLite keeps the pointer to the type name until the statement is finalized.
         let kind: StaticString = "fts5_api_ptr"
         let code = unsafe withUnsafeMutablePointer(to: &api) { api in
             let name = unsafe UnsafeRawPointer(kind.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -31,12 +32,12 @@ extension ConnectionHandle {
 }
 
 extension FullTextModule {
-    /// Creates a tokenizer of the engine, or one that was added.
+    /// Creates an instance of a built-in tokenizer, or of one that was added.
     ///
-    /// - Throws: `SQLITE_ERROR` if there is none of that name, or the code of a tokenizer that refuses its
-    ///   arguments.
+    /// - Throws: `SQLITE_ERROR` if there is no tokenizer of that name, or the code of a tokenizer that
+    ///   rejects its arguments.
     package func makeTokenizer(_ name: String, arguments: [String]) throws(EngineError) -> EngineTokenizer {
-        // The engine ends its texts at a NUL character.
+        // FTS5 would cut the texts at a NUL character.
         guard ([name] + arguments).allSatisfy({ !$0.utf8.contains(0) }) else {
             throw EngineError(
                 code: SQLITE_ERROR,
@@ -60,7 +61,7 @@ extension FullTextModule {
     }
 }
 
-/// Runs `body` with strings as C has them.
+/// Runs `body` with strings as C strings.
 private func withCStrings<Result>(
     _ strings: ArraySlice<String>, after pointers: [UnsafePointer<CChar>?],
     _ body: (UnsafeMutableBufferPointer<UnsafePointer<CChar>?>) -> Result
@@ -74,8 +75,8 @@ private func withCStrings<Result>(
     }
 }
 
-/// A tokenizer that C functions implement. It needs its connection no more, and is used on one thread at a
-/// time.
+/// A tokenizer implemented by C functions. It does not depend on its connection, and is used on one thread at
+/// a time.
 @safe
 package final class EngineTokenizer {
     private let methods: fts5_tokenizer

@@ -1,10 +1,10 @@
 internal import CSQLCipher
 
-/// The one thing that another thread may do with a connection.
+/// A connection that another thread may only interrupt.
 ///
-/// `sqlite3_interrupt` can be called from any thread, as long as the connection is not closed during the
-/// call: the owner sees to that.
-// @unchecked: the pointer is used for nothing but `sqlite3_interrupt`.
+/// `sqlite3_interrupt` can be called from any thread, provided that the owner does not close the connection
+/// during the call.
+// @unchecked: the pointer is only used for `sqlite3_interrupt`.
 @safe
 package struct InterruptHandle: @unchecked Sendable {
     private let pointer: OpaquePointer

@@ -2,27 +2,27 @@ internal import CSQLCipher
 package import KeyMaterial
 internal import Synchronization
 
-/// libcrypto refused to derive a key or to compute an authentication code.
+/// A failure of libcrypto to derive a key or to compute a MAC.
 package struct CryptographyFailure: Error, Hashable {
     package let function: String
 
     package var message: String {
         self == .lanes
-            ? "the processor computed other pages than libcrypto by its vector instructions, which are no "
-                + "longer used; try again"
+            ? "the processor's vector instructions gave another result than libcrypto, and are no longer "
+                + "used; try again"
             : "\(function) failed"
     }
 
-    /// Lanes had another answer than libcrypto: see ``PageLanes``.
+    /// The result of vector lanes differed from libcrypto's: see ``PageLanes``.
     static let lanes = CryptographyFailure(function: "page_lanes")
 }
 
-/// PBKDF2 and HMAC by the same libcrypto that SQLCipher uses.
+/// PBKDF2 and HMAC, implemented by the libcrypto that SQLCipher uses.
 package enum KeyDerivation {
     package enum Hash: Sendable, Hashable, CaseIterable {
         case sha1, sha256, sha512
 
-        /// The size of a digest in bytes.
+        /// The size of a digest, in bytes.
         package var digestSize: Int {
             switch self {
             case .sha1: 20
@@ -42,11 +42,11 @@ package enum KeyDerivation {
 
     private static let derivations = Atomic<Int>(0)
 
-    /// How many keys this process has derived from passphrases. One costs about a tenth of a second; tests
-    /// count them.
+    /// The number of keys that this process has derived from passphrases, for tests. Each takes about a tenth
+    /// of a second.
     package static var derivationCount: Int { derivations.load(ordering: .relaxed) }
 
-    /// Derives a key of 32 bytes from a passphrase, as SQLCipher does at its first use of a connection.
+    /// Derives a key of 32 bytes from a passphrase, as SQLCipher does on the first use of a connection.
     package static func databaseKey(
         passphrase: borrowing SecretBytes, salt: [UInt8], iterations: Int, hash: Hash
     ) throws(CryptographyFailure) -> SecretBytes {
@@ -54,7 +54,7 @@ package enum KeyDerivation {
         return try pbkdf2(passphrase, salt: salt, iterations: iterations, hash: hash)
     }
 
-    /// PBKDF2 with HMAC, 32 bytes long.
+    /// Derives 32 bytes by PBKDF2 with HMAC.
     static func pbkdf2(
         _ secret: borrowing SecretBytes, salt: [UInt8], iterations: Int, hash: Hash
     ) throws(CryptographyFailure) -> SecretBytes {
@@ -77,7 +77,7 @@ package enum KeyDerivation {
         return result
     }
 
-    /// The authentication code of a message.
+    /// Returns the MAC of a message.
     package static func hmac(key: borrowing SecretBytes, message: [UInt8], hash: Hash)
         throws(CryptographyFailure) -> [UInt8]
     {

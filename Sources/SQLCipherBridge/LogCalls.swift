@@ -1,30 +1,31 @@
 internal import CSQLCipher
 internal import Synchronization
 
-/// The calls of the engine on open write-ahead logs, where it has a fault that is mended there: those of the
-/// system, but for the two that ``LogSealing`` is about.
+/// The I/O methods of open WAL files for engines with the bug that Coffer works around: the system's methods,
+/// except for the two that ``LogSealing`` needs.
 ///
-/// They are called for each page that the engine reads or writes in the log: what they need is behind the
-/// engine's own structure of the file, without a lock.
+/// SQLite calls them for each page that it reads or writes in the WAL file. Their data is therefore stored
+/// after SQLite's own structure of the file, and needs no lock.
 enum LogCalls {
     @unsafe fileprivate struct Notes {
-        /// The calls of the system.
+        /// The system's I/O methods.
         let standard: UnsafePointer<sqlite3_io_methods>
-        /// Where the engine has written the header of a frame last.
+        /// The offset of the last frame header that SQLite has written.
         var lastHeader: Int64 = 0
     }
 
-    /// What a file system has to add to the memory that the engine gives to each open file.
+    /// The number of bytes that a file system must add to SQLite's memory for each open file.
     static let memorySize = unsafe CInt(MemoryLayout<Notes>.stride)
 
-    /// How much of that memory the standard file systems use, which are all of one kind of file.
+    /// The number of bytes of that memory that the standard file systems use, all of which have the same
+    /// structure of files.
     private static let standardSize = unsafe Int(sqlite3_vfs_find(nil)?.pointee.szOsFile ?? 0)
 
-    /// By the address of the system's calls, that of the copy that was made of them. Copies stay for the life
-    /// of the process.
+    /// The address of each copy by the address of the system's I/O methods. Copies are kept for the rest of
+    /// the process.
     private static let copies = Mutex<[UInt: UInt]>([:])
 
-    /// Goes between the engine and a log that it has opened.
+    /// Intercepts reads and writes of a WAL file that SQLite has opened.
     static func watch(_ file: UnsafeMutablePointer<sqlite3_file>) {
         guard EngineMend.logChecksums.isOn, let standard = unsafe file.pointee.pMethods else { return }
         let key = UInt(bitPattern: standard)
@@ -46,9 +47,9 @@ enum LogCalls {
         unsafe (UnsafeMutableRawPointer(file) + standardSize).assumingMemoryBound(to: Notes.self)
     }
 
-    /// Writes the checksums that are missing before the one at an offset.
+    /// Writes the missing checksums before the one at an offset.
     ///
-    /// - Returns: what the engine is to read there instead of what is stored; nil for that.
+    /// - Returns: the bytes that SQLite must read instead of the stored ones, or nil for the stored ones.
     fileprivate static func seal(
         _ file: UnsafeMutablePointer<sqlite3_file>, _ notes: Notes, checksumAt offset: Int64
     ) throws(EngineError) -> [UInt8]? {

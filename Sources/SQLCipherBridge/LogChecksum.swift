@@ -1,5 +1,5 @@
-/// The running checksum of a write-ahead log: each frame has that of the log's header and of all frames up
-/// to it. See <https://www.sqlite.org/fileformat2.html#walformat>.
+/// The running checksum of a WAL file. Each frame stores the checksum of the WAL header and of all frames up
+/// to and including itself. See <https://www.sqlite.org/fileformat2.html#walformat>.
 package struct LogChecksum: Equatable, Sendable {
     package var first: UInt32
     package var second: UInt32
@@ -8,21 +8,21 @@ package struct LogChecksum: Equatable, Sendable {
         (self.first, self.second) = (first, second)
     }
 
-    /// Adds bytes, of which there has to be a multiple of eight.
+    /// Adds bytes, whose number must be a multiple of eight.
     ///
-    /// - Parameter isBigEndian: how the header of the log says that its words are read.
+    /// - Parameter isBigEndian: the byte order of words, from the WAL header.
     package mutating func add(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) {
         var (first, second) = (first, second)
         unsafe bytes.withUnsafeBytes { bytes in
             guard let address = bytes.baseAddress else { return }
             precondition(
                 UInt(bitPattern: address) % 4 == 0,
-                "Everything in a log is at a multiple of 8 bytes, and so is each block of it.")
+                "Each block of a log must begin at a multiple of 4 bytes.")
             let words = unsafe address.assumingMemoryBound(to: UInt32.self)
             let count = bytes.count / 8 * 2
             var index = 0
-            // A log has a thousand words a page, each of which comes by here: no iterators, and one question
-            // less for each.
+            // A WAL file has a thousand words per page, all of which are processed here. Avoid iterators and
+            // a check of the byte order in each round.
             if isBigEndian {
                 while index < count {
                     first = unsafe first &+ UInt32(bigEndian: words[index]) &+ second

@@ -1,33 +1,32 @@
-/// Writes the checksums that SQLite before 3.50.2 leaves out of a write-ahead log
-/// (``EngineMend/logChecksums``).
+/// Writes the checksums that SQLite before 3.50.2 omits from a WAL file (``EngineMend/logChecksums``).
 ///
-/// A page that is spilled twice in one transaction is overwritten in the log, in its frame R. From then on
-/// the engine writes frames without salts and checksums, and writes them when the transaction is committed:
-/// it reads the checksum of frame R - 1, and goes on from there. If the transaction was rolled back in part
-/// to a frame before R, it still does so: the frames up to R - 1 stay without a checksum, recovery ends at
-/// the first of them, and that commit and all later ones are lost with the process.
+/// A page that is spilled twice in one transaction is overwritten in the WAL file, in its frame R. After
+/// that, SQLite writes frames without salts and checksums, and adds them when the transaction is committed:
+/// it reads the checksum of frame R - 1, and continues from there. It also does so if the transaction was
+/// partially rolled back to a frame before R. Then the frames up to R - 1 never get a checksum, recovery
+/// stops at the first of them, and that commit and all later ones are lost when the process ends.
 ///
-/// That the engine reads a checksum is the moment to write those that are missing before it: the frame that
-/// commits is already in the log, no reader knows it, and the engine takes the checksum that it is given for
-/// that of the frames before, also in the index of the log, which other processes go on from.
+/// When SQLite reads the checksum, Coffer writes the missing ones before it. At this moment, the commit frame
+/// is already in the WAL file, no reader sees it yet, and SQLite uses the checksum that it is given as the
+/// checksum of the preceding frames, also in the WAL index, from which other processes continue.
 struct LogSealing {
-    /// Reads some bytes of the log; nil if there are fewer.
+    /// Reads some bytes of the WAL file; nil if there are fewer.
     let read: (_ offset: Int64, _ count: Int) throws(EngineError) -> [UInt8]?
     let write: (_ bytes: [UInt8], _ offset: Int64) throws(EngineError) -> Void
 
-    /// What a checksum has in the log, and what the engine reads at once for no other purpose.
+    /// The size of a checksum in the WAL file. SQLite reads this number of bytes for no other purpose.
     static let checksumSize = 8
-    /// What a frame has before its page, and what the engine writes at once for no other purpose.
+    /// The size of the header of a frame. SQLite writes this number of bytes for no other purpose.
     static let frameHeaderSize = 24
     private static let logHeaderSize = 32
 
-    /// Writes the missing checksums of frames before the one whose checksums the engine is about to write.
+    /// Writes the missing checksums of the frames before the one whose checksum SQLite is about to write.
     ///
     /// - Parameters:
-    ///   - offset: where the engine reads the checksum of the frame before.
-    ///   - lastHeader: where it has written the header of a frame last: of the one that commits.
-    /// - Returns: the checksum of the last frame that the engine does not write; nil if it is what the engine
-    ///   reads.
+    ///   - offset: the offset at which SQLite reads the checksum of the preceding frame.
+    ///   - lastHeader: the offset of the last frame header that SQLite has written, of the commit frame.
+    /// - Returns: the checksum of the last frame that SQLite does not rewrite; nil if SQLite can use the
+    ///   stored checksum.
     func seal(beforeChecksumAt offset: Int64, lastHeader: Int64) throws(EngineError) -> [UInt8]? {
         let size = LogSealing.logHeaderSize
         guard offset > Int64(size), let log = try read(0, size)?[...] else { return nil }
@@ -40,7 +39,7 @@ struct LogSealing {
         let asked = offset - 16
         guard isHeader(asked), isHeader(lastHeader) else { return nil }
 
-        // The engine rewrites nothing where the frame is one that was rolled back, behind the commit.
+        // If the preceding frame was rolled back and is after the commit frame, SQLite rewrites nothing.
         let target = min(asked, lastHeader)
         var first = target
         var sum = log.sum(at: 24)
@@ -68,14 +67,14 @@ struct LogSealing {
 }
 
 extension LogChecksum {
-    /// As it is stored.
+    /// The stored form of the checksum.
     fileprivate var bytes: [UInt8] {
         [first, second].flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether the header of a frame has salts or a checksum.
+    /// True if the header of a frame has salts or a checksum.
     fileprivate var isSealed: Bool { dropFirst(8).contains { $0 != 0 } }
 
     fileprivate func word(at offset: Int) -> UInt32 {

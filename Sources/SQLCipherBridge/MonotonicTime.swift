@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// A moment on the clock of the system that only goes forward. Cheaper to ask than the clocks of the standard
-/// library.
+/// A time of the system's monotonic clock, which is cheaper to read than the clocks of the standard library.
 package struct MonotonicTime: Sendable {
     private let nanoseconds: Int64
 
@@ -13,6 +12,6 @@ package struct MonotonicTime: Sendable {
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
 
-    /// In nanoseconds, from an earlier moment to this one.
+    /// Returns the time from an earlier moment to this one, in nanoseconds.
     package func since(_ other: MonotonicTime) -> Int64 { nanoseconds &- other.nanoseconds }
 }

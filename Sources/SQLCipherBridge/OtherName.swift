@@ -1,71 +1,71 @@
 internal import CSQLCipher
 internal import Glibc
+internal import SystemCalls
 
-/// Why a database file may have another name, under which other connections would use another journal and
-/// another write-ahead log: SQLite finds both by the name of the file.
+/// The reason why other connections may open a database file by another path, with another journal and WAL
+/// file: SQLite derives both paths from the path of the database.
 package enum OtherName: Sendable, Hashable {
-    /// The file has so many names.
+    /// The number of hard links to the file.
     case hardLinks(Int)
-    /// The file itself is a mount point, so that it has another name elsewhere, and its log would be in
-    /// another folder than there.
+    /// The file itself is a mount point. Its original path is elsewhere, with its WAL file in another
+    /// directory.
     case mountPoint
-    /// A connection of this process has the file open by this path.
+    /// A connection of this process has opened the file by this path.
     case openAs(String)
 
-    /// Looks for another name of a file that is about to be written to.
+    /// Looks for another path to a file that is about to be written.
     ///
-    /// The first connection of this process decides for those that come while it is open: what is safe for
-    /// them does not change with a name that comes later.
+    /// The result for the first connection of this process also applies to later connections while it is
+    /// open, because paths that are created later do not affect their safety.
     ///
-    /// - Parameter name: its path without symbolic links, as a string of C.
+    /// - Parameter name: the path of the file without symbolic links, as a C string.
     static func find(_ name: UnsafePointer<CChar>) -> OtherName? {
         switch unsafe OpenFiles.neighbour(of: name) {
         case .elsewhere(let path)?: return .openAs(path)
         case .withLog?: return nil
         case nil: break
         }
-        var status = stat()
-        guard unsafe stat(name, &status) == 0 else { return nil }
-        if status.st_nlink > 1 { return .hardLinks(Int(status.st_nlink)) }
+        guard let status = unsafe try? FileStatus(named: name, followsLinks: true) else { return nil }
+        if status.linkCount > 1 { return .hardLinks(status.linkCount) }
         if unsafe MountPoint.isOne(name) { return .mountPoint }
         unsafe OpenFiles.noteLog(of: name)
         return nil
     }
 
-    /// For connections that have no better words.
+    /// The message for connections without a more specific one.
     var words: String {
         switch self {
         case .hardLinks(let count):
             "unable to open database file in WAL mode: it has \(count) names (hard links)"
         case .mountPoint: "unable to open database file in WAL mode: it is a mount point itself"
         case .openAs(let path):
-            "unable to open database file in WAL mode: this process has it open by another name, \(path)"
+            "unable to open database file in WAL mode: this process has it open under another path, \(path)"
         }
     }
 }
 
-/// Files that are mounted one by one, as containers get them.
+/// Individually mounted files, which are common in containers.
 package enum MountPoint {
-    /// Whether a path leads to the root of a mount.
+    /// Returns true if a path leads to the root of a mount.
     package static func isOne(_ path: String) -> Bool {
         guard let resolved = unsafe realpath(path, nil) else { return false }
         defer { unsafe free(resolved) }
         return unsafe isOne(resolved)
     }
 
-    /// - Parameter name: a path without symbolic links, as a string of C.
+    /// - Parameter name: a path without symbolic links, as a C string.
     static func isOne(_ name: UnsafePointer<CChar>) -> Bool {
         switch unsafe coffer_is_mount_point(name) {
         case 0: false
         case 1: true
-        // Before Linux 5.8.
+        // Linux before 5.8 cannot answer this directly.
         default:
             unsafe points(in: KernelText.bytes(of: "/proc/self/mountinfo") ?? []).contains(
                 Array(UnsafeBufferPointer(start: name, count: strlen(name))))
         }
     }
 
-    /// The mount points of the table, as bytes: names need not be text.
+    /// Returns the mount points in the table, as bytes: paths need not be valid UTF-8.
     static func points(in table: [UInt8]) -> Set<[CChar]> {
         var points: Set<[CChar]> = []
         for line in table.split(separator: UInt8(ascii: "\n")) {
@@ -75,7 +75,8 @@ package enum MountPoint {
         return points
     }
 
-    /// Spaces, tabs, line feeds and backslashes stand there as a backslash and three octal digits.
+    /// Decodes a field. Spaces, tabs, line feeds and backslashes are written as a backslash and three octal
+    /// digits.
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [CChar] {
         var (result, rest) = ([CChar](), field)
         while let byte = rest.popFirst() {

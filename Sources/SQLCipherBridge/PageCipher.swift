@@ -1,29 +1,30 @@
 internal import CSQLCipher
 package import KeyMaterial
 
-/// Reads the stored bytes of pages without SQLCipher: whether they are authentic, and what they contain.
+/// Authenticates and decrypts stored pages without SQLCipher.
 ///
-/// Source of the layout: SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC, padding
-/// to whole blocks. The HMAC covers ciphertext, IV and the page number (little endian by default), and its
-/// key is PBKDF2(key, salt xor mask), where each byte of the mask is ``Layout/engineSaltMask`` unless the
-/// settings say otherwise. Page 1 begins with the salt, or with a part of the database header in the clear.
+/// The layout is documented in SQLCipher's design notes. A page ends with its reserve: IV (16 bytes), HMAC,
+/// padding to whole blocks. The HMAC covers ciphertext, IV and the page number (little endian by default).
+/// Its key is PBKDF2(key, salt xor mask), where each byte of the mask is ``Layout/engineSaltMask`` unless the
+/// settings specify another one. Page 1 begins with the salt, or with an unencrypted part of the database
+/// header.
 ///
-/// One instance serves one thread at a time.
+/// An instance is used by one thread at a time.
 @safe
 package final class PageCipher {
-    /// How pages are laid out, as the cipher settings say.
+    /// The layout of pages according to the cipher settings.
     package struct Layout: Sendable, Hashable {
         package var pageSize: Int
-        /// Nil for pages without authentication codes.
+        /// The hash of the MAC; nil for pages without MACs.
         package var hmac: KeyDerivation.Hash?
         package var kdf: KeyDerivation.Hash
         package var hmacKeyIterations: Int
         package var plaintextHeaderSize: Int
-        /// Whether the codes cover the numbers of pages with the highest byte first.
+        /// True if MACs cover page numbers in big endian byte order.
         package var hasBigEndianNumbers: Bool
-        /// What each byte of the salt is combined with where the key for HMAC is derived.
+        /// The value that each byte of the salt is combined with to derive the HMAC key.
         package var hmacSaltMask: UInt8
-        /// The engine's own mask, which no connection of this library changes.
+        /// SQLCipher's default mask, which no connection of this library changes.
         package static let engineSaltMask: UInt8 = 0x3a
 
         package init(
@@ -40,13 +41,14 @@ package final class PageCipher {
             self.hmacSaltMask = hmacSaltMask
         }
 
-        /// The bytes at the end of each page that are not content: IV and HMAC, in whole cipher blocks.
+        /// The number of bytes at the end of each page that are not content: IV and HMAC, padded to whole
+        /// cipher blocks.
         package var reserve: Int { (16 + (hmac?.digestSize ?? 0) + 15) / 16 * 16 }
 
-        /// The bytes at the start of page 1 that are not encrypted.
+        /// The number of unencrypted bytes at the start of page 1.
         package var clearSize: Int { max(16, plaintextHeaderSize) }
 
-        /// The key of the codes of pages.
+        /// Derives the HMAC key.
         func codeKey(_ key: borrowing SecretBytes, salt: [UInt8]) throws(CryptographyFailure) -> SecretBytes {
             try KeyDerivation.pbkdf2(
                 key, salt: salt.map { $0 ^ hmacSaltMask }, iterations: hmacKeyIterations, hash: kdf)
@@ -62,7 +64,7 @@ package final class PageCipher {
         guard key.count == 32 else { throw CryptographyFailure(function: "EVP_DecryptInit_ex") }
         code = try PageCode(key: key, salt: salt, layout: layout)
         unsafe cipher = EVP_CIPHER_CTX_new()
-        // From here on, the end of life frees it.
+        // From here on, `deinit` frees the context.
         let isKeyed = key.withUnsafeBytes { key in
             unsafe EVP_DecryptInit_ex(
                 cipher, EVP_aes_256_cbc(), nil, key.assumingMemoryBound(to: UInt8.self).baseAddress, nil) == 1
@@ -73,16 +75,15 @@ package final class PageCipher {
 
     deinit { unsafe EVP_CIPHER_CTX_free(cipher) }
 
-    /// Whether the stored bytes of the page with this number (from 1) carry the right code; true for pages
-    /// that carry none.
+    /// Returns true if the stored page with this number (from 1) is authentic, or if pages have no MACs.
     package func authenticates(_ page: Span<UInt8>, number: UInt32) throws(CryptographyFailure) -> Bool {
         guard let code else { return true }
         precondition(page.count == layout.pageSize)
         return try code.isRight(page, number: number)
     }
 
-    /// Decrypts a page. Its reserve becomes zeros, and so does the salt at the start of page 1, where the
-    /// database header has its magic.
+    /// Decrypts a page. Its reserve becomes zeros. On page 1, so does the salt, which replaces the magic
+    /// string of the database header.
     package func decrypt(
         _ page: Span<UInt8>, number: UInt32, into target: inout MutableSpan<UInt8>
     ) throws(CryptographyFailure) {
@@ -98,7 +99,7 @@ package final class PageCipher {
         var count: CInt = 0
         let isDecrypted = unsafe page.withUnsafeBytes { page in
             unsafe target.withUnsafeMutableBytes { target in
-                // These are within bounds: start < end <= pageSize - 16.
+                // These offsets are within bounds: start < end <= pageSize - 16.
                 let iv = unsafe (page.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
                 let input = unsafe (page.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
                 let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
@@ -111,14 +112,14 @@ package final class PageCipher {
         }
     }
 
-    /// Whether the stored bytes of a page carry the right code: those of an incomplete page, or of one that
-    /// the engine cannot count, do not.
+    /// Returns true if a stored page is authentic. Incomplete pages, and pages whose number is out of range,
+    /// are not.
     package func authenticates(_ page: [UInt8], number: Int) throws(CryptographyFailure) -> Bool {
         guard page.count == layout.pageSize, let number = UInt32(exactly: number) else { return false }
         return try authenticates(page.span, number: number)
     }
 
-    /// The content of a page of the right size.
+    /// Returns the content of a page, which must have the right size.
     package func decrypt(_ page: [UInt8], number: UInt32) throws(CryptographyFailure) -> [UInt8] {
         var content = [UInt8](repeating: 0, count: page.count)
         var target = content.mutableSpan
@@ -127,9 +128,9 @@ package final class PageCipher {
     }
 }
 
-/// Encrypts pages as SQLCipher does, without it: the counterpart of ``PageCipher``.
+/// Encrypts pages like SQLCipher, but without it: the counterpart of ``PageCipher``.
 ///
-/// One instance serves one thread at a time.
+/// An instance is used by one thread at a time.
 @safe
 package final class PageSealer {
     package let layout: PageCipher.Layout
@@ -137,7 +138,7 @@ package final class PageSealer {
     private let cipher: OpaquePointer?
     private let code: PageCode?
 
-    /// - Parameter salt: the one of the file, 16 bytes.
+    /// - Parameter salt: the 16-byte salt of the file.
     package init(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout)
         throws(CryptographyFailure)
     {
@@ -148,7 +149,7 @@ package final class PageSealer {
         }
         code = try PageCode(key: key, salt: salt, layout: layout)
         unsafe cipher = EVP_CIPHER_CTX_new()
-        // From here on, the end of life frees it.
+        // From here on, `deinit` frees the context.
         let isKeyed = key.withUnsafeBytes { key in
             unsafe EVP_EncryptInit_ex(
                 cipher, EVP_aes_256_cbc(), nil, key.assumingMemoryBound(to: UInt8.self).baseAddress, nil) == 1
@@ -159,10 +160,10 @@ package final class PageSealer {
 
     deinit { unsafe EVP_CIPHER_CTX_free(cipher) }
 
-    /// Encrypts a page, gives it its code, and page 1 the salt or its header in the clear.
+    /// Encrypts a page and adds its MAC. Page 1 gets the salt or its unencrypted header.
     ///
     /// - Parameters:
-    ///   - content: as ``PageCipher`` decrypts it; its reserve is ignored.
+    ///   - content: the content of the page, as decrypted by ``PageCipher``. Its reserve is ignored.
     ///   - reserve: fresh random bytes, as many as the layout reserves. The first 16 become the IV.
     package func seal(
         _ content: Span<UInt8>, number: UInt32, reserve: Span<UInt8>, into target: inout MutableSpan<UInt8>
@@ -184,7 +185,7 @@ package final class PageSealer {
         var count: CInt = 0
         let isEncrypted = unsafe content.withUnsafeBytes { content in
             unsafe target.withUnsafeMutableBytes { target in
-                // These are within bounds: start < end <= pageSize - 16.
+                // These offsets are within bounds: start < end <= pageSize - 16.
                 let iv = unsafe (target.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
                 let input = unsafe (content.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
                 let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
@@ -199,18 +200,18 @@ package final class PageSealer {
     }
 }
 
-/// The authentication codes of pages: an HMAC over ciphertext, IV and the page number.
+/// The MAC of pages: an HMAC over ciphertext, IV and the page number.
 ///
-/// One instance serves one thread at a time.
+/// An instance is used by one thread at a time.
 @safe
 private final class PageCode {
     private let layout: PageCipher.Layout
     private let size: Int
     private let context: OpaquePointer
-    /// Room for one code.
+    /// The buffer for a computed MAC.
     private var computed: [UInt8]
 
-    /// - Returns: nil for pages that carry no codes.
+    /// - Returns: nil if pages have no MACs.
     init?(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout) throws(CryptographyFailure) {
         guard let hash = layout.hmac else { return nil }
         guard let context = unsafe PageCode.makeContext(key: try layout.codeKey(key, salt: salt), hash: hash)
@@ -235,8 +236,8 @@ private final class PageCode {
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { return nil }
         defer { unsafe EVP_MAC_free(algorithm) }
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { return nil }
-        // The parameters keep a pointer to their name, and a string of Swift gives one only for the call that
-        // makes them.
+        // The parameters keep a pointer to their name. A Swift string would provide a pointer only during the
+        // call that creates them.
         let parameter: StaticString = "digest"
         var digest = Array(name.utf8CString)
         let isKeyed = unsafe digest.withUnsafeMutableBufferPointer { digest in
@@ -258,8 +259,8 @@ private final class PageCode {
         return unsafe context
     }
 
-    /// Whether a stored page of the right size carries the code of its bytes and its number, which is from 1
-    /// on.
+    /// Returns true if the MAC of a stored page is right for its bytes and its number (from 1). The page must
+    /// have the right size.
     func isRight(_ page: Span<UInt8>, number: UInt32) throws(CryptographyFailure) -> Bool {
         try compute(page, number: number)
         let end = layout.pageSize - layout.reserve + 16
@@ -268,7 +269,7 @@ private final class PageCode {
         return difference == 0
     }
 
-    /// Puts the code of an encrypted page into its place behind the IV.
+    /// Writes the MAC of an encrypted page to its place after the IV.
     func write(to page: inout MutableSpan<UInt8>, number: UInt32) throws(CryptographyFailure) {
         try compute(page.span, number: number)
         let end = layout.pageSize - layout.reserve + 16
@@ -281,7 +282,7 @@ private final class PageCode {
         var stored = layout.hasBigEndianNumbers ? number.bigEndian : number.littleEndian
         var count = 0
         let isComputed = unsafe page.withUnsafeBytes { page in
-            // Without a key, the context starts again with the one that it has.
+            // Without a key, the context restarts with its current one.
             unsafe EVP_MAC_init(context, nil, 0, nil) == 1
                 && EVP_MAC_update(context, page.baseAddress! + start, end - start) == 1
                 && withUnsafeBytes(of: &stored) { unsafe EVP_MAC_update(context, $0.baseAddress, 4) } == 1

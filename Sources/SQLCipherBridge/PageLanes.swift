@@ -3,36 +3,38 @@ internal import Glibc
 internal import KeyMaterial
 internal import Synchronization
 
-/// How this process works on many pages: several at once, in the lanes of vector registers, or one after the
-/// other by libcrypto.
+/// The implementation that this process uses for many pages: several pages at once in the lanes of vector
+/// registers, or one after the other by libcrypto.
 package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
-    /// No lanes. All that there is on processors whose instructions `CPageLanes` does not know.
+    /// No lanes. The only choice on processors without vector instructions that `CPageLanes` supports.
     case libcrypto = 0
-    /// AES-NI, and AVX2 for four codes at once.
+    /// AES-NI, and AVX2 for four MACs at once.
     case avx2 = 1
-    /// VAES, and AVX-512 for eight codes at once.
+    /// VAES, and AVX-512 for eight MACs at once.
     case avx512 = 2
 
-    /// What new work uses: the best lanes of the processor that are allowed and give the right answers.
+    /// The implementation for new work: the fastest lanes of the processor that are allowed and that pass a
+    /// test.
     ///
-    /// The environment variable `COFFER_PAGE_LANES` names the best that are allowed: `avx512`, `avx2` or
-    /// `libcrypto`. It can only lower what is used; a name that is none of these allows no lanes.
+    /// The environment variable `COFFER_PAGE_LANES` names the fastest allowed lanes: `avx512`, `avx2` or
+    /// `libcrypto`. It can only restrict the choice. Any other name allows no lanes.
     package static var current: PageLanes { wereWrong.load(ordering: .relaxed) ? .libcrypto : atFirst }
 
     private static let atFirst = choice(
         of: available, allowed: unsafe getenv("COFFER_PAGE_LANES").map { unsafe String(cString: $0) },
         isRight: \.areRight)
 
-    /// Whether lanes once had another answer than libcrypto.
+    /// True if a result of lanes has differed from libcrypto's.
     private static let wereWrong = Atomic<Bool>(false)
 
-    /// The kinds that this processor has, from the slowest to the fastest.
+    /// The implementations that this processor supports, from the slowest to the fastest.
     package static let available: [PageLanes] = {
         let best = Int(page_lanes_best().rawValue)
         return allCases.filter { $0.rawValue <= best }
     }()
 
-    /// The best of some kinds that a name allows, and that give the right answers; libcrypto needs no proof.
+    /// Returns the fastest of some implementations that a name allows and that passes a test. Libcrypto needs
+    /// no test.
     package static func choice(of kinds: [PageLanes], allowed name: String?, isRight: (PageLanes) -> Bool)
         -> PageLanes
     {
@@ -43,7 +45,7 @@ package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
 
     package static func < (lhs: PageLanes, rhs: PageLanes) -> Bool { lhs.rawValue < rhs.rawValue }
 
-    /// Whether these lanes seal, authenticate and open eight pages as libcrypto does.
+    /// True if these lanes seal, authenticate and open eight pages with the same results as libcrypto.
     package var areRight: Bool {
         let layout = PageCipher.Layout(
             pageSize: 4096, hmac: .sha512, kdf: .sha512, hmacKeyIterations: 1, plaintextHeaderSize: 0)
@@ -75,7 +77,7 @@ package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
                     return false
                 }
             }
-            // Those of the wrong numbers are wrong.
+            // Pages must be rejected under wrong numbers.
             return lanes.verdicts(pages.span, first: first).allSatisfy { $0 }
                 && !lanes.verdicts(pages.span, first: first + 1).contains(true)
         } catch {
@@ -83,33 +85,33 @@ package enum PageLanes: Int, Sendable, Hashable, CaseIterable, Comparable {
         }
     }
 
-    /// Turns the lanes off for what begins from now on in this process, and returns what to throw.
+    /// Disables the lanes for later work in this process, and returns the error to throw.
     static func failure() -> CryptographyFailure {
         wereWrong.store(true, ordering: .relaxed)
         return .lanes
     }
 }
 
-/// The keys of one file as lanes need them.
+/// The keys of a file in the form that lanes need.
 ///
-/// Pages are given in a row, one to eight of them, none of which is page 1: that one begins elsewhere.
+/// Its functions take one to eight consecutive pages. Page 1 is excluded, because its encrypted part begins
+/// at another offset.
 @safe
 final class LaneKeys: Sendable {
-    /// How many pages there are at most.
+    /// The maximum number of pages.
     static let most = 8
 
     private let kind: page_lanes_kind
     private let layout: PageCipher.Layout
-    /// A `page_lanes_code_key`, and a `page_lanes_cipher_key` behind it.
+    /// A `page_lanes_code_key`, followed by a `page_lanes_cipher_key`.
     private let keys: SecretBytes
 
-    /// - Returns: nil where there are no lanes: for pages without HMAC-SHA512, and where libcrypto is to do
-    ///   all.
+    /// - Returns: nil if lanes are not used: for pages without HMAC-SHA512, or if libcrypto was chosen.
     init?(key: borrowing SecretBytes, salt: [UInt8], layout: PageCipher.Layout, _ lanes: PageLanes)
         throws(CryptographyFailure)
     {
         guard lanes != .libcrypto, layout.hmac == .sha512, key.count == 32 else { return nil }
-        precondition(PageLanes.available.contains(lanes), "The processor lacks these instructions")
+        precondition(PageLanes.available.contains(lanes), "The processor does not have these instructions")
         precondition(layout.pageSize.isMultiple(of: 16) && layout.pageSize > layout.reserve)
         kind = page_lanes_kind(UInt32(lanes.rawValue))
         self.layout = layout
@@ -132,11 +134,11 @@ final class LaneKeys: Sendable {
         self.keys = keys
     }
 
-    /// The bytes are aligned, and as many as both need.
+    /// Returns the two keys in `keys`, which are aligned and large enough for both.
     private static func parts(
         _ keys: UnsafeRawBufferPointer
     ) -> (code: UnsafePointer<page_lanes_code_key>, cipher: UnsafePointer<page_lanes_cipher_key>) {
-        // Secrets are never empty.
+        // The base address is not nil, because secrets are never empty.
         unsafe (
             keys.baseAddress!.assumingMemoryBound(to: page_lanes_code_key.self),
             (keys.baseAddress! + MemoryLayout<page_lanes_code_key>.stride).assumingMemoryBound(
@@ -151,7 +153,7 @@ final class LaneKeys: Sendable {
         return count
     }
 
-    /// For each page whether it carries the code of its bytes and its number.
+    /// Returns, for each page, true if its MAC is right for its bytes and its number.
     func verdicts(_ pages: Span<UInt8>, first: UInt32) -> [Bool] {
         let codes = codes(pages, first: first)
         let start = layout.pageSize - layout.reserve + 16
@@ -164,7 +166,7 @@ final class LaneKeys: Sendable {
         }
     }
 
-    /// 64 bytes for each page.
+    /// Returns the MACs, 64 bytes for each page.
     private func codes(_ pages: Span<UInt8>, first: UInt32) -> [UInt8] {
         let count = count(pages.count, first: first)
         var numbers: [UInt8] = []
@@ -188,7 +190,7 @@ final class LaneKeys: Sendable {
         return codes
     }
 
-    /// The content of one page; its reserve becomes zeros.
+    /// Decrypts one page. Its reserve becomes zeros.
     func open(_ page: Span<UInt8>, into content: inout MutableSpan<UInt8>) {
         precondition(page.count == layout.pageSize && content.count == layout.pageSize)
         let end = layout.pageSize - layout.reserve
@@ -205,7 +207,7 @@ final class LaneKeys: Sendable {
         content.clear(end..<layout.pageSize)
     }
 
-    /// As ``PageSealer`` does it, for pages in a row and as many reserves.
+    /// Seals consecutive pages like ``PageSealer``. There must be one reserve for each page.
     func seal(
         _ contents: Span<UInt8>, first: UInt32, reserves: Span<UInt8>, into pages: inout MutableSpan<UInt8>
     ) {

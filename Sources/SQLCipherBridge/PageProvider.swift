@@ -2,41 +2,41 @@ internal import CPageProvider
 internal import CSQLCipher
 internal import Glibc
 
-/// What does the cryptographic work of the engine's connections: the engine itself, or a provider of ours
-/// that keeps what it makes for each page.
+/// The implementation of the cryptographic work for SQLCipher's connections: SQLCipher's own provider, or
+/// Coffer's, which keeps its contexts for all pages.
 package enum PageProvider: Sendable {
-    /// Why connections are left to the engine's own provider.
+    /// The reason why all connections use SQLCipher's own provider.
     package enum Reason: Sendable, Hashable {
-        /// The environment variable `COFFER_PAGE_PROVIDER` says `engine`.
+        /// The environment variable `COFFER_PAGE_PROVIDER` disables Coffer's provider.
         case notWanted
-        /// The engine does not export the functions that it takes.
+        /// The engine does not export the functions that Coffer's provider needs.
         case hidden
-        /// The layout of this version of the engine was not verified.
+        /// The structures of this SQLCipher version were not verified.
         case unknownVersion
-        /// The program has registered a provider of its own.
+        /// The program has registered its own provider.
         case foreign
-        /// Its answers were not those of the engine's own provider.
+        /// The results of Coffer's provider differed from those by SQLCipher's own.
         case wrongAnswers
         case noMemory
     }
 
-    /// Connections that ask for it use the provider of ours.
+    /// Connections that request it use Coffer's provider.
     case kept
 
-    /// All connections use the engine's own provider.
+    /// All connections use SQLCipher's own provider.
     case engine(Reason)
 
-    /// Whether the layout of the engine's provider is known for a version, as `PRAGMA cipher_version` gives
-    /// it.
+    /// Returns true if the structures of SQLCipher's provider are known for a version, as returned by `PRAGMA
+    /// cipher_version`.
     package static func knowsLayout(ofCipher version: String) -> Bool {
         unsafe page_provider_knows(version) != 0
     }
 
-    /// Registers the provider. Call it once, when a connection of this process has a key, which must stay
-    /// open from then on if it returns `kept`.
+    /// Registers Coffer's provider. Call it once, while a connection of this process has a key. If it returns
+    /// `kept`, that connection must stay open.
     ///
-    /// - Parameter name: what the environment variable says. It can only lower what is used: any name keeps
-    ///   the engine's own provider.
+    /// - Parameter name: the value of the environment variable. It can only restrict the choice: any value
+    ///   selects SQLCipher's own provider.
     static func install(cipherVersion: String, allowed name: String?) -> PageProvider {
         guard name == nil else { return .engine(.notWanted) }
         switch unsafe page_provider_install(cipherVersion) {
@@ -51,7 +51,7 @@ package enum PageProvider: Sendable {
 }
 
 extension PageProvider {
-    /// The memory that the provider and its memos have for keys, in bytes: what is locked, and what the
+    /// The memory of the provider and its memos for keys, in bytes: the locked part, and the part that the
     /// system has refused to lock.
     package static var memoryUse: (locked: Int, unlocked: Int) {
         var (locked, unlocked) = (0, 0)
@@ -60,15 +60,15 @@ extension PageProvider {
     }
 }
 
-/// Who does the cryptographic work of one connection.
+/// The implementation of the cryptographic work for one connection.
 package enum PageWork: Sendable {
-    /// The engine's own provider: what proves the work of others has no part in it.
+    /// SQLCipher's own provider, for verification that is independent of other implementations.
     case engine
 
-    /// The provider of ours where it is installed, and the memo of a queue or pool.
+    /// Coffer's provider, if it is installed, with the memo of a queue or pool.
     case kept(PageMemo?)
 
-    /// Runs what gives a connection its key.
+    /// Runs a function that sets the key of a connection.
     func whileKeying(_ body: () -> CInt) -> CInt {
         guard case .kept(let memo) = self else { return body() }
         return withExtendedLifetime(memo) {
@@ -79,56 +79,57 @@ package enum PageWork: Sendable {
     }
 }
 
-/// The pages that the connections of one queue or pool have authenticated or sealed: their bytes are
-/// recognised without hashing them again.
+/// The pages that the connections of a queue or pool have authenticated or sealed. Their bytes are recognized
+/// without hashing them again.
 ///
-/// What it keeps of a state of a page are 32 bytes that nobody can predict who does not know random keys,
-/// which are never shown; see the Security article.
+/// For each state of a page, it stores 32 bytes that cannot be predicted without random keys, which are never
+/// exposed; see the Security article.
 package final class PageMemo: Sendable {
-    /// The address of a `page_memo`, which any thread may use. Connections have references of their own.
+    /// The address of a `page_memo`, which any thread may use. Connections hold their own references.
     private let address: UInt
 
     fileprivate var pointer: OpaquePointer? { unsafe OpaquePointer(bitPattern: address) }
 
     /// - Parameters:
-    ///   - size: how many bytes its table takes at most, rounded down to a power of two; 32 for each state of
-    ///     a page.
-    ///   - pageSize: how large pages are.
-    /// - Returns: nil without memory or randomness, and for 0 bytes: pages are hashed each time then.
+    ///   - size: the maximum size of its table in bytes, rounded down to a power of two. Each state of a page
+    ///     takes 32 bytes.
+    ///   - pageSize: the page size in bytes.
+    /// - Returns: nil if memory or randomness is unavailable, or if the size is 0. Pages are then hashed each
+    ///   time.
     package init?(size: Int, pageSize: Int) {
         guard size > 0, (512...65536).contains(pageSize), let memo = unsafe page_memo_make(size, pageSize)
         else { return nil }
         address = UInt(bitPattern: memo)
     }
 
-    // Connections that still have it go on, with nothing known.
+    // Connections that still use the memo continue with an empty one.
     deinit {
         unsafe page_memo_close(pointer)
         unsafe page_memo_release(pointer)
     }
 
-    /// Forgets all pages, and gives the memory back.
+    /// Forgets all pages, and frees their memory.
     package func forgetAll() { unsafe page_memo_forget_all(pointer) }
 
-    /// Forgets all pages, and notes none from now on.
+    /// Forgets all pages, and records no others.
     package func close() { unsafe page_memo_close(pointer) }
 
-    /// How often a page was recognised.
+    /// The number of times that a page was recognized.
     package var hits: UInt64 { unsafe page_memo_hits(pointer) }
 
-    /// How many states of pages are known.
+    /// The number of known states of pages.
     package var count: Int { unsafe page_memo_count(pointer) }
 
-    /// How many bytes a tag has.
+    /// The size of a tag, in bytes.
     package static let tagSize = Int(page_memo_tag_size)
 
-    /// Whether a tag was noted for a page.
+    /// Returns true if a tag was recorded for a page.
     package func knows(_ tag: [UInt8], number: UInt32) -> Bool {
         precondition(tag.count == PageMemo.tagSize)
         return unsafe page_memo_knows(pointer, number, tag) != 0
     }
 
-    /// Notes a tag for a page, as the provider does.
+    /// Records a tag for a page, as the provider does.
     package func note(_ tag: [UInt8], number: UInt32) {
         precondition(tag.count == PageMemo.tagSize)
         unsafe page_memo_note(pointer, number, tag)

@@ -1,41 +1,43 @@
 internal import CSQLCipher
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
-/// The index of a write-ahead log in the memory of one connection, which only reads a database in a folder
-/// that cannot be written to: a snapshot, a volume that is mounted for reading, or a folder of another user.
+/// A WAL index in the memory of one read-only connection, for a database in a directory without write
+/// permission: a snapshot, a read-only volume, or a directory of another user.
 ///
-/// The engine keeps the index in a file (`-shm`). If there is none, and none can be made, it refuses to open
-/// the database. While there is none, no other process has the database open in WAL mode. So the connection
-/// makes the index by itself, from the log, or from nothing if there is no log.
+/// SQLite stores the index in a file (`-shm`). If there is none, and none can be created, it refuses to open
+/// the database. Without an index, no other process has the database open in WAL mode. Therefore, the
+/// connection builds the index by itself, from the WAL file, or from nothing if there is no WAL file.
 ///
-/// The folder may be writable for others, and such a connection takes no part in their locks. Each read of
-/// the file and of its log is therefore followed by a look at them: if another process has opened or changed
-/// them, the read fails with ``EngineCode/changedElsewhere``, so that no result is of two states. A file
-/// system that shows the changes of another machine late, such as NFS, can hide them.
+/// Other users may be able to write to the directory, and such a connection does not participate in their
+/// locks. Each read of the database or WAL file is therefore followed by a check: if another process has
+/// opened or changed the files, the read fails with ``EngineCode/changedElsewhere``, so that no result mixes
+/// two states. File systems that show the changes of other machines with a delay, such as NFS, can hide them.
 struct PrivateLogIndex: Sendable {
     private let database: [CChar]
     private let expected: FileStamps
-    /// The addresses of the parts, each of the size that the engine asks for.
+    /// The addresses of the regions, each with the size that SQLite requests.
     private var regions: [UInt] = []
 
-    /// By the address of the engine's open database file.
+    /// The indexes by the address of SQLite's open database file.
     private static let indexes = Mutex<[UInt: PrivateLogIndex]>([:])
 
-    /// A log whose reads are looked after.
+    /// A WAL file whose reads are checked.
     private struct Log {
         let database: UInt
-        /// The address of the system's calls: those of the file may be a copy that was made by others.
+        /// The address of the system's I/O methods. The methods of the file itself may be a copy made
+        /// elsewhere.
         let standard: UInt
     }
 
-    /// By the address of the engine's open log.
+    /// The WAL files by the address of SQLite's open file.
     private static let logs = Mutex<[UInt: Log]>([:])
 
-    // MARK: - Whether it is needed
+    // MARK: - Necessity
 
-    /// Whether no file can be made next to a database, because the file system is mounted for reading or the
-    /// folder gives this user no right to write.
+    /// Returns true if no file can be created next to a database, because the file system is mounted
+    /// read-only, or because this user cannot write to the directory.
     static func canMakeNoFile(nextTo database: [CChar]) -> Bool {
         let end = database.lastIndex(of: CChar(UInt8(ascii: "/"))) ?? 0
         let folder = end == 0 ? Array("/".utf8CString) : Array(database[..<end]) + [0]
@@ -43,18 +45,18 @@ struct PrivateLogIndex: Sendable {
         return errno == EROFS || errno == EACCES
     }
 
-    /// Whether a database has no index of its log, and none can be made.
+    /// Returns true if a database has no WAL index, and none can be created.
     ///
     /// - Parameter database: the path, terminated by a zero byte.
     static func isNeeded(for database: [CChar]) -> Bool {
         !FileStamps.exists(database, "-shm") && canMakeNoFile(nextTo: database)
     }
 
-    // MARK: - Its life
+    // MARK: - Lifetime
 
-    /// Makes an index for an open database file.
+    /// Creates an index for an open database file.
     ///
-    /// - Returns: false if the file changes all the time.
+    /// - Returns: false if the file is constantly changing.
     static func begin(for file: UnsafeMutablePointer<sqlite3_file>, _ database: [CChar]) -> Bool {
         for _ in 0..<20 {
             let stamps = FileStamps(database)
@@ -64,7 +66,7 @@ struct PrivateLogIndex: Sendable {
                 }
                 return true
             }
-            // A second change in the same tick of the clock would not show.
+            // A second change in the same clock tick would be invisible.
             usleep(FileStamps.tick)
         }
         return false
@@ -74,7 +76,7 @@ struct PrivateLogIndex: Sendable {
         indexes.withLock { $0[UInt(bitPattern: file)] != nil }
     }
 
-    /// The part of an index of this number; nil if it is not there and not to be made, or there is no memory.
+    /// Returns a region of an index; nil if it does not exist and must not be created, or if memory runs out.
     static func region(
         _ number: Int, size: Int, isExtended: Bool, of file: UnsafeMutablePointer<sqlite3_file>
     ) -> UnsafeMutableRawPointer? {
@@ -91,13 +93,13 @@ struct PrivateLogIndex: Sendable {
         return unsafe UnsafeMutableRawPointer(bitPattern: address)
     }
 
-    /// Frees the index of a file that has one.
+    /// Frees the index of a file, if any.
     static func end(for file: UnsafeMutablePointer<sqlite3_file>) {
         let index = indexes.withLock { $0.removeValue(forKey: UInt(bitPattern: file)) }
         for region in index?.regions ?? [] { unsafe free(UnsafeMutableRawPointer(bitPattern: region)) }
     }
 
-    /// Looks after the reads of a log that was opened.
+    /// Adds checks to the reads of an open WAL file.
     static func didOpenLog(
         _ log: UnsafeMutablePointer<sqlite3_file>, of database: UnsafeMutablePointer<sqlite3_file>,
         _ standard: UnsafePointer<sqlite3_io_methods>
@@ -107,7 +109,7 @@ struct PrivateLogIndex: Sendable {
         unsafe log.pointee.pMethods = GuardedCalls.copy(of: standard, .logOfPrivateIndex)
     }
 
-    /// The system's calls on a file that has calls of this one.
+    /// Returns the system's I/O methods of a file whose methods are replaced here.
     fileprivate static func standard(
         of file: UnsafeMutablePointer<sqlite3_file>
     ) -> UnsafePointer<sqlite3_io_methods>? {
@@ -123,7 +125,8 @@ struct PrivateLogIndex: Sendable {
 
     // MARK: - Changes
 
-    /// Whether a file, or the log of one, is as it was when the index was made; true for files without one.
+    /// Returns true if a database file and its WAL file are the same as when the index was created; true for
+    /// files without an index.
     static func isUnchanged(_ file: UnsafeMutablePointer<sqlite3_file>) -> Bool {
         let address = UInt(bitPattern: file)
         let database = logs.withLock { $0[address]?.database } ?? address
@@ -132,52 +135,33 @@ struct PrivateLogIndex: Sendable {
     }
 }
 
-/// What the system says of a database file, its log and its index, which changes with each change of them.
+/// The metadata of a database file, its WAL file and its index, which changes with each change of them.
 struct FileStamps: Equatable, Sendable {
-    private struct Stamp: Equatable, Sendable {
-        let identity: FileIdentity
-        let size: Int64
-        let times: [Int]
-        let seconds: Double
-
-        init?(_ path: [CChar]) {
-            var status = stat()
-            guard unsafe stat(path, &status) == 0 else { return nil }
-            identity = FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
-            size = Int64(status.st_size)
-            times = [
-                status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
-            ]
-            seconds = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
-        }
-    }
-
-    private let database: Stamp?
-    private let log: Stamp?
-    private let index: Stamp?
+    private let database: FileStatus?
+    private let log: FileStatus?
+    private let index: FileStatus?
 
     init(_ path: [CChar]) {
-        database = Stamp(path)
-        log = Stamp(FileStamps.path(path, "-wal"))
-        index = Stamp(FileStamps.path(path, "-shm"))
+        database = unsafe try? FileStatus(named: path, followsLinks: true)
+        log = unsafe try? FileStatus(named: FileStamps.path(path, "-wal"), followsLinks: true)
+        index = unsafe try? FileStatus(named: FileStamps.path(path, "-shm"), followsLinks: true)
     }
 
-    /// In microseconds: longer than the clock of any file system needs for its next time.
+    /// The time in microseconds after which the clock of any file system has advanced.
     static let tick: UInt32 = 20_000
 
-    /// Whether one of the files was changed so lately that another change would have the same time.
+    /// True if one of the files was changed so recently that another change could have the same timestamp.
     var areRecent: Bool {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
         let seconds = Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
         return [database, log].contains { stamp in
-            stamp.map { abs(seconds - $0.seconds) < Double(FileStamps.tick) / 1e6 } ?? false
+            stamp.map { abs(seconds - Double($0.modified) / 1e9) < Double(FileStamps.tick) / 1e6 } ?? false
         }
     }
 
     static func exists(_ database: [CChar], _ suffix: String) -> Bool {
-        var status = stat()
-        return unsafe lstat(path(database, suffix), &status) == 0
+        unsafe (try? FileStatus(named: path(database, suffix))) != nil
     }
 
     private static func path(_ database: [CChar], _ suffix: String) -> [CChar] {
@@ -185,9 +169,9 @@ struct FileStamps: Equatable, Sendable {
     }
 }
 
-// MARK: - The calls of the engine
+// MARK: - I/O methods
 
-/// The calls on a file whose log has a private index, in place of those that use the file of an index.
+/// The I/O methods of a file with a private WAL index. They replace those that use an index file.
 enum PrivateIndexCalls {
     static func install(in calls: UnsafeMutablePointer<sqlite3_io_methods>) {
         unsafe calls.pointee.xRead = readTrampoline
@@ -214,7 +198,7 @@ private func readTrampoline(
     return unsafe PrivateLogIndex.isUnchanged(file) ? code : EngineCode.changedElsewhere
 }
 
-/// Maps no memory: nothing could look at the file after a read.
+/// Disables memory mapping, because reads of mapped memory could not be followed by a check.
 private func fetchTrampoline(
     _ file: UnsafeMutablePointer<sqlite3_file>?, _ offset: sqlite3_int64, _ count: CInt,
     _ target: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
@@ -223,7 +207,8 @@ private func fetchTrampoline(
     return SQLITE_OK
 }
 
-/// Grants every lock on the index, which no other connection has; a reader begins with one.
+/// Grants every lock on the index, which no other connection uses. Each read begins with a lock, so the files
+/// are checked here.
 private func lockTrampoline(
     _ file: UnsafeMutablePointer<sqlite3_file>?, _ offset: CInt, _ count: CInt, _ flags: CInt
 ) -> CInt {

@@ -1,23 +1,22 @@
 internal import Glibc
+internal import SystemCalls
 
-/// A process that another one has started, as `/proc` shows it.
+/// A descendant of a process, according to `/proc`.
 struct ProcessFamily {
     private let id: pid_t
     private let parent: pid_t
-    /// When it was started. Together with the number it is that of no other process.
+    /// The start time. Together with the ID, it identifies a process uniquely.
     private let startTime: Substring
     private let isZombie: Bool
 
-    /// Reads `/proc/<id>/stat`; nil where there is no such process.
+    /// Reads `/proc/<id>/stat`. Returns nil if there is no such process.
     private init?(_ id: pid_t) {
-        let file = unsafe open("/proc/\(id)/stat", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe read(file, &bytes, bytes.count)
-        // The name of the program may have spaces and brackets in it, and ends with the last bracket.
-        guard count > 0, let end = bytes[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        let fields = String(decoding: bytes[(end + 1)..<count], as: UTF8.self).split(separator: " ")
+        // The program name may contain spaces and brackets. It ends at the last bracket.
+        guard let file = try? Descriptor(opening: "/proc/\(id)/stat", O_RDONLY),
+            let bytes = try? Descriptor.read(from: file.number, upTo: 4096),
+            let end = bytes.lastIndex(of: UInt8(ascii: ")"))
+        else { return nil }
+        let fields = String(decoding: bytes[(end + 1)...], as: UTF8.self).split(separator: " ")
         guard fields.count > 19, let parent = pid_t(fields[1]) else { return nil }
         self.id = id
         self.parent = parent
@@ -25,14 +24,14 @@ struct ProcessFamily {
         startTime = fields[19]
     }
 
-    /// Stops a process and all that it has started, so that none of them starts another one meanwhile.
+    /// Stops a process and its descendants, so that none of them can start another one.
     ///
-    /// - Returns: the processes below it.
+    /// - Returns: the descendants.
     static func stopped(below id: pid_t) -> [ProcessFamily] {
         kill(id, SIGSTOP)
         var members: [ProcessFamily] = []
-        // One that was forked before its parent was stopped is found in the next round. One of another user
-        // may not be stopped.
+        // A process that was forked before its parent was stopped is found in the next round. A process of
+        // another user may not be stoppable.
         for _ in 0..<100 {
             let parents = Set([id] + members.map(\.id))
             let known = Set(members.map(\.id))
@@ -47,19 +46,11 @@ struct ProcessFamily {
     }
 
     private static func all() -> [ProcessFamily] {
-        guard let folder = unsafe opendir("/proc") else { return [] }
-        defer { unsafe closedir(folder) }
-        var processes: [ProcessFamily] = []
-        while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) {
-                unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if let id = pid_t(name), let process = ProcessFamily(id) { processes.append(process) }
-        }
-        return processes
+        let names = (try? Folder.names(in: "/proc")) ?? []
+        return names.compactMap { pid_t(String(decoding: $0, as: UTF8.self)).flatMap(ProcessFamily.init) }
     }
 
-    /// Whether the process runs, or could.
+    /// True if the process still exists and is not a zombie.
     var isAlive: Bool {
         guard let now = ProcessFamily(id) else { return false }
         return now.startTime == startTime && !now.isZombie

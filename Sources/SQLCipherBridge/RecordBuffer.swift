@@ -1,10 +1,10 @@
 internal import CSQLCipher
 
-/// Where the records of several rows are kept while one statement inserts them, so that SQLite needs no copy
-/// of each text.
+/// A buffer for the records of several rows that one statement inserts, so that SQLite need not copy each
+/// text.
 ///
-/// What is bound stays in place until ``begin()``. Whoever calls that binds all parameters of a statement
-/// before it runs again, because SQLite goes on pointing to the old bytes.
+/// Bound bytes stay in place until ``begin()``. After `begin()`, the caller must bind all parameters of the
+/// statement before it runs again, because SQLite still points to the old bytes.
 @safe
 package final class RecordBuffer {
     private let bytes: UnsafeMutableRawBufferPointer
@@ -18,12 +18,12 @@ package final class RecordBuffer {
         unsafe bytes.deallocate()
     }
 
-    /// Makes room for other records.
+    /// Discards the records.
     package func begin() { used = 0 }
 
-    /// Copies a record.
+    /// Copies a record into the buffer.
     ///
-    /// - Returns: its place; nil where there is no room for it.
+    /// - Returns: the offset of the record; nil if it does not fit.
     package func keep(_ record: Span<UInt8>) -> Int? {
         guard unsafe record.count <= bytes.count - used else { return nil }
         let place = used
@@ -34,7 +34,7 @@ package final class RecordBuffer {
         return place
     }
 
-    /// Binds kept bytes as a text of the encoding of the database.
+    /// Binds bytes in the buffer as a text in the encoding of the database.
     package func bind(
         text place: Range<Int>, encoding: TextEncoding, to statement: StatementHandle, at index: CInt
     ) -> CInt {

@@ -2,11 +2,11 @@ internal import CSQLCipher
 internal import Glibc
 internal import KeyMaterial
 
-/// A temporary file of the engine, such as for a sort that does not fit into memory: encrypted with a key
-/// that nobody else has, and that ends with it.
+/// A temporary file of SQLite, for example for a sort that does not fit into memory. It is encrypted with a
+/// random key that exists only in this object.
 ///
-/// AES-256-XTS in blocks, as disks are encrypted. Its bytes have no codes: who can write to a file that has
-/// no name can do all that this process can.
+/// It uses AES-256-XTS in blocks, like disk encryption. Its bytes have no MACs: an attacker who can write to
+/// an unnamed file can do everything that this process can.
 @safe
 final class ScratchBytes: WritableBytes {
     private static let blockSize = 4096
@@ -16,14 +16,14 @@ final class ScratchBytes: WritableBytes {
     private let encryption: OpaquePointer
     private let decryption: OpaquePointer
     private(set) var size: Int64 = 0
-    /// How many bytes the blocks have that were written.
+    /// The size of the blocks that were written, in bytes.
     private var storedSize: Int64 = 0
-    /// Blocks on their way, as they are stored and as they are read.
+    /// Buffers for blocks, encrypted and decrypted.
     private var stored: [UInt8] = []
     private var contents: [UInt8] = []
 
-    /// - Parameter flags: those that the engine gives for the file.
-    /// - Throws: the engine's code.
+    /// - Parameter flags: SQLite's flags for the file.
+    /// - Throws: an error with SQLite's result code.
     init(flags: CInt) throws(EngineError) {
         guard let system = unsafe sqlite3_vfs_find(nil), let open = unsafe system.pointee.xOpen else {
             throw EngineError(code: SQLITE_CANTOPEN, message: "There is no standard file system")
@@ -41,7 +41,7 @@ final class ScratchBytes: WritableBytes {
         unsafe file = memory.assumingMemoryBound(to: sqlite3_file.self)
         unsafe self.encryption = encryption
         unsafe self.decryption = decryption
-        // From here on, the end of life gives all of it back.
+        // From here on, `deinit` releases everything.
         let key: SecretBytes
         do {
             key = try SecretBytes.random(count: 64)
@@ -81,7 +81,7 @@ final class ScratchBytes: WritableBytes {
         let blocks = blocks(at: offset, bytes.count)
         let start = Int(offset - Int64(blocks.lowerBound * ScratchBytes.blockSize))
         do throws(EngineError) {
-            // The rest of a block stays.
+            // Keep the rest of partially written blocks.
             if start == 0 && bytes.count == blocks.count * ScratchBytes.blockSize {
                 makeRoom(blocks.count)
             } else {
@@ -97,7 +97,7 @@ final class ScratchBytes: WritableBytes {
     }
 
     func truncate(to size: Int64) -> CInt {
-        // The engine gives such files back, and does not go on behind their end.
+        // SQLite deletes such files, and does not continue to write after their end.
         self.size = min(self.size, size)
         return 0
     }
@@ -114,7 +114,7 @@ final class ScratchBytes: WritableBytes {
         stored = contents
     }
 
-    /// Reads blocks; zeros for those that were never written.
+    /// Reads and decrypts blocks. Blocks that were never written are zeros.
     private func open(_ blocks: Range<Int>) throws(EngineError) {
         makeRoom(blocks.count)
         let start = Int64(blocks.lowerBound) * Int64(ScratchBytes.blockSize)
@@ -133,7 +133,7 @@ final class ScratchBytes: WritableBytes {
         }
     }
 
-    /// Whether nothing was written there: what is encrypted is not all zeros.
+    /// Returns true if a block was never written: encrypted bytes are not all zeros.
     private func isGap(_ part: Range<Int>) -> Bool {
         let stored = stored
         return stored.span.extracting(part).isZero
@@ -152,7 +152,7 @@ final class ScratchBytes: WritableBytes {
         storedSize = max(storedSize, start + Int64(count))
     }
 
-    /// Encrypts or decrypts a block, whose number is its tweak.
+    /// Encrypts or decrypts a block. The tweak is the block's number.
     private func convert(_ block: Int, _ part: Range<Int>, isSealing: Bool) throws(EngineError) {
         var tweak = [UInt8](repeating: 0, count: 16)
         for index in 0..<8 { tweak[index] = UInt8(truncatingIfNeeded: block >> (8 * index)) }
@@ -161,7 +161,7 @@ final class ScratchBytes: WritableBytes {
         let start = part.lowerBound
         let isDone = unsafe stored.withUnsafeMutableBufferPointer { stored in
             unsafe contents.withUnsafeMutableBufferPointer { contents in
-                // Both have room for the part, and are not empty.
+                // Both buffers have room for the part, and are not empty.
                 let (stored, contents) = unsafe (stored.baseAddress! + start, contents.baseAddress! + start)
                 let (input, output) = unsafe isSealing ? (contents, stored) : (stored, contents)
                 return unsafe EVP_CipherInit_ex(context, nil, nil, nil, tweak, isSealing ? 1 : 0) == 1

@@ -1,50 +1,52 @@
 internal import CSQLCipher
 internal import Glibc
 package import KeyMaterial
+package import SystemCalls
 
 /// A program that prints a secret, such as the client of a secret store.
 ///
-/// No shell takes part. The program gets the standard error and the environment of this process, a request on
-/// its standard input, and no descriptor that is closed on `exec`. What is secret goes through the pipes
-/// only: arguments and the environment can be read by others.
+/// It runs without a shell. The program inherits standard error and the environment of this process, gets a
+/// request on its standard input, and inherits no descriptor that is closed on `exec`. Secrets only pass
+/// through pipes, because other processes can read arguments and environments.
 package enum SecretProgram {
     package enum Problem: Error, Hashable {
-        /// The number of the failed system call.
-        case notStarted(CInt)
-        case notRead(CInt)
-        /// It printed more than ``SecretFile/limit`` bytes.
+        case notStarted(Errno)
+        case notRead(Errno)
+        /// The program printed more than ``SecretFile/limit`` bytes.
         case tooLong
-        /// It had not ended in time, and was ended.
+        /// The program did not end in time, and was terminated.
         case outOfTime
         case failed(exitCode: CInt)
         case killed(signal: CInt)
-        /// This process ignores the ends of its children, so that nobody knows whether it has failed.
+        /// This process ignores the exit statuses of its children, so a failure of the program would not be
+        /// noticed.
         case endUnknown
     }
 
-    /// What the pipe takes before anybody reads.
+    /// The number of bytes that a pipe accepts before they are read.
     package static let requestLimit = 4096
 
-    /// Runs a program to its end, and takes what it prints.
+    /// Runs a program to its end, and returns its output.
     ///
-    /// A program that it has left behind may keep the pipe open: nobody waits for that one.
+    /// Another program that it leaves running may keep the pipe open. The call does not wait for it.
+    ///
     /// - Parameters:
-    ///   - words: the program, looked for in `PATH` where its name has no slash, and its arguments.
-    ///   - request: what it can read, up to ``requestLimit`` bytes; where it is empty, the standard input is.
-    ///   - timeout: after so many seconds it is ended, with the programs that it has started.
+    ///   - words: the program and its arguments. A program name without a slash is searched for in `PATH`.
+    ///   - request: the program's standard input, up to ``requestLimit`` bytes. It may be empty.
+    ///   - timeout: the time in seconds after which the program and its descendants are terminated.
     package static func run(_ words: [String], request: [UInt8] = [], timeout: Double) throws(Problem)
         -> SecretBytes
     {
         precondition(request.count <= requestLimit)
         let deadline = ContinuousClock.now + .seconds(timeout)
-        let reading: PipeEnd
+        let reading: Descriptor
         let process: Process
         do {
-            // The ends of the program are closed here once it has them, so that its end is the end of the
-            // pipe.
+            // The program's ends are closed in this process once the program has them, so that the pipe ends
+            // with the program.
             let output = try Pipe()
-            reading = output.reading
             process = try start(words, input: input(request), output: output.writing)
+            reading = output.reading
         }
         let secret: SecretBytes
         do throws(Problem) {
@@ -61,65 +63,63 @@ package enum SecretProgram {
         }
     }
 
-    /// A pipe that has the request in it; nil for an empty one.
-    private static func input(_ request: [UInt8]) throws(Problem) -> PipeEnd? {
+    /// Returns a pipe that contains the request; nil for an empty one.
+    private static func input(_ request: [UInt8]) throws(Problem) -> Descriptor? {
         guard !request.isEmpty else { return nil }
         let input = try Pipe()
-        let count = retrying { unsafe write(input.writing.number, request, request.count) }
-        guard count == request.count else { throw .notStarted(count < 0 ? errno : EIO) }
+        do throws(Errno) { try Descriptor.write(request.span, to: input.writing.number) } catch {
+            throw .notStarted(error)
+        }
         return input.reading
     }
 
     private static func output(
-        of process: Process, from pipe: PipeEnd, until deadline: ContinuousClock.Instant
+        of process: Process, from pipe: borrowing Descriptor, until deadline: ContinuousClock.Instant
     ) throws(Problem) -> SecretBytes {
-        var buffer = SecretBytes(count: SecretFile.limit + 1)
-        var count = 0
+        var buffer = SecretBuffer()
         var isAtEnd = false
         while true {
             let hasEnded = process.hasEnded
             if isAtEnd {
-                if hasEnded { return buffer.prefix(count) }
+                if hasEnded { return buffer.secret }
                 usleep(5000)
             } else {
                 var request = pollfd(fd: pipe.number, events: Int16(POLLIN), revents: 0)
-                // What it has printed before its end is there by now.
+                // All output from before the end of the program is available by now.
                 let ready = unsafe poll(&request, 1, hasEnded ? 0 : 50)
                 if ready > 0 {
-                    let part = buffer.withUnsafeMutableBytes { bytes in
-                        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
-                        return retrying { unsafe read(pipe.number, rest.baseAddress, rest.count) }
+                    do throws(SecretFile.Problem) { isAtEnd = try !buffer.read(from: pipe) } catch {
+                        if case .notRead(let error) = error { throw .notRead(error) }
+                        throw .tooLong
                     }
-                    guard part >= 0 else { throw .notRead(errno) }
-                    isAtEnd = part == 0
-                    count += part
-                    guard count <= SecretFile.limit else { throw .tooLong }
                 } else if hasEnded {
-                    return buffer.prefix(count)
+                    return buffer.secret
                 }
             }
             guard ContinuousClock.now < deadline else { throw .outOfTime }
         }
     }
 
-    private static func start(_ words: [String], input: PipeEnd?, output: PipeEnd) throws(Problem) -> Process
+    private static func start(_ words: [String], input: borrowing Descriptor?, output: borrowing Descriptor)
+        throws(Problem) -> Process
     {
-        guard let program = words.first, !program.isEmpty else { throw .notStarted(ENOENT) }
-        // What follows a zero would be lost without a word.
-        guard !words.contains(where: { $0.utf8.contains(0) }) else { throw .notStarted(EINVAL) }
+        guard let program = words.first, !program.isEmpty else { throw .notStarted(Errno(ENOENT)) }
+        // C would silently cut a word at a zero byte.
+        guard !words.contains(where: { $0.utf8.contains(0) }) else { throw .notStarted(Errno(EINVAL)) }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        if let input {
+        switch input {
+        case .some(let input):
             unsafe posix_spawn_file_actions_adddup2(&actions, input.number, STDIN_FILENO)
-        } else {
-            unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        case .none: unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         }
         unsafe posix_spawn_file_actions_adddup2(&actions, output.number, STDOUT_FILENO)
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // Ctrl-C is for the program too: it must not inherit that this process blocks and ignores signals.
+        // Ctrl-C is meant for the program, too, so it must not inherit blocked signals. Nor must it inherit
+        // ignored SIGPIPE and SIGXFSZ.
         var none = sigset_t()
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
@@ -133,58 +133,37 @@ package enum SecretProgram {
         defer { for index in words.indices { unsafe free(arguments[index]) } }
         var process = pid_t()
         let code = unsafe posix_spawnp(&process, program, &actions, &attributes, &arguments, environ)
-        guard code == 0 else { throw .notStarted(code) }
+        guard code == 0 else { throw .notStarted(Errno(code)) }
         return Process(process)
     }
-
-    fileprivate static func retrying(_ call: () -> Int) -> Int {
-        while true {
-            let result = call()
-            if result != -1 || errno != EINTR { return result }
-        }
-    }
 }
 
-/// One end of a pipe, closed at the end of its life, and above the numbers that a program gets.
-private final class PipeEnd {
-    let number: CInt
-
-    init(_ number: CInt) {
-        self.number = number
-    }
-
-    deinit { close(number) }
-}
-
-private struct Pipe {
-    let reading: PipeEnd
-    let writing: PipeEnd
+/// The ends have numbers above those of the standard descriptors.
+private struct Pipe: ~Copyable {
+    let reading: Descriptor
+    let writing: Descriptor
 
     init() throws(SecretProgram.Problem) {
         var numbers: [CInt] = [-1, -1]
-        // In one step: a program that another thread starts meanwhile would have the ends, and could read a
-        // secret, or keep the pipe from ending.
-        guard unsafe coffer_private_pipe(&numbers) == 0 else { throw .notStarted(errno) }
-        (reading, writing) = (
-            try Pipe.above(numbers[0], else: numbers[1]), try Pipe.above(numbers[1], else: -1)
-        )
+        // Create it with close-on-exec in one step: otherwise, a program that another thread starts at the
+        // same time would inherit the ends, and could read a secret or keep the pipe open.
+        guard unsafe coffer_private_pipe(&numbers) == 0 else { throw .notStarted(.last) }
+        let first = Descriptor(owning: numbers[0])
+        let second = Descriptor(owning: numbers[1])
+        let reading = try Pipe.above(first)
+        writing = try Pipe.above(second)
+        self.reading = reading
     }
 
-    /// Where the standard descriptors of this process are closed, a pipe gets their numbers.
-    private static func above(_ number: CInt, else other: CInt) throws(SecretProgram.Problem) -> PipeEnd {
-        guard number <= STDERR_FILENO else { return PipeEnd(number) }
-        let copy = fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-        let code = errno
-        close(number)
-        guard copy >= 0 else {
-            if other >= 0 { close(other) }
-            throw .notStarted(code)
-        }
-        return PipeEnd(copy)
+    /// Moves a descriptor above the standard ones, whose numbers a pipe gets if they are closed in this
+    /// process.
+    private static func above(_ end: consuming Descriptor) throws(SecretProgram.Problem) -> Descriptor {
+        guard end.number <= STDERR_FILENO else { return end }
+        do throws(Errno) { return try Descriptor(duplicating: end.number) } catch { throw .notStarted(error) }
     }
 }
 
-/// A program that was started, and whose end is taken note of once.
+/// A started program, whose exit status is collected once.
 private final class Process {
     enum Status {
         case exit(CInt)
@@ -207,18 +186,18 @@ private final class Process {
 
     private func look(_ options: CInt) {
         var number: CInt = 0
-        switch SecretProgram.retrying({ unsafe Int(waitpid(id, &number, options)) }) {
+        switch try? systemCall("waitpid", { unsafe waitpid(id, &number, options) }) {
         case 0: break
-        case Int(id): status = number & 0x7f == 0 ? .exit((number >> 8) & 0xff) : .signal(number & 0x7f)
+        case id: status = number & 0x7f == 0 ? .exit((number >> 8) & 0xff) : .signal(number & 0x7f)
         default: status = .unknown
         }
     }
 
-    /// Asks the program and the programs that it has started to end, which lets them clean up, and ends those
-    /// that do not.
+    /// Terminates the program and its descendants: asks them to end, which lets them clean up, and kills
+    /// those that do not.
     ///
-    /// They are in the process group of this process: so they can ask at its terminal, and a signal to the
-    /// group reaches them too. One that has left its parent, as a daemon does, stays.
+    /// They are in the process group of this process, so that they can use its terminal, and signals to the
+    /// group reach them too. A process that has detached from its parent, such as a daemon, keeps running.
     func end() {
         guard !hasEnded else { return }
         let descendants = ProcessFamily.stopped(below: id)
@@ -228,7 +207,7 @@ private final class Process {
         for _ in 0..<100 where !hasEnded || descendants.contains(where: \.isAlive) { usleep(10_000) }
         for process in descendants { process.send([SIGKILL]) }
         guard !hasEnded else { return }
-        // A program that ignores the request may have started others since.
+        // A program that ignores the request may have started others in the meantime.
         for process in ProcessFamily.stopped(below: id) { process.send([SIGKILL]) }
         kill(id, SIGKILL)
         look(0)

@@ -1,61 +1,62 @@
 internal import CSQLCipher
 internal import Glibc
 internal import Synchronization
+package import SystemCalls
 
-/// What lies beside a database file, and what the engine may put in the place of its pages.
+/// A file next to a database file, whose content SQLite may use instead of the database's own pages.
 package enum SideFile: Sendable {
-    /// A rollback journal that the engine is about to play back.
+    /// A rollback journal that SQLite is about to roll back.
     case journal
-    /// A write-ahead log.
+    /// A WAL file.
     case log
 }
 
-/// Says whether the engine may use a side file, from the bytes that the engine itself has open: those are
-/// what it plays, whatever becomes of the name. Returns false to refuse it. It is called in the middle of a
-/// call of the engine, on the thread that uses the connection, and must not use the connection.
+/// A function that returns true if SQLite may use a side file, or false to reject it. It examines the bytes
+/// that SQLite itself has opened, which SQLite will use even if the path changes. It is called in the middle
+/// of a call to SQLite, on the thread that uses the connection, and must not use the connection.
 package typealias SideFileJudge =
     @Sendable (_ kind: SideFile, _ side: any StoredBytes, _ database: any StoredBytes) -> Bool
 
-/// Learns the path of a side file that was refused because it belongs to another user, who can change it at
-/// any time.
+/// A function that is called with the path of a side file that was rejected because it belongs to another
+/// user, who could change it at any time.
 package typealias ForeignOwnerReport = @Sendable (_ path: String) -> Void
 
-/// The file systems of all connections: the standard ones, but for the moment in which the engine opens what
-/// lies beside a database file.
+/// The file systems of all connections. They add checks to the standard file systems when SQLite opens a side
+/// file of a database.
 ///
-/// The engine opens a rollback journal without the permission to create it only where it takes it for hot:
-/// there is one, nobody has reserved the file, and the file is not empty. A write-ahead log it opens wherever
-/// there is one. Nothing else passes through code of ours, but for logs of engines with a fault
-/// (``LogCalls``).
+/// SQLite opens a rollback journal without permission to create it only if it considers the journal hot: it
+/// exists, no connection has reserved the file, and the file is not empty. SQLite opens a WAL file whenever
+/// there is one. All other calls go directly to the standard file systems, except for the calls in
+/// ``GuardedCalls``, and the calls on WAL files of faulty engines (``LogCalls``).
 package enum SideFiles {
-    /// What SQLite has no words for.
+    /// Messages for errors that SQLite does not describe.
     static let refusal =
-        "A rollback journal or write-ahead log beside the database file does not belong to it, or to its "
-        + "owner, and was not used. Open the file again to learn which"
+        "A rollback journal or write-ahead log next to the database file belongs to another file or another "
+        + "owner, and was not used. Open the file again to find out which"
 
     static let change =
-        "Another process has opened or changed the database, which is in a folder that this one cannot "
-        + "write to. Close the connection, and open it again"
+        "Another process has opened or changed the database, whose folder this process cannot write to. "
+        + "Close the connection, and open it again"
 
     static let lackOfFolder =
-        "The folder of the database cannot be written to, and SQLite needs to make a log or a journal in it. "
-        + "Open the database for reading only, copy it to another folder, or give this user the right to "
-        + "write to the folder"
+        "The folder of the database is not writable, and SQLite needs to create a log or a journal in it. "
+        + "Open the database read-only, copy it to another folder, or give this user write permission "
+        + "for the folder"
 
     private struct Watch {
         let judge: SideFileJudge
-        /// The owner of the keys: what one of its connections has found good, the others need not look at.
+        /// The owner of the keys. Its connections do not repeat checks of each other.
         let owner: ObjectIdentifier
         let isReadOnly: Bool
         let database: FileIdentity?
-        /// The log that was found good, as long as the connection has it open.
+        /// The WAL file that passed the check, while the connection has it open.
         var log: FileIdentity?
-        /// The address of the log that the engine has opened.
+        /// The address of the WAL file that SQLite has opened.
         var logAddress: UInt?
         let report: ForeignOwnerReport
     }
 
-    /// By the address of the engine's open database file, which lives as long as its connection does.
+    /// The watches by the address of SQLite's open database file, which exists as long as its connection.
     private static let watches = Mutex<[UInt: Watch]>([:])
 
     static func watch(
@@ -69,19 +70,19 @@ package enum SideFiles {
         watches.withLock { $0[UInt(bitPattern: file)] = watch }
     }
 
-    /// Returns what puts the watch back, for a connection that could not be closed.
+    /// Removes a watch. Returns a function that restores it, for a connection that could not be closed.
     static func unwatch(_ file: UnsafeMutablePointer<sqlite3_file>) -> () -> Void {
         let key = UInt(bitPattern: file)
         let watch = watches.withLock { $0.removeValue(forKey: key) }
         return { if let watch { watches.withLock { $0[key] = watch } } }
     }
 
-    /// Whether the log that a connection has open has lost its name.
+    /// Returns true if the path of an open WAL file no longer leads to it.
     ///
     /// - Parameters:
     ///   - database: the open database file of the connection.
-    ///   - journal: the log or the journal that it has open.
-    ///   - path: the path of the log, as a string of C.
+    ///   - journal: its open WAL file or journal.
+    ///   - path: the path of the WAL file, as a C string.
     static func hasLogMoved(
         _ database: UnsafeMutablePointer<sqlite3_file>, _ journal: UnsafeMutablePointer<sqlite3_file>,
         _ path: UnsafePointer<CChar>
@@ -96,25 +97,25 @@ package enum SideFiles {
 
     // MARK: - Owners
 
-    /// What is asked of the files beside a database.
+    /// The requirements for the side files of a database.
     private struct Place {
-        /// Nil where no other user can make files.
+        /// The trusted owners; nil if no other user can create files.
         let owners: SideFileOwners?
-        /// Where the engine has the index of the log, as a string of C: names of files are bytes, and need
-        /// not be text.
+        /// The path of SQLite's WAL index, as a C string: file names are bytes, and need not be valid UTF-8.
         let indexPath: [CChar]
-        /// Why the file has no log: see ``OtherName``. Nil for one that may have a log.
+        /// The reason why the database must not have a WAL file: see ``OtherName``. Nil if it may have one.
         let otherName: OtherName?
         let path: [CChar]
-        /// Whether the database file is open for reading only.
+        /// True if the database file is open for reading only.
         let isReadOnly: Bool
     }
 
-    /// Like ``watches``, but for every open database file: attached ones too, and those without a key.
+    /// The places of all open database files, including attached ones and those without a key, with the same
+    /// keys as ``watches``.
     private static let places = Mutex<[UInt: Place]>([:])
 
-    /// - Parameter isReadOnly: whether the file was opened for reading only.
-    /// - Returns: whether the file may have a log.
+    /// - Parameter isReadOnly: true if the file was opened for reading only.
+    /// - Returns: true if the database may have a WAL file.
     fileprivate static func didOpen(
         _ database: UnsafeMutablePointer<sqlite3_file>, _ path: UnsafePointer<CChar>, isReadOnly: Bool
     ) -> Bool {
@@ -135,30 +136,30 @@ package enum SideFiles {
         _ = places.withLock { $0.removeValue(forKey: UInt(bitPattern: database)) }
     }
 
-    /// Whether the engine may open a log of this name. With the locking mode EXCLUSIVE it would do so without
-    /// the calls that a file without a log does not have.
+    /// Returns true if SQLite may open a WAL file with this name. In the locking mode EXCLUSIVE, SQLite would
+    /// open one even if the database file lacks the methods for it.
     fileprivate static func mayHaveLog(_ name: UnsafePointer<CChar>) -> Bool {
         let key = unsafe UInt(bitPattern: sqlite3_database_file_object(name))
         return places.withLock { $0[key]?.otherName } == nil
     }
 
-    /// Whether the engine may open a side file, as far as its kind and its owner show.
+    /// Returns true if the kind and the owner of a side file allow SQLite to open it.
     fileprivate static func mayOpen(_ name: UnsafePointer<CChar>, creates: Bool) -> Bool {
         let key = unsafe UInt(bitPattern: sqlite3_database_file_object(name))
         let isAllowed =
             if let owners = places.withLock({ $0[key]?.owners }) {
                 unsafe creates ? owners.reserve(name) : owners.mayUse(name)
             } else {
-                // To open a pipe for reading is to wait for its other end, and who may not write to it opens
-                // it for reading.
+                // Opening a named pipe for reading waits for its other end. SQLite opens a file for reading
+                // if it cannot write to it.
                 unsafe SideFileOwners.isFileOrNothing(name)
             }
         if !isAllowed { unsafe watches.withLock { $0[key]?.report }?(String(cString: name)) }
         return isAllowed
     }
 
-    /// Whether what was opened is still what its owner makes it: the name may have been given to another file
-    /// in between.
+    /// Returns true if a side file that was just opened still has a trusted owner: its path may have been
+    /// given to another file in between.
     fileprivate static func mayKeepOpen(_ name: UnsafePointer<CChar>) -> Bool {
         let key = unsafe UInt(bitPattern: sqlite3_database_file_object(name))
         guard let owners = places.withLock({ $0[key]?.owners }), unsafe !owners.mayUse(name) else {
@@ -171,7 +172,7 @@ package enum SideFiles {
     static func mayMapIndex(of database: UnsafeMutablePointer<sqlite3_file>) -> Bool {
         let key = UInt(bitPattern: database)
         guard let place = places.withLock({ $0[key] }) else { return true }
-        // To open a pipe for reading is to wait for its other end here as well.
+        // Opening a named pipe for reading would wait for its other end here, too.
         if unsafe place.owners?.reserve(place.indexPath) ?? SideFileOwners.isFileOrNothing(place.indexPath) {
             return true
         }
@@ -180,15 +181,15 @@ package enum SideFiles {
         return false
     }
 
-    // MARK: - Folders that cannot be written to
+    // MARK: - Directories without write permission
 
-    /// What becomes of the log, or of its index, that the engine could not open.
+    /// The replacement for a WAL file or a WAL index that SQLite could not open.
     enum Substitute {
-        /// None: the code of the engine stands.
+        /// No replacement. SQLite's result code remains.
         case none
-        /// Nothing can be made in the folder, and the connection is one that writes.
+        /// No file can be created in the directory, and the connection is not read-only.
         case refusal
-        /// A log without content, or an index in memory.
+        /// An empty WAL file, or an index in memory.
         case made
     }
 
@@ -201,13 +202,13 @@ package enum SideFiles {
         return place.isReadOnly ? .made : .refusal
     }
 
-    /// Puts an index in memory in the place of the file that cannot be made.
+    /// Replaces an index file that cannot be created with an index in memory.
     static func beginPrivateIndex(of database: UnsafeMutablePointer<sqlite3_file>) -> Bool {
         guard let path = places.withLock({ $0[UInt(bitPattern: database)]?.path }) else { return false }
         return unsafe PrivateLogIndex.begin(for: database, path)
     }
 
-    /// Whether a database may come to have an index in memory, so that reads of its log are looked after.
+    /// Returns true if a database may get an index in memory, so that reads of its WAL file are checked.
     fileprivate static func watchesLog(of database: UnsafeMutablePointer<sqlite3_file>) -> Bool {
         guard let place = places.withLock({ $0[UInt(bitPattern: database)] }), place.isReadOnly else {
             return false
@@ -215,32 +216,29 @@ package enum SideFiles {
         return PrivateLogIndex.isNeeded(for: place.path)
     }
 
-    /// The address of the path of an empty log, which the engine keeps as long as the file is open.
+    /// The address of the path of an empty WAL file. SQLite keeps the path while the file is open.
     fileprivate static let emptyLog = unsafe UInt(bitPattern: strdup("/dev/null"))
 
-    /// Whether a journal or a log with some content lies where the engine looks for it: beside the file
-    /// itself, wherever links lead.
+    /// Returns true if there is a nonempty journal or WAL file where SQLite looks for it: next to the file
+    /// itself, after all symbolic links.
     package static func lie(beside path: String) -> Bool {
         let resolved = unsafe realpath(path, nil)
         defer { unsafe free(resolved) }
-        // As bytes: where links lead need not be text.
+        // Use bytes, because the target of a link need not be valid UTF-8.
         let file =
             unsafe resolved.map { unsafe Array(UnsafeBufferPointer(start: $0, count: strlen($0))) }
             ?? Array(path.utf8CString.dropLast())
         return ["-journal", "-wal"].contains { suffix in
-            var status = stat()
-            return unsafe stat(file + suffix.utf8CString, &status) == 0 && status.st_size > 0
+            let status = unsafe try? FileStatus(named: file + suffix.utf8CString, followsLinks: true)
+            return (status?.size ?? 0) > 0
         }
     }
 
-    /// Whether SQLite finds a journal at a path that several files have in common: any file but an empty one.
+    /// Returns true if SQLite finds a super-journal at a path: any file except an empty regular one.
     package static func isThere(_ path: [UInt8]) -> Bool {
-        var status = stat()
-        let isFound = unsafe (path.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { name in
-            guard let start = name.baseAddress else { return false }
-            return unsafe stat(start, &status) == 0
-        }
-        return isFound && (status.st_mode & S_IFMT != S_IFREG || status.st_size > 0)
+        let name = path.map { CChar(bitPattern: $0) } + [0]
+        guard let status = unsafe try? FileStatus(named: name, followsLinks: true) else { return false }
+        return !status.isRegular || status.size > 0
     }
 
     fileprivate static func mayUse(
@@ -252,7 +250,7 @@ package enum SideFiles {
         guard let watch = watches.withLock({ $0[key] }) else { return true }
         switch kind {
         case .journal:
-            // The engine looks at it first, and opens it again to play it back if it can write.
+            // SQLite first reads the journal, and then opens it again to roll it back if it can write.
             guard isOpenForWriting || watch.isReadOnly else { return true }
             return unsafe watch.judge(.journal, EngineFile(file), EngineFile(database))
         case .log:
@@ -262,8 +260,8 @@ package enum SideFiles {
                 let ofThisFile = others.filter { $0.database == watch.database }
                 return (ofThisFile.contains { $0.owner == watch.owner }, ofThisFile.count < others.count)
             }
-            // A connection of this process goes on with the file that had the name before: its log is not of
-            // this one.
+            // A connection of this process still uses the file that had this name before. The WAL file
+            // belongs to that file, not to this one.
             if isOfFormerFile { return false }
             guard unsafe isKnown || watch.judge(.log, EngineFile(file), EngineFile(database)) else {
                 return false
@@ -277,13 +275,13 @@ package enum SideFiles {
         }
     }
 
-    /// The names of the file systems, one for each way to lock files. They are registered once, and stay for
-    /// the life of the process; one that could not be registered is missing.
+    /// The names of the file systems, one for each kind of file locking. They are registered once, for the
+    /// rest of the process. File systems that could not be registered are missing.
     static let systems: [FileLocking: String] = {
         var systems: [FileLocking: String] = [:]
         for (locking, name) in [(FileLocking.shared, "coffer-files"), (.thisProcessOnly, "coffer-own-files")]
         {
-            // What a name leads to can change between a look at it and the opening.
+            // The path may lead to a pipe after the check, so the `open` call itself must not wait for one.
             guard let standard = unsafe locking.system, unsafe coffer_wait_for_no_pipe(standard) == SQLITE_OK
             else { continue }
             let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -301,31 +299,19 @@ package enum SideFiles {
     }()
 }
 
-/// Which file it is, whatever its names are. Valid as long as the file is open or has a name: then the system
-/// uses the number again.
-package struct FileIdentity: Codable, Hashable, Sendable {
-    private let device: UInt64
-    private let inode: UInt64
-
-    package init(device: UInt64, inode: UInt64) {
-        self.device = device
-        self.inode = inode
-    }
-
-    /// - Returns: nil when there is no file at the path.
+extension FileIdentity {
+    /// - Returns: nil if there is no file at the path.
     package init?(_ path: String) {
         unsafe self.init(named: path)
     }
 
-    /// Whether a connection of this process has the file open as a database.
+    /// True if a connection of this process has the file open as a database.
     package var isOpenInThisProcess: Bool { OpenFiles.isOpen(self) }
 
-    /// - Parameter name: a path as a string of C, which need not be text.
+    /// - Parameter name: a path as a C string, which need not be valid UTF-8.
     init?(named name: UnsafePointer<CChar>) {
-        var status = stat()
-        guard unsafe stat(name, &status) == 0 else { return nil }
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
+        guard let status = unsafe try? FileStatus(named: name, followsLinks: true) else { return nil }
+        self = status.identity
     }
 }
 
@@ -404,14 +390,14 @@ private func open(
     return SQLITE_OK
 }
 
-/// Closes a file that must not be used.
+/// Closes a file that was rejected.
 private func refuse(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CInt {
     if let calls = unsafe file?.pointee.pMethods { _ = unsafe calls.pointee.xClose(file) }
     unsafe file?.pointee.pMethods = nil
     return EngineCode.refusedSideFile
 }
 
-/// A file that the engine has open, for the time of one call.
+/// A file that SQLite has open, for the duration of one call.
 @safe
 private final class EngineFile: StoredBytes {
     private let file: UnsafeMutablePointer<sqlite3_file>
@@ -434,7 +420,7 @@ private final class EngineFile: StoredBytes {
             unsafe methods.pointee.xRead(file, $0.baseAddress, CInt($0.count), offset)
         }
         if code == SQLITE_OK { return target.count }
-        // The file may end before; what is not there was filled with zeros.
+        // The file may end before the end of `target`, whose remainder was filled with zeros.
         guard code == SQLITE_IOERR | 2 << 8 else {
             throw EngineError(code: code, message: ConnectionHandle.describe(code))
         }

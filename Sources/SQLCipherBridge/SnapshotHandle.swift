@@ -1,16 +1,16 @@
 internal import CSQLCipher
 
-/// One state of a database in WAL mode, which several connections can enter as long as one of them reads it.
-/// Only where ``Engine/hasSnapshots``.
+/// A state of a database in WAL mode. Several connections can enter it while one of them reads it. Requires
+/// ``Engine/hasSnapshots``.
 ///
 /// <https://www.sqlite.org/c3ref/snapshot.html>
 @safe
 package final class SnapshotHandle {
     private let pointer: UnsafeMutablePointer<sqlite3_snapshot>
 
-    /// The state that the transaction of a connection reads.
+    /// Creates a handle for the state that the transaction of a connection reads.
     ///
-    /// - Throws: `SQLITE_ERROR` where the log has no transaction yet, or where the connection writes.
+    /// - Throws: `SQLITE_ERROR` if the WAL file has no transaction yet, or if the connection has written.
     package init(readBy connection: ConnectionHandle) throws(EngineError) {
         precondition(Engine.hasSnapshots, "The engine has no snapshots.")
         var pointer: UnsafeMutablePointer<sqlite3_snapshot>?
@@ -19,7 +19,7 @@ package final class SnapshotHandle {
         unsafe self.pointer = pointer
     }
 
-    /// Has a connection, whose transaction has begun and has read nothing, read this state.
+    /// Makes a connection read this state. Its transaction must have begun, but not read anything yet.
     package func enter(_ connection: ConnectionHandle) throws(EngineError) {
         try connection.check(unsafe coffer_snapshot_open(connection.pointer, "main", pointer))
     }

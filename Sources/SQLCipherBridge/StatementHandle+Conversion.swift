@@ -1,17 +1,17 @@
 internal import CSQLCipher
 
-// The conversions that Swift types ask for: SQLite's own, except where SQLite would answer with something
-// that is not the stored value.
+// Conversions for Swift types. They match SQLite's own, except where SQLite's result would differ from the
+// stored value.
 //
-// None of them converts a number in place: SQLite leaves the type of the column undefined after that, and a
-// row may be asked twice. See <https://www.sqlite.org/c3ref/column_blob.html>.
+// No conversion changes a number in place, because the type of the column would be undefined afterwards, and
+// a row may be read twice. See <https://www.sqlite.org/c3ref/column_blob.html>.
 //
-// They ask the statement once for the value, and then the value for its type and content: each question to
-// the statement costs as much as the rest together. The connection has one user at a time, so that the value
-// needs no protection.
+// They call the statement once for the value, then the value for its type and content, because each call to
+// the statement costs as much as the rest together. The value needs no protection, because the connection has
+// only one user at a time.
 
 extension StatementHandle {
-    /// The column as an integer, or nil for NULL, and where ``integer(at:)`` is nil.
+    /// Returns the column as an integer; nil for NULL, or if ``integer(at:)`` is nil.
     @usableFromInline
     package func integerIfPresent(at index: CInt) -> Int64? {
         let value = unsafe sqlite3_column_value(pointer, index)
@@ -22,25 +22,25 @@ extension StatementHandle {
         }
     }
 
-    /// The column as a floating-point number, or nil for NULL.
+    /// Returns the column as a floating-point number, or nil for NULL.
     @usableFromInline
     package func doubleIfPresent(at index: CInt) -> Double? {
         let value = unsafe sqlite3_column_value(pointer, index)
         return unsafe sqlite3_value_type(value) == SQLITE_NULL ? nil : sqlite3_value_double(value)
     }
 
-    /// The truth of the column, or nil for NULL: see ``bool(at:)``.
+    /// Returns the column as a Boolean, or nil for NULL: see ``bool(at:)``.
     @usableFromInline
     package func boolIfPresent(at index: CInt) -> Bool? {
         isNull(at: index) ? nil : bool(at: index)
     }
 
-    /// The column as an integer, or nil for a number outside of the range of `Int64`. Fractions are cut off;
-    /// text is read as far as it is a number; NULL is 0.
+    /// Returns the column as an integer, or nil for a number outside the range of `Int64`. Fractions are
+    /// truncated, the numeric prefix of text is used, and NULL is 0.
     @usableFromInline
     package func integer(at index: CInt) -> Int64? {
         let value = unsafe sqlite3_column_int64(pointer, index)
-        // SQLite clamps what does not fit, so that only the two extremes are doubtful.
+        // SQLite clamps numbers that do not fit, so only the two extremes are ambiguous.
         if value == .max || value == .min {
             return isExactExtreme(at: index) ? value : nil
         }
@@ -55,24 +55,24 @@ extension StatementHandle {
         }
     }
 
-    /// The truth of the column: zero is false, also for text that does not begin with a number, and all else
-    /// is true.
+    /// Returns the column as a Boolean: false for zero and for text that does not begin with a number, and
+    /// true for all other values.
     @usableFromInline
     package func bool(at index: CInt) -> Bool {
         if unsafe sqlite3_column_int64(pointer, index) != 0 { return true }
-        // The integer conversion cuts 0.5 off to 0.
+        // The conversion to an integer truncates 0.5 to 0.
         return columnType(at: index) == SQLITE_FLOAT && double(at: index) != 0
     }
 
-    /// The column as text: text itself or the bytes of a blob, repaired where they are not valid UTF-8, or a
-    /// number as SQLite writes it. Nil for NULL, and when memory runs out.
+    /// Returns the column as text: text itself or the bytes of a blob, with invalid UTF-8 repaired, or a
+    /// number in SQLite's format. Nil for NULL, or if memory runs out.
     @usableFromInline
     package func text(at index: CInt) -> String? {
         let value = unsafe sqlite3_column_value(pointer, index)
         switch unsafe sqlite3_value_type(value) {
         case SQLITE_TEXT:
             guard let text = unsafe sqlite3_value_text(value) else { return nil }
-            // The number of bytes has to be asked after the text, which may be converted.
+            // Read the byte count after the text, because reading the text may convert the value.
             let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))
             return unsafe String(decoding: bytes, as: UTF8.self)
         case SQLITE_BLOB:
@@ -85,14 +85,14 @@ extension StatementHandle {
         }
     }
 
-    /// The UTF-8 bytes of a column that holds text, valid until the statement steps, resets, or the column is
-    /// asked again; nil when memory runs out. Text of a UTF-16 database is converted.
+    /// Returns the UTF-8 bytes of a text column, valid until the statement steps or resets, or the column is
+    /// read again; nil if memory runs out. Text of a UTF-16 database is converted.
     package func textNoCopy(at index: CInt) -> UnsafeRawBufferPointer? {
         guard let text = unsafe sqlite3_column_text(pointer, index) else { return nil }
         return unsafe UnsafeRawBufferPointer(start: text, count: Int(sqlite3_column_bytes(pointer, index)))
     }
 
-    /// Converts a copy of the value, so that the column keeps its type.
+    /// Converts a copy of the number to text, so that the column keeps its type.
     private func numberText(at index: CInt) -> String? {
         guard let copy = unsafe sqlite3_value_dup(sqlite3_column_value(pointer, index)) else { return nil }
         defer { unsafe sqlite3_value_free(copy) }

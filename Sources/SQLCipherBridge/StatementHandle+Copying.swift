@@ -1,8 +1,8 @@
 internal import CSQLCipher
 
-/// How a database stores its text.
+/// The encoding in which a database stores text.
 package enum TextEncoding: String, Sendable {
-    /// As `PRAGMA encoding` calls them.
+    /// The raw values are the names in `PRAGMA encoding`.
     case utf8 = "UTF-8"
     case utf16LittleEndian = "UTF-16le"
     case utf16BigEndian = "UTF-16be"
@@ -16,21 +16,21 @@ package enum TextEncoding: String, Sendable {
     }
 }
 
-// Values that go from one database to another one of the same encoding, as they are stored: no conversion, no
-// repair of invalid text.
+// Copying stored values between databases with the same encoding, without conversion, and without repairing
+// invalid text.
 extension StatementHandle {
-    /// The bytes of a text or blob as the database stores them, valid until the statement steps or resets;
-    /// empty for other types.
+    /// Returns the stored bytes of a text or a blob, valid until the statement steps or resets; empty for
+    /// other types.
     package func storedBytes(at column: CInt, encoding: TextEncoding) -> UnsafeRawBufferPointer {
         unsafe storedValue(at: column).bytes(encoding: encoding)
     }
 
-    /// The value in a column, looked up once, and valid until the statement steps or resets.
+    /// Returns the value of a column, valid until the statement steps or resets.
     package func storedValue(at column: CInt) -> StoredValue {
         unsafe StoredValue(pointer: sqlite3_column_value(pointer, column))
     }
 
-    /// Binds the value in a column of the current row of another statement, without a copy: that row must
+    /// Binds the value of a column in the current row of another statement, without a copy. That row must
     /// stay until this statement was executed and bound again.
     package func bind(column: CInt, of source: StatementHandle, encoding: TextEncoding, at index: CInt)
         -> CInt
@@ -48,8 +48,7 @@ extension StatementHandle {
         }
     }
 
-    /// Binds the bytes of a text as the database stores them, without a copy: they stay until another value
-    /// is bound.
+    /// Binds the stored bytes of a text without a copy. They must stay valid until another value is bound.
     func bind(keptText bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt) -> CInt {
         if unsafe encoding.startsWithByteOrderMark(bytes) {
             return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
@@ -58,17 +57,17 @@ extension StatementHandle {
             pointer, index, bytes.baseAddress, UInt64(bytes.count), encoding.code)
     }
 
-    /// The same for a blob.
+    /// Binds the bytes of a blob without a copy. They must stay valid until another value is bound.
     func bind(keptBlob bytes: UnsafeRawBufferPointer, at index: CInt) -> CInt {
         unsafe coffer_bind_blob_static(pointer, index, bytes.baseAddress, UInt64(bytes.count))
     }
 
-    /// Binds a copy of the bytes of a text as the database stores them.
+    /// Binds a copy of the stored bytes of a text.
     package func bind(text bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt) -> CInt {
         if unsafe encoding.startsWithByteOrderMark(bytes) {
             return unsafe bind(textWithByteOrderMark: bytes, encoding: encoding, at: index)
         }
-        // Without an address it would be NULL.
+        // A nil address would bind NULL.
         guard let base = bytes.baseAddress else {
             return unsafe coffer_bind_text_transient(pointer, index, "", 0)
         }
@@ -76,8 +75,8 @@ extension StatementHandle {
             pointer, index, base, UInt64(bytes.count), encoding.code)
     }
 
-    /// SQLite takes the first character of such a text for a byte order mark, and drops it: it gets a real
-    /// one in front of it.
+    /// Binds a copy of a text that starts with a byte order mark. SQLite would drop its first character, so
+    /// it prepends another mark.
     private func bind(
         textWithByteOrderMark bytes: UnsafeRawBufferPointer, encoding: TextEncoding, at index: CInt
     ) -> CInt {
@@ -99,31 +98,31 @@ extension TextEncoding {
         }
     }
 
-    /// Whether the bytes of a text start with a byte order mark, of either kind.
+    /// Returns true if the bytes of a text start with a byte order mark of either byte order.
     fileprivate func startsWithByteOrderMark(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard self != .utf8, bytes.count >= 2 else { return false }
         return unsafe bytes[0] == 0xff && bytes[1] == 0xfe || bytes[0] == 0xfe && bytes[1] == 0xff
     }
 }
 
-/// A value in the current row of a statement, as the database stores it.
+/// A stored value in the current row of a statement.
 @safe
 package struct StoredValue {
-    /// For the thread that uses the statement only: SQLite calls it unprotected.
+    /// An `sqlite3_value` that SQLite calls unprotected. Only the thread that uses the statement may use it.
     fileprivate let pointer: OpaquePointer?
 
     package var type: CInt { unsafe sqlite3_value_type(pointer) }
     package var int64: Int64 { unsafe sqlite3_value_int64(pointer) }
     package var double: Double { unsafe sqlite3_value_double(pointer) }
 
-    /// The bytes of a text or blob, without conversion; empty for other types.
+    /// Returns the bytes of a text or a blob, without conversion; empty for other types.
     package func bytes(encoding: TextEncoding) -> UnsafeRawBufferPointer {
         let type = type
         guard type == SQLITE_TEXT || type == SQLITE_BLOB, let bytes = unsafe sqlite3_value_blob(pointer)
         else {
             return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
         }
-        // The count in UTF-8 of a text in UTF-16 would be that of a conversion.
+        // For UTF-16 text, `sqlite3_value_bytes` would convert the value and return its length in UTF-8.
         let isWide = type == SQLITE_TEXT && encoding != .utf8
         let count = unsafe isWide ? sqlite3_value_bytes16(pointer) : sqlite3_value_bytes(pointer)
         return unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))

@@ -1,10 +1,10 @@
 internal import CSQLCipher
 
-/// A borrowed `sqlite3_stmt *`: thin calls, no error handling, and no way to finalize it, which is for the
+/// A borrowed `sqlite3_stmt *`: thin calls without error handling. It cannot be finalized, except by the
 /// ``EngineStatement`` that owns it.
 ///
-/// The functions are not inlinable on purpose: they keep every C symbol inside this module, and a call costs
-/// about half a nanosecond.
+/// The functions are deliberately not inlinable: this keeps all C symbols inside this module, and a call
+/// costs about half a nanosecond.
 @safe
 @usableFromInline
 package struct StatementHandle: Equatable {
@@ -28,12 +28,13 @@ package struct StatementHandle: Equatable {
     }
 }
 
-// MARK: - What a statement says of itself
+// MARK: - Properties of a statement
 
 extension StatementHandle {
     package var sql: String { unsafe sqlite3_sql(pointer).map { unsafe String(cString: $0) } ?? "" }
 
-    /// The SQL with the bound values written into it, or nil when memory or SQLite's length limit ran out.
+    /// The SQL with the bound values inserted, or nil if memory runs out, or if the text exceeds SQLite's
+    /// length limit.
     package var expandedSQL: String? {
         guard let text = unsafe sqlite3_expanded_sql(pointer) else { return nil }
         defer { unsafe sqlite3_free(text) }
@@ -44,7 +45,7 @@ extension StatementHandle {
     package var isBusy: Bool { unsafe sqlite3_stmt_busy(pointer) != 0 }
     package var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(pointer)) }
 
-    /// The name of the parameter at `index` (1-based) with its prefix, as in `":name"`, or nil for an
+    /// Returns the name of the parameter at `index` (1-based) with its prefix, as in `":name"`, or nil for an
     /// anonymous one.
     package func parameterName(at index: CInt) -> String? {
         unsafe sqlite3_bind_parameter_name(pointer, index).map { unsafe String(cString: $0) }
@@ -53,12 +54,12 @@ extension StatementHandle {
     @usableFromInline
     package var columnCount: CInt { unsafe sqlite3_column_count(pointer) }
 
-    /// How often SQLite has prepared the statement again by itself, because the schema has changed.
+    /// The number of times that SQLite has prepared the statement again because the schema has changed.
     package var repreparationCount: Int {
         unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0))
     }
 
-    /// About how many bytes the engine holds for the statement.
+    /// The approximate number of bytes that the engine uses for the statement.
     package var memoryUsed: Int { unsafe Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_MEMUSED, 0)) }
 
     package func columnName(at index: CInt) -> String {
@@ -85,7 +86,7 @@ extension StatementHandle {
         unsafe sqlite3_bind_double(pointer, index, value)
     }
 
-    /// Binds a copy of the text, which may hold NUL characters.
+    /// Binds a copy of the text, which may contain NUL characters.
     @usableFromInline
     package func bind(_ value: String, at index: CInt) -> CInt {
         var value = value
@@ -99,7 +100,7 @@ extension StatementHandle {
         }
     }
 
-    /// Binds a copy of the bytes; an empty buffer is an empty blob, not NULL.
+    /// Binds a copy of the bytes. An empty buffer is an empty blob, not NULL.
     @usableFromInline
     package func bind(blob bytes: UnsafeRawBufferPointer, at index: CInt) -> CInt {
         guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else {
@@ -124,20 +125,20 @@ extension StatementHandle {
     @usableFromInline
     package func double(at index: CInt) -> Double { unsafe sqlite3_column_double(pointer, index) }
 
-    /// The text of a column, repaired where it is not valid UTF-8; empty for NULL.
+    /// Returns the text of a column, with invalid UTF-8 repaired; empty for NULL.
     @usableFromInline
     package func string(at index: CInt) -> String {
         guard let text = unsafe sqlite3_column_text(pointer, index) else { return "" }
-        // The byte count must be asked after the text: asking for text may convert the value.
+        // Read the byte count after the text, because reading the text may convert the value.
         let count = unsafe Int(sqlite3_column_bytes(pointer, index))
         return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
-    /// The bytes of a column as blob or text, valid until the statement steps, resets, or the column is asked
-    /// again; nil for NULL.
+    /// Returns the bytes of a column as a blob or text, valid until the statement steps or resets, or the
+    /// column is read again; nil for NULL.
     ///
-    /// An empty blob has a base address of nil in C; here it is an empty buffer. Text is UTF-8 in a UTF-16
-    /// database, too.
+    /// In C, the base address of an empty blob is nil. This method returns an empty buffer. Text is returned
+    /// as UTF-8, even in a UTF-16 database.
     @usableFromInline
     package func blobNoCopy(at index: CInt) -> UnsafeRawBufferPointer? {
         if columnType(at: index) == SQLITE_TEXT { return unsafe textNoCopy(at: index) }
@@ -147,7 +148,7 @@ extension StatementHandle {
         return unsafe UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, index)))
     }
 
-    /// The value of a column, valid as long as the current row.
+    /// Returns the value of a column, valid while the row is current.
     package func value(at index: CInt) -> ValueHandle? {
         unsafe sqlite3_column_value(pointer, index).map { unsafe ValueHandle($0) }
     }

@@ -1,10 +1,10 @@
 internal import CSQLCipher
 
-/// Is asked about each thing that a statement does, while SQLite compiles it. Lives by the rule of
+/// A hook that decides about each action of a statement while SQLite compiles it. For its lifetime, see
 /// ``HookContext``.
 ///
-/// SQLite also asks when it compiles a statement again after a change of the schema, in the middle of its
-/// first step.
+/// SQLite also calls it when it recompiles a statement after a schema change, in the middle of the
+/// statement's first step.
 package final class AuthorizerHook {
     package enum Decision {
         case allow
@@ -12,13 +12,13 @@ package final class AuthorizerHook {
         /// The compilation fails with `SQLITE_AUTH`.
         case deny
 
-        /// The action is left out. For the deletion of rows, the rows are deleted one by one instead of the
-        /// whole table at once.
+        /// The action is omitted. For a `DELETE`, the rows are deleted one by one instead of the whole table
+        /// at once.
         case ignore
     }
 
-    /// One thing that a statement does: <https://www.sqlite.org/c3ref/c_alter_table.html>. Valid during the
-    /// call only.
+    /// An action of a statement: <https://www.sqlite.org/c3ref/c_alter_table.html>. Valid only during the
+    /// call.
     @safe
     package struct Request {
         package let action: Action
@@ -27,20 +27,20 @@ package final class AuthorizerHook {
         fileprivate let schemaPointer: UnsafePointer<CChar>?
         fileprivate let triggerPointer: UnsafePointer<CChar>?
 
-        /// What the action says first: mostly the name of a table.
+        /// The first detail of the action, usually the name of a table.
         package var first: String? { unsafe firstPointer.map { unsafe String(cString: $0) } }
 
-        /// What the action says next: mostly the name of a column, or the value of a pragma.
+        /// The second detail of the action, usually the name of a column, or the value of a pragma.
         package var second: String? { unsafe secondPointer.map { unsafe String(cString: $0) } }
 
-        /// The database that the action names, or nil if it names none.
+        /// The name of the affected database, or nil if the action has none.
         package var schema: String? { unsafe schemaPointer.map { unsafe String(cString: $0) } }
 
-        /// Whether the innermost trigger or view does it, not the statement itself.
+        /// True if a trigger or a view performs the action, not the statement itself.
         package var isIndirect: Bool { unsafe triggerPointer != nil }
     }
 
-    /// A code of SQLite for what a statement does.
+    /// SQLite's code for an action of a statement.
     package struct Action: Equatable {
         package let code: CInt
 
@@ -60,12 +60,12 @@ package final class AuthorizerHook {
         package static let createVirtualTable = Action(code: SQLITE_CREATE_VTABLE)
         package static let reindex = Action(code: SQLITE_REINDEX)
 
-        /// Whether the action drops a table.
+        /// True if the action drops a table.
         package var dropsTable: Bool {
             code == SQLITE_DROP_TABLE || code == SQLITE_DROP_TEMP_TABLE || code == SQLITE_DROP_VTABLE
         }
 
-        /// Whether the action makes something that is gone with the connection.
+        /// True if the action creates an object that disappears with the connection.
         package var makesTemporary: Bool {
             [
                 SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TEMP_TABLE, SQLITE_CREATE_TEMP_TRIGGER,
@@ -73,8 +73,8 @@ package final class AuthorizerHook {
             ].contains(code)
         }
 
-        /// Whether the action changes what tables, views, indexes and triggers there are, or what databases
-        /// are attached.
+        /// True if the action changes the set of tables, views, indexes and triggers, or of attached
+        /// databases.
         package var changesSchema: Bool {
             switch code {
             case SQLITE_CREATE_INDEX, SQLITE_CREATE_TABLE, SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TEMP_TABLE,
@@ -97,10 +97,9 @@ package final class AuthorizerHook {
         self.body = body
     }
 
-    /// Installs the hook in place of the one before it.
+    /// Installs the hook. It replaces the previous one.
     ///
-    /// Installing it again has SQLite compile every statement of the connection again before its next
-    /// execution.
+    /// Each installation makes SQLite recompile every statement of the connection before its next execution.
     package func install(on connection: ConnectionHandle) {
         unsafe sqlite3_set_authorizer(connection.pointer, authorizerTrampoline, HookContext.borrowing(self))
     }

@@ -1,14 +1,14 @@
 internal import CSQLCipher
 
-/// Decides whether SQLite tries again to take a lock that another connection holds. Lives by the rule of
+/// A hook that decides whether SQLite retries a lock that another connection holds. For its lifetime, see
 /// ``HookContext``.
 package final class BusyHandler {
     fileprivate let body: (_ numberOfTries: Int) -> Bool
 
-    /// Installs the handler, in place of the one before it and of a busy timeout.
+    /// Installs the handler. It replaces the previous one and any busy timeout.
     ///
-    /// - Parameter body: returns true to try again, false to fail with `SQLITE_BUSY`. The number of tries for
-    ///   this lock starts at 0.
+    /// - Parameter body: a function that returns true to retry, or false to fail with `SQLITE_BUSY`. Its
+    ///   argument is the number of tries for this lock, starting at 0.
     package init(_ connection: ConnectionHandle, _ body: @escaping (_ numberOfTries: Int) -> Bool) {
         self.body = body
         unsafe sqlite3_busy_handler(connection.pointer, busyTrampoline, HookContext.borrowing(self))

@@ -1,15 +1,15 @@
 internal import CSQLCipher
 
-/// A text that a collation compares, valid during the call only.
+/// A text to be compared by a collation. Valid only during the call.
 @safe
 package struct CollationText {
     fileprivate let bytes: UnsafeRawBufferPointer
 
-    /// A copy of the text, repaired where it is not valid UTF-8.
+    /// A copy of the text, with invalid UTF-8 repaired.
     package var string: String { unsafe String(decoding: bytes, as: UTF8.self) }
 }
 
-/// An order of strings. Lives by the rule of ``HookContext``: SQLite keeps it.
+/// A string comparison. For its lifetime, see ``HookContext``: SQLite owns it.
 final class CollationHook {
     fileprivate let compare: (_ left: CollationText, _ right: CollationText) -> CInt
 
@@ -19,11 +19,11 @@ final class CollationHook {
 }
 
 extension ConnectionHandle {
-    /// Registers a collation, in place of one with the same name.
+    /// Registers a collation. It replaces one with the same name.
     ///
-    /// - Parameter compare: a negative number, zero or a positive number, as the left text sorts before,
-    ///   with, or after the right one.
-    /// - Throws: `SQLITE_BUSY` while a statement runs and the collation exists already.
+    /// - Parameter compare: a function that returns a negative number, zero, or a positive number if the left
+    ///   text sorts before, with, or after the right one.
+    /// - Throws: `SQLITE_BUSY` if a statement is running and the collation already exists.
     package func createCollation(
         _ name: String, _ compare: @escaping (_ left: CollationText, _ right: CollationText) -> CInt
     ) throws(EngineError) {
@@ -31,7 +31,7 @@ extension ConnectionHandle {
         let code = unsafe sqlite3_create_collation_v2(
             pointer, name, SQLITE_UTF8, context, collationTrampoline, collationDestructor)
         if code != SQLITE_OK {
-            // Unlike that of a function, the destructor of a collation is not called on failure.
+            // Unlike for functions, SQLite does not call the destructor of a collation on failure.
             unsafe HookContext.release(context, as: CollationHook.self)
         }
         try check(code)

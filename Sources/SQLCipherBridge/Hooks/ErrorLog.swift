@@ -1,26 +1,26 @@
 internal import CSQLCipher
 internal import Synchronization
 
-/// The error log of SQLite, which is one for the whole process.
+/// The error log of SQLite, which is shared by the whole process.
 package enum ErrorLog {
-    /// - Parameter text: the SQL text, from its beginning, that SQLite was compiling for this package when it
-    ///   wrote the message; nil if it was not, or if the text is not known.
+    /// - Parameter text: the complete SQL text that SQLite was compiling for this package when it logged the
+    ///   message; nil if it was not compiling, or if the text is not known.
     package typealias Handler = @Sendable (_ code: CInt, _ message: String, _ text: String?) -> Void
 
     private static let current = Mutex<Handler?>(nil)
     private static let hasHandler = Atomic<Bool>(false)
 
-    /// The text that the present thread compiles, terminated by a zero byte.
+    /// The text that the current thread is compiling, terminated by a zero byte.
     @TaskLocal private static var compiledText: [CChar]?
 
-    /// The log can be redirected only before SQLite is used for the first time in the process.
+    /// Redirects the log, which is only possible before SQLite is first used in the process.
     private static let installOnce: CInt = unsafe coffer_config_log(logTrampoline, nil)
 
-    /// The function that is called with errors; nil by default.
+    /// A function that is called with errors. Nil by default.
     ///
-    /// The first handler must be set before the first connection is opened: later, SQLite does not redirect
-    /// its log any more. The handler is called on any thread, in the middle of a call of SQLite, and must not
-    /// use SQLite itself.
+    /// Set the first handler before the first connection is opened: SQLite does not redirect its log
+    /// afterwards. The handler is called on any thread, in the middle of a call to SQLite, and must not use
+    /// SQLite itself.
     package static var handler: Handler? {
         get { current.withLock { $0 } }
         set {
@@ -30,8 +30,8 @@ package enum ErrorLog {
         }
     }
 
-    /// Runs `body`, which compiles a part of a text, so that the handler learns the whole text: SQLite itself
-    /// quotes the text from somewhere in the middle.
+    /// Runs `body`, which compiles a part of `text`, and makes the complete text available to the handler:
+    /// SQLite's own messages quote only a part of it.
     static func compiling(_ text: [CChar], _ body: () -> CInt) -> CInt {
         guard hasHandler.load(ordering: .relaxed) else { return body() }
         return $compiledText.withValue(text, operation: body)

@@ -1,7 +1,7 @@
 internal import CSQLCipher
 package import KeyMaterial
 
-/// The arguments of one call of an SQL function, valid during the call only.
+/// The arguments of a call of an SQL function. Valid only during the call.
 @safe
 package struct FunctionArguments {
     fileprivate let pointer: UnsafeMutablePointer<OpaquePointer?>?
@@ -11,13 +11,13 @@ package struct FunctionArguments {
     /// The argument at `index`, which must be in `0..<count`.
     package subscript(index: Int) -> ValueHandle {
         precondition(index >= 0 && index < count, "There is no such argument.")
-        // SQLite passes `count` pointers, none of which is nil.
+        // SQLite passes `count` pointers, all of them non-nil.
         guard let value = unsafe pointer?[index] else { preconditionFailure("SQLite passed no value.") }
         return unsafe ValueHandle(value)
     }
 }
 
-/// Where the result of one call of an SQL function goes. Valid during the call only.
+/// The destination of the result of a call of an SQL function. Valid only during the call.
 @safe
 package struct FunctionContext {
     fileprivate let pointer: OpaquePointer
@@ -38,7 +38,7 @@ package struct FunctionContext {
         }
     }
 
-    /// A text in UTF-8, byte for byte.
+    /// Sets a UTF-8 text, byte for byte.
     package func set(text bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else {
@@ -49,13 +49,13 @@ package struct FunctionContext {
         }
     }
 
-    /// One of the arguments, as it is.
+    /// Sets one of the arguments, unchanged.
     package func set(_ value: ValueHandle) { unsafe sqlite3_result_value(pointer, value.pointer) }
 
-    /// The bytes of a secret as a blob, which is wiped when SQLite lets go of it.
+    /// Sets the bytes of a secret as a blob, which is wiped when SQLite frees it.
     package func set(wiping secret: borrowing SecretBytes) {
         let count = secret.count
-        // SQLite gives the destructor the address only: the count stands in front of the bytes.
+        // SQLite passes only the address to the destructor, so the count is stored in front of the bytes.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: wipingHeaderSize + count, alignment: wipingHeaderSize)
         unsafe memory.storeBytes(of: count, as: Int.self)
@@ -67,7 +67,7 @@ package struct FunctionContext {
             pointer, memory + wipingHeaderSize, sqlite3_uint64(count), wipingDestructor)
     }
 
-    /// An empty buffer is an empty blob, not NULL.
+    /// Sets a blob. An empty buffer is an empty blob, not NULL.
     package func set(blob bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress, unsafe !bytes.isEmpty else {
             return unsafe sqlite3_result_zeroblob(pointer, 0)
@@ -75,12 +75,12 @@ package struct FunctionContext {
         unsafe coffer_result_blob_transient(pointer, base, UInt64(bytes.count))
     }
 
-    /// Ends the statement that calls the function with an error.
+    /// Makes the statement that calls the function fail with an error.
     package func set(_ error: EngineError) {
         if let message = error.message {
             unsafe sqlite3_result_error(pointer, message, -1)
         }
-        // After the message, which this call leaves as it is.
+        // Set the code after the message, which this call does not change.
         unsafe sqlite3_result_error_code(pointer, error.code)
     }
 }
@@ -94,7 +94,7 @@ private func wipingDestructor(_ bytes: UnsafeMutableRawPointer?) {
     unsafe memory.deallocate()
 }
 
-/// A scalar SQL function. Lives by the rule of ``HookContext``: SQLite keeps it.
+/// A scalar SQL function. For its lifetime, see ``HookContext``: SQLite owns it.
 final class FunctionHook {
     fileprivate let body: (FunctionContext, FunctionArguments) -> Void
 
@@ -104,21 +104,21 @@ final class FunctionHook {
 }
 
 extension ConnectionHandle {
-    /// Registers a scalar function, in place of one with the same name and number of arguments.
+    /// Registers a scalar function. It replaces one with the same name and number of arguments.
     ///
     /// - Parameters:
     ///   - argumentCount: -1 for any number.
-    ///   - isDeterministic: whether the result depends on nothing but the arguments, so that the function can
-    ///     be used in indexes.
-    ///   - body: must set a result or an error.
-    /// - Throws: `SQLITE_BUSY` while a statement runs and the function exists already, `SQLITE_MISUSE` for
-    ///   impossible names and numbers.
+    ///   - isDeterministic: true if the result depends only on the arguments, so that the function can be
+    ///     used in indexes.
+    ///   - body: a function that must set a result or an error.
+    /// - Throws: `SQLITE_BUSY` if a statement is running and the function already exists; `SQLITE_MISUSE` for
+    ///   an invalid name or number of arguments.
     package func createFunction(
         _ name: String, argumentCount: CInt, isDeterministic: Bool,
         _ body: @escaping (FunctionContext, FunctionArguments) -> Void
     ) throws(EngineError) {
         let flags = SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
-        // The destructor is called on failure, too.
+        // SQLite also calls the destructor on failure.
         let code = unsafe sqlite3_create_function_v2(
             pointer, name, argumentCount, flags, HookContext.retaining(FunctionHook(body)),
             functionTrampoline, nil, nil, functionDestructor
@@ -126,7 +126,7 @@ extension ConnectionHandle {
         try check(code)
     }
 
-    /// Registers a function that neither schemas nor the statements of triggers and views can call.
+    /// Registers a function that can only be called directly, not by schemas, triggers or views.
     ///
     /// - Parameter argumentCount: -1 for any number.
     package func createDirectFunction(
@@ -165,16 +165,16 @@ private func functionDestructor(_ context: UnsafeMutableRawPointer?) {
 
 // MARK: - Aggregates
 
-/// The state of one aggregation: one group of rows of one statement.
+/// The state of one aggregation: the rows of one group in one statement.
 package protocol AggregateState: AnyObject {
-    /// Takes one row. An error that is set ends the statement.
+    /// Processes one row. Setting an error makes the statement fail.
     func step(_ context: FunctionContext, _ arguments: FunctionArguments)
 
     /// Sets the result.
     func finish(_ context: FunctionContext)
 }
 
-/// An aggregate SQL function. Lives by the rule of ``HookContext``: SQLite keeps it.
+/// An aggregate SQL function. For its lifetime, see ``HookContext``: SQLite owns it.
 final class AggregateHook {
     fileprivate let makeState: () -> any AggregateState
 
@@ -183,14 +183,14 @@ final class AggregateHook {
     }
 }
 
-/// What the memory that SQLite lends to each aggregation points at.
+/// The object that the memory from SQLite for an aggregation points to.
 private final class Aggregation {
     let state: any AggregateState
     init(_ state: any AggregateState) { self.state = state }
 }
 
 extension ConnectionHandle {
-    /// Registers an aggregate, with the parameters and errors of
+    /// Registers an aggregate function, with the parameters and errors of
     /// ``createFunction(_:argumentCount:isDeterministic:_:)``.
     package func createAggregate(
         _ name: String, argumentCount: CInt, isDeterministic: Bool,
@@ -215,8 +215,8 @@ private func aggregateStepTrampoline(
     else {
         return
     }
-    // SQLite zeroes this memory for the first row of a group, which reads as nil, and lends the same for the
-    // others.
+    // SQLite zeroes this memory for the first row of a group, which reads as nil, and returns the same memory
+    // for the other rows.
     let memory = unsafe sqlite3_aggregate_context(context, CInt(MemoryLayout<AggregationSlot>.size))
     guard let slot = unsafe memory?.assumingMemoryBound(to: AggregationSlot.self) else {
         return unsafe sqlite3_result_error_nomem(context)
@@ -232,8 +232,8 @@ private func aggregateStepTrampoline(
         FunctionContext(pointer: context), FunctionArguments(pointer: values, count: Int(count)))
 }
 
-/// SQLite calls it once for each group, also after an error; and without any row before it for an empty
-/// table.
+/// Finishes a group. SQLite calls it once for each group, even after an error, and without any row for an
+/// empty table.
 private func aggregateFinalTrampoline(_ context: OpaquePointer?) {
     guard let context = unsafe context,
         let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self)

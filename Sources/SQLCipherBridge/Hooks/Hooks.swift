@@ -1,27 +1,27 @@
-/// The rule of all hooks (I8): SQLite keeps a C function and one pointer. The C function is a trampoline of
-/// this folder, one for each kind of hook, and the pointer is a Swift object that holds the closure. Who
-/// keeps the object alive:
+/// The lifetime of hooks (invariant "One trampoline"). SQLite stores a C function and a pointer. The C
+/// function is a trampoline in this folder, one for each kind of hook. The pointer refers to a Swift object
+/// with the closure. The owner of that object is:
 ///
-/// - Functions, aggregates, collations, and tokenizers with their instances: SQLite does. It owns one
-///   reference, and calls a destructor when the registration is replaced, removed, or ends with its
-///   connection.
-/// - All other hooks: their owner does, until it has removed the hook or closed the connection. SQLite's
-///   pointer owns nothing.
+/// - SQLite, for functions, aggregates, collations, and tokenizers with their instances. SQLite owns one
+///   reference, and calls a destructor when the registration is replaced or removed, or when its connection
+///   is closed.
+/// - The owner of the hook, for all other hooks, until it has removed the hook or closed the connection.
+///   SQLite's pointer owns nothing.
 ///
-/// A trampoline runs on the thread that uses the connection, in the middle of a call of SQLite: its closure
+/// A trampoline runs on the thread that uses the connection, in the middle of a call to SQLite: its closure
 /// must not use the connection.
 enum HookContext {
-    /// The pointer for a hook whose owner keeps it alive.
+    /// Returns the pointer for a hook that its owner keeps alive.
     static func borrowing(_ hook: some AnyObject) -> UnsafeMutableRawPointer {
         unsafe Unmanaged.passUnretained(hook).toOpaque()
     }
 
-    /// The pointer for a hook that SQLite keeps alive, until ``release(_:as:)``.
+    /// Returns the pointer for a hook that SQLite keeps alive until ``release(_:as:)``.
     static func retaining(_ hook: some AnyObject) -> UnsafeMutableRawPointer {
         unsafe Unmanaged.passRetained(hook).toOpaque()
     }
 
-    /// The object behind a pointer that SQLite gave back.
+    /// Returns the object of a pointer that SQLite has passed back.
     @inline(__always)
     static func hook<Hook: AnyObject>(_ context: UnsafeMutableRawPointer?, as type: Hook.Type) -> Hook? {
         guard let context = unsafe context else { return nil }

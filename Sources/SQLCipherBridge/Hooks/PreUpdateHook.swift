@@ -1,13 +1,13 @@
 internal import CSQLCipher
 
-/// Is notified of each row before it is inserted, updated or deleted, with its values. Lives by the rule of
-/// ``HookContext``.
+/// A hook that receives the values of each row before it is inserted, updated or deleted. For its lifetime,
+/// see ``HookContext``.
 ///
-/// Only where ``Engine/hasPreUpdateHook``. SQLite reports rows of tables without row IDs as well, and rows
-/// that `REPLACE` deletes, but not those of system and virtual tables:
+/// It requires ``Engine/hasPreUpdateHook``. SQLite also reports rows of tables without row IDs, and rows that
+/// `REPLACE` deletes, but not rows of system and virtual tables:
 /// <https://www.sqlite.org/c3ref/preupdate_blobwrite.html>.
 package final class PreUpdateHook {
-    /// The change that is about to be made, which can be asked during the call only.
+    /// The change that is about to be made. Valid only during the call.
     @safe
     package struct Change {
         fileprivate let connection: OpaquePointer
@@ -21,13 +21,15 @@ package final class PreUpdateHook {
         package var database: String { unsafe String(cString: databasePointer) }
         package var table: String { unsafe String(cString: tablePointer) }
 
-        /// How many columns the table has.
+        /// The number of columns of the table.
         package var columnCount: Int { unsafe Int(coffer_preupdate_count(connection)) }
 
-        /// 0 for a change of the statement itself, 1 for one of its triggers, and so on.
+        /// The nesting depth: 0 for a change by the statement itself, 1 for a change by one of its triggers,
+        /// and so on.
         package var depth: CInt { unsafe coffer_preupdate_depth(connection) }
 
-        /// The value of a column before the change; nil where there is no such row or column, or no memory.
+        /// Returns the value of a column before the change; nil if there is no such row or column, or if
+        /// memory runs out.
         package func initialValue(at index: Int) -> ValueHandle? {
             var value: OpaquePointer?
             let code = unsafe coffer_preupdate_old(connection, CInt(clamping: index), &value)
@@ -35,7 +37,8 @@ package final class PreUpdateHook {
             return unsafe ValueHandle(value)
         }
 
-        /// The value of a column after the change; nil where there is no such row or column, or no memory.
+        /// Returns the value of a column after the change; nil if there is no such row or column, or if
+        /// memory runs out.
         package func finalValue(at index: Int) -> ValueHandle? {
             var value: OpaquePointer?
             let code = unsafe coffer_preupdate_new(connection, CInt(clamping: index), &value)
@@ -50,7 +53,7 @@ package final class PreUpdateHook {
         self.body = body
     }
 
-    /// Installs the hook in place of the one before it.
+    /// Installs the hook. It replaces the previous one.
     ///
     /// - Precondition: ``Engine/hasPreUpdateHook``.
     package func install(on connection: ConnectionHandle) {

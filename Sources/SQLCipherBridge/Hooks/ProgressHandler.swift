@@ -1,14 +1,16 @@
 internal import CSQLCipher
 
-/// Is asked now and then whether a long statement goes on. Lives by the rule of ``HookContext``.
+/// A hook that decides periodically whether a long statement continues. For its lifetime, see
+/// ``HookContext``.
 package final class ProgressHandler {
     fileprivate let body: () -> Bool
 
-    /// Installs the handler in place of the one before it.
+    /// Installs the handler. It replaces the previous one.
     ///
     /// - Parameters:
-    ///   - instructions: about how many instructions of SQLite's virtual machine lie between two calls.
-    ///   - body: returns true to go on, false to end the statement with `SQLITE_INTERRUPT`.
+    ///   - instructions: the approximate number of virtual machine instructions between two calls.
+    ///   - body: a function that returns true to continue, or false to end the statement with
+    ///     `SQLITE_INTERRUPT`.
     package init(_ connection: ConnectionHandle, every instructions: CInt, _ body: @escaping () -> Bool) {
         self.body = body
         unsafe sqlite3_progress_handler(

@@ -1,18 +1,19 @@
 internal import CSQLCipher
 
-/// What a tokenizer calls for each token that it finds: context, flags, the bytes of the token and their
-/// number, and where it starts and ends in the text. What is not `SQLITE_OK` ends the work.
+/// The function that a tokenizer calls for each token. Its arguments are the context, flags, the bytes of the
+/// token, their number, and the start and end of the token in the text. A result other than `SQLITE_OK` ends
+/// the tokenization.
 package typealias TokenCallback =
     @convention(c) (
         _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt,
         _ start: CInt, _ end: CInt
     ) -> CInt
 
-/// A tokenizer that is written in Swift: one for each full-text table and connection.
+/// A tokenizer written in Swift: one for each full-text table and connection.
 package protocol TokenizerInstance: AnyObject {
     /// Calls `callback` with `context` for each token of the text.
     ///
-    /// - Parameter purpose: what the tokens are for, as `FTS5_TOKENIZE_` constants.
+    /// - Parameter purpose: the use of the tokens, as `FTS5_TOKENIZE_` constants.
     /// - Returns: a result code.
     func tokenize(
         _ context: UnsafeMutableRawPointer?, purpose: CInt, _ text: UnsafePointer<CChar>?, count: CInt,
@@ -20,7 +21,8 @@ package protocol TokenizerInstance: AnyObject {
     ) -> CInt
 }
 
-/// A kind of tokenizer, and its instances. Both live by the rule of ``HookContext``: SQLite keeps them.
+/// A kind of tokenizer, which creates instances. For the lifetime of both, see ``HookContext``: SQLite owns
+/// them.
 private final class TokenizerHook {
     let makeInstance: ([String]) throws(EngineError) -> any TokenizerInstance
 
@@ -35,10 +37,10 @@ private final class TokenizerInstanceHook {
 }
 
 extension FullTextModule {
-    /// Adds a tokenizer. It hides another one of the same name from tables that are opened later.
+    /// Adds a tokenizer. It hides another one with the same name from tables that are opened later.
     ///
-    /// - Parameter makeInstance: is given the arguments of a table, when the table is first used on the
-    ///   connection.
+    /// - Parameter makeInstance: a function that is called with the arguments of a table when the table is
+    ///   first used on the connection.
     package func addTokenizer(
         _ name: String, _ makeInstance: @escaping ([String]) throws(EngineError) -> any TokenizerInstance
     ) throws(EngineError) {
@@ -47,7 +49,7 @@ extension FullTextModule {
         let context = unsafe HookContext.retaining(TokenizerHook(makeInstance))
         let code = unsafe api.pointee.xCreateTokenizer(api, name, context, &methods, tokenizerDestructor)
         guard code == SQLITE_OK else {
-            // The destructor is only called for what was added.
+            // SQLite only calls the destructor of tokenizers that were added.
             unsafe HookContext.release(context, as: TokenizerHook.self)
             throw EngineError(code: code, message: nil)
         }
@@ -83,15 +85,14 @@ private func tokenizerDestructor(_ context: UnsafeMutableRawPointer?) {
     unsafe HookContext.release(context, as: TokenizerHook.self)
 }
 
-/// Where the tokens of one text go. It stands between the tokenizer and the engine, which believes what
-/// tokenizers say.
+/// The receiver of the tokens of a text. It validates them before they reach SQLite, which trusts tokenizers.
 @safe
 private struct TokenSink {
     let context: UnsafeMutableRawPointer?
     let callback: TokenCallback
     let textCount: CInt
 
-    /// What ended the work.
+    /// The last result code. Any other than `SQLITE_OK` has ended the tokenization.
     var code = SQLITE_OK
 }
 
@@ -109,12 +110,12 @@ private func tokenizeTrampoline(
         unsafe hook.instance.tokenize(
             UnsafeMutableRawPointer(sink), purpose: purpose, text, count: count, tokenTrampoline)
     }
-    // A tokenizer that goes on after an error does not make it undone.
+    // An error counts even if the tokenizer has continued after it.
     if sink.code != SQLITE_OK { return sink.code }
     return code == SQLITE_OK ? SQLITE_OK : EngineError(code: code, message: nil).failureCode
 }
 
-/// Hands a token on, if it is one: the engine reads and copies memory by these numbers.
+/// Forwards a token if it is valid: SQLite reads and copies memory according to these numbers.
 private func tokenTrampoline(
     _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ token: UnsafePointer<CChar>?, _ count: CInt,
     _ start: CInt, _ end: CInt
@@ -132,7 +133,7 @@ private func tokenTrampoline(
 }
 
 extension EngineError {
-    /// The code for an engine that takes `SQLITE_ROW` and `SQLITE_DONE` for success.
+    /// A failure code for SQLite, which would treat `SQLITE_ROW` and `SQLITE_DONE` as success.
     fileprivate var failureCode: CInt {
         switch primaryCode {
         case SQLITE_OK, SQLITE_ROW, SQLITE_DONE: SQLITE_ERROR

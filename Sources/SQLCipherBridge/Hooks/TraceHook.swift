@@ -1,13 +1,13 @@
 internal import CSQLCipher
 
-/// Is notified of statements as they start and as they end. Lives by the rule of ``HookContext``.
+/// A hook that is called when statements begin and end. For its lifetime, see ``HookContext``.
 package final class TraceHook {
     package enum Event {
-        /// A statement starts to run, or a trigger inside of it: then `comment` is SQLite's remark about it,
-        /// which starts with `--`.
+        /// A statement begins to run, or a trigger in it. For a trigger, `comment` is SQLite's comment about
+        /// it, which starts with `--`.
         case statement(StatementHandle, comment: String?)
 
-        /// A statement has ended after so many nanoseconds.
+        /// A statement has ended. The duration is in nanoseconds.
         case profile(StatementHandle, nanoseconds: Int64)
     }
 
@@ -19,14 +19,16 @@ package final class TraceHook {
         package static let profile = Kinds(rawValue: CUnsignedInt(SQLITE_TRACE_PROFILE))
     }
 
-    /// Whether events are kept from `body`: the library's own queries are no concern of the application.
+    /// True if events are not passed to `body`, because the library's own queries do not concern the
+    /// application.
     package var isMuted = false
 
     fileprivate let body: (Event) -> Void
 
-    /// Installs the hook in place of the one before it.
+    /// Installs the hook. It replaces the previous one.
     ///
-    /// - Parameter body: may use the statement of the event during the call only, and must not step it.
+    /// - Parameter body: a function that may use the statement of the event only during the call, and must
+    ///   not step it.
     package init(_ connection: ConnectionHandle, kinds: Kinds, _ body: @escaping (Event) -> Void) {
         self.body = body
         unsafe sqlite3_trace_v2(

@@ -1,6 +1,6 @@
 internal import CSQLCipher
 
-/// SQLite's hooks for the ends of transactions: both are installed, or none. They live by the rule of
+/// SQLite's hooks for the end of transactions. Either both are installed, or none. For their lifetime, see
 /// ``HookContext``.
 package final class TransactionHooks {
     fileprivate let willCommit: () -> Bool
@@ -8,16 +8,17 @@ package final class TransactionHooks {
     private var isInstalled = false
 
     /// - Parameters:
-    ///   - willCommit: asked before a transaction that has written is committed. Returns true to go on; false
-    ///     turns the commit into a rollback, and the statement fails with `SQLITE_CONSTRAINT_COMMITHOOK`.
-    ///   - didRollBack: is notified of transactions that are rolled back, by a statement or by an error, and
-    ///     not by the closing of the connection.
+    ///   - willCommit: a function that is called before the commit of a transaction that has written. It
+    ///     returns true to commit. False turns the commit into a rollback, and the statement fails with
+    ///     `SQLITE_CONSTRAINT_COMMITHOOK`.
+    ///   - didRollBack: a function that is called for transactions that a statement or an error rolls back,
+    ///     but not when the connection is closed.
     package init(willCommit: @escaping () -> Bool, didRollBack: @escaping () -> Void) {
         self.willCommit = willCommit
         self.didRollBack = didRollBack
     }
 
-    /// Installs the hooks in place of those before them, unless they are installed.
+    /// Installs the hooks, unless they are already installed. They replace the previous ones.
     package func install(on connection: ConnectionHandle) {
         guard !isInstalled else { return }
         unsafe sqlite3_commit_hook(connection.pointer, commitTrampoline, HookContext.borrowing(self))
@@ -32,7 +33,7 @@ package final class TransactionHooks {
         isInstalled = false
     }
 
-    /// Notes that the connection exists no more.
+    /// Records that the connection no longer exists.
     package func connectionDidClose() { isInstalled = false }
 }
 

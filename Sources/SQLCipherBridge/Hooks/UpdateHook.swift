@@ -1,16 +1,16 @@
 internal import CSQLCipher
 
-/// Is notified of each row that is inserted, updated or deleted in a table with row IDs. Lives by the rule of
-/// ``HookContext``.
+/// A hook that is called for each row that is inserted, updated or deleted in a table with row IDs. For its
+/// lifetime, see ``HookContext``.
 ///
 /// SQLite does not report rows of system tables, rows of tables without row IDs, rows that `REPLACE` deletes,
-/// nor rows that go with a whole table at once: <https://www.sqlite.org/c3ref/update_hook.html>.
+/// and rows that are deleted with the whole table at once: <https://www.sqlite.org/c3ref/update_hook.html>.
 package final class UpdateHook {
     package enum Operation {
         case insert, update, delete
     }
 
-    /// The names of a change, which are valid during the call only.
+    /// The names of the changed database and table. Valid only during the call.
     @safe
     package struct Names {
         fileprivate let databasePointer: UnsafePointer<CChar>
@@ -26,8 +26,7 @@ package final class UpdateHook {
         self.body = body
     }
 
-    /// Installs the hook in place of the one before it. Installing and removing costs nothing worth
-    /// mentioning.
+    /// Installs the hook. It replaces the previous one. Installing and removing have a negligible cost.
     package func install(on connection: ConnectionHandle) {
         unsafe sqlite3_update_hook(connection.pointer, updateTrampoline, HookContext.borrowing(self))
     }

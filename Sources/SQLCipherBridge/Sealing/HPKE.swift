@@ -1,14 +1,14 @@
 package import KeyMaterial
 
-/// Hybrid public key encryption (RFC 9180): who has a public key seals a secret for the one who has the
+/// Hybrid public key encryption (RFC 9180): the holder of a public key seals a secret for the holder of the
 /// private key.
 ///
-/// Base mode, one message for each encapsulation, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. It
-/// says nothing of who has sealed. Names in quotation marks are those of the RFC.
+/// Base mode, one message per encapsulation, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. It does
+/// not authenticate the sender. Names in quotation marks come from the RFC.
 package enum HPKE {
-    /// A sealed secret, as it is stored.
+    /// A sealed secret in its stored form.
     package struct Sealed: Sendable, Hashable {
-        /// "enc": the public key that was made for this message.
+        /// "enc": the ephemeral public key of this message.
         package var encapsulation: [UInt8]
         /// The ciphertext and its tag.
         package var ciphertext: [UInt8]
@@ -18,19 +18,19 @@ package enum HPKE {
             self.ciphertext = ciphertext
         }
 
-        /// How many bytes of ciphertext a secret has.
+        /// Returns the size of the ciphertext of a secret, in bytes.
         package static func size(of count: Int) -> Int { count + SealingCipher.tagSize }
     }
 
-    /// Why something was not sealed.
+    /// The reason why a secret could not be sealed.
     package enum Failure: Error, Hashable {
         case cryptography(CryptographyFailure)
         case randomness(RandomnessFailure)
-        /// The public key is none that anybody has a private key of.
+        /// The public key has the wrong size, or leads to an all-zero shared secret.
         case unusablePublicKey
     }
 
-    /// "DeriveKeyPair": the private key that belongs to a seed of at least 32 bytes.
+    /// "DeriveKeyPair": derives the private key from a seed of at least 32 bytes.
     package static func privateKey(seed: borrowing SecretBytes) throws(CryptographyFailure) -> SecretBytes {
         let suite = Suite.kem
         let extracted = try suite.extract(salt: SecretBytes(count: 0), "dkp_prk", seed)
@@ -40,8 +40,8 @@ package enum HPKE {
     /// Seals a secret to a public key.
     ///
     /// - Parameters:
-    ///   - info: what the secret is for: only the same bytes open it.
-    ///   - authenticated: more that has to be the same.
+    ///   - info: the purpose of the secret. Opening it requires the same bytes.
+    ///   - authenticated: additional data. Opening the secret requires the same bytes.
     package static func seal(
         _ secret: borrowing SecretBytes, to publicKey: [UInt8], info: [UInt8], authenticated: [UInt8] = []
     ) throws(Failure) -> Sealed {
@@ -53,7 +53,7 @@ package enum HPKE {
             secret, to: publicKey, info: info, authenticated: authenticated, seed: seed, cipher: .aes256GCM)
     }
 
-    /// The same with everything given that is random, for known answers.
+    /// Seals a secret with a given seed instead of a random one, for known answers.
     package static func seal(
         _ secret: borrowing SecretBytes, to publicKey: [UInt8], info: [UInt8], authenticated: [UInt8],
         seed: borrowing SecretBytes,
@@ -83,8 +83,8 @@ package enum HPKE {
         return Sealed(encapsulation: encapsulation, ciphertext: ciphertext)
     }
 
-    /// What was sealed to the public key of a private key; nil where it was sealed to another one, for
-    /// something else, or was changed.
+    /// Opens a sealed secret with a private key. Returns nil if it was sealed to another key or for another
+    /// purpose, or was changed.
     package static func open(
         _ sealed: Sealed, privateKey: borrowing SecretBytes, info: [UInt8], authenticated: [UInt8] = [],
         cipher: SealingCipher = .aes256GCM
@@ -97,7 +97,7 @@ package enum HPKE {
             sealed.ciphertext, key: schedule.key, nonce: schedule.nonce, authenticated: authenticated)
     }
 
-    /// "ExtractAndExpand" of what both sides agree on, bound to both public keys.
+    /// "ExtractAndExpand" of the agreed secret, bound to both public keys.
     private static func sharedSecret(
         _ privateKey: borrowing SecretBytes, _ publicKey: [UInt8], _ encapsulation: [UInt8],
         _ recipient: [UInt8]
@@ -107,7 +107,7 @@ package enum HPKE {
         return try Suite.kem.expand(extracted, "shared_secret", encapsulation + recipient, count: 32)
     }
 
-    /// "KeySchedule" in base mode: without a key that both know before.
+    /// "KeySchedule" in base mode: without a pre-shared key.
     private struct Schedule: ~Copyable {
         let key: SecretBytes
         let nonce: SecretBytes
@@ -125,8 +125,7 @@ package enum HPKE {
         }
     }
 
-    /// "LabeledExtract" and "LabeledExpand", for one "suite_id". Nothing here is longer than one block of
-    /// HKDF.
+    /// "LabeledExtract" and "LabeledExpand" for one "suite_id". All outputs here fit into one block of HKDF.
     private struct Suite {
         let identifier: [UInt8]
 
@@ -151,7 +150,7 @@ package enum HPKE {
             return try SecretCode.hmac(key: salt, message: message.finished())
         }
 
-        /// Of what is no secret.
+        /// Extracts from bytes that are not secret.
         func hash(_ label: String, _ bytes: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
             try extract(salt: SecretBytes(count: 0), label, SecretBytes(bytes)).withUnsafeBytes {
                 unsafe Array($0)

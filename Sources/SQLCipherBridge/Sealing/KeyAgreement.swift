@@ -1,7 +1,7 @@
 internal import CSQLCipher
 package import KeyMaterial
 
-/// X25519 (RFC 7748) by libcrypto.
+/// X25519 (RFC 7748), implemented by libcrypto.
 package enum KeyAgreement {
     package static let keySize = 32
 
@@ -16,7 +16,8 @@ package enum KeyAgreement {
         return result
     }
 
-    /// What both sides compute; nil for a public key that leads to a secret of zeros, which everybody knows.
+    /// Returns the shared secret of both sides; nil for a public key that leads to an all-zero secret, which
+    /// everyone knows.
     package static func sharedSecret(_ privateKey: borrowing SecretBytes, _ publicKey: [UInt8])
         throws(CryptographyFailure) -> SecretBytes?
     {
@@ -31,7 +32,7 @@ package enum KeyAgreement {
         var result = SecretBytes(count: keySize)
         let isDerived = result.withUnsafeMutableBytes { result in
             var count = keySize
-            // libcrypto itself refuses a result of zeros.
+            // libcrypto also rejects an all-zero result.
             return unsafe EVP_PKEY_derive(
                 context, result.assumingMemoryBound(to: UInt8.self).baseAddress, &count) == 1
                 && count == keySize
@@ -45,7 +46,7 @@ package enum KeyAgreement {
     }
 }
 
-/// A key of libcrypto, which wipes it at the end of its life.
+/// A key in libcrypto, which is wiped when this value is destroyed.
 @safe
 private struct AgreementKey: ~Copyable {
     let pointer: OpaquePointer

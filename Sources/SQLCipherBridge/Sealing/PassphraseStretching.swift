@@ -3,10 +3,10 @@ internal import Glibc
 package import KeyMaterial
 internal import Synchronization
 
-/// scrypt (RFC 7914) by libcrypto: a derivation that needs memory, so that many guesses at once are
-/// expensive.
+/// scrypt (RFC 7914), implemented by libcrypto. The derivation needs much memory, so that many parallel
+/// guesses are expensive.
 package enum PassphraseStretching {
-    /// What a derivation costs: 2^`logarithm` steps, each of which reads and writes `128 * blockSize` bytes.
+    /// The cost of a derivation: 2^`logarithm` steps, each of which reads and writes `128 * blockSize` bytes.
     package struct Cost: Sendable, Hashable {
         package var logarithm: Int
         package var blockSize: Int
@@ -18,13 +18,13 @@ package enum PassphraseStretching {
             self.parallelism = parallelism
         }
 
-        /// What is made unless a program asks for another cost: 128 MiB.
+        /// The default cost, which uses 128 MiB.
         package static let standard = Cost(logarithm: 17)
 
-        /// The costs that are ever tried, whatever a file asks for: up to 256 MiB, and twice the time of the
-        /// standard cost.
+        /// True if Coffer runs a derivation with this cost, which may come from a file: up to 256 MiB, and
+        /// twice the time of the standard cost.
         ///
-        /// libcrypto refuses N of 2^(16 r) and more: with smaller blocks, N counts as damaged.
+        /// libcrypto rejects an N of 2^(16 r) or more, so such a cost in a file counts as damage.
         package var isAcceptable: Bool {
             guard (10...20).contains(logarithm), (1...32).contains(blockSize), (1...4).contains(parallelism),
                 logarithm < 16 * blockSize
@@ -32,16 +32,16 @@ package enum PassphraseStretching {
             return memory * parallelism <= 256 << 20
         }
 
-        /// In bytes.
+        /// The memory of a derivation, in bytes.
         package var memory: Int { 128 * blockSize << logarithm }
     }
 
     private static let derivations = Atomic<Int>(0)
 
-    /// How many derivations this process has made. One costs about half a second; tests count them.
+    /// The number of derivations that this process has performed, for tests. Each takes about half a second.
     package static var derivationCount: Int { derivations.load(ordering: .relaxed) }
 
-    /// 32 bytes of a passphrase.
+    /// Derives 32 bytes from a passphrase.
     ///
     /// - Precondition: the cost is acceptable.
     package static func derive(
@@ -56,7 +56,7 @@ package enum PassphraseStretching {
                     passphrase.assumingMemoryBound(to: CChar.self).baseAddress, passphrase.count, salt,
                     salt.count,
                     UInt64(1) << UInt64(cost.logarithm), UInt64(cost.blockSize), UInt64(cost.parallelism),
-                    // The memory beside the large table is a few kilobytes for each of at most 4 threads.
+                    // In addition to the large table, each of at most 4 threads needs a few kilobytes.
                     UInt64(cost.memory) + 1 << 20, result.assumingMemoryBound(to: UInt8.self).baseAddress,
                     result.count) == 1
             }
@@ -65,13 +65,12 @@ package enum PassphraseStretching {
         return result
     }
 
-    /// The highest cost, up to the standard one, whose derivation takes no more than a duration of the
-    /// processor on this machine.
+    /// Returns the highest cost, up to the standard one, whose derivation takes at most the given processor
+    /// time on this machine.
     ///
-    /// The time is that of the thread: other threads and processes that keep the processors busy do not make
-    /// the cost lower.
+    /// It measures the time of the thread, so that other busy threads and processes do not lower the cost.
     ///
-    /// - Parameter least: the lowest cost that is returned, also where it takes longer or cannot be measured.
+    /// - Parameter least: the lowest cost to return, even if it takes longer or cannot be measured.
     package static func calibrated(from least: Cost, to duration: Duration = .milliseconds(600)) -> Cost {
         let probe = SecretBytes(count: 8)
         let start = threadTime

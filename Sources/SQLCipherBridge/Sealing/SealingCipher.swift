@@ -1,9 +1,9 @@
 internal import CSQLCipher
 internal import KeyMaterial
 
-/// Authenticated encryption of one short secret: AES in Galois/Counter Mode by libcrypto.
+/// Authenticated encryption of a short secret: AES in Galois/Counter Mode, implemented by libcrypto.
 package enum SealingCipher: Sendable, CaseIterable {
-    /// Only RFC 9180 needs it: its vectors for X25519 are of this cipher. Nothing of Coffer is sealed with
+    /// Only for the test vectors of RFC 9180, which use this cipher with X25519. Coffer seals nothing with
     /// it.
     case aes128GCM
     case aes256GCM
@@ -11,15 +11,15 @@ package enum SealingCipher: Sendable, CaseIterable {
     package static let nonceSize = 12
     package static let tagSize = 16
 
-    /// In bytes.
+    /// The size of the key, in bytes.
     package var keySize: Int { self == .aes128GCM ? 16 : 32 }
 
-    /// The number that RFC 9180 gives it.
+    /// The number of the cipher in RFC 9180.
     var number: UInt8 { self == .aes128GCM ? 1 : 2 }
 
     private var cipher: OpaquePointer? { unsafe self == .aes128GCM ? EVP_aes_128_gcm() : EVP_aes_256_gcm() }
 
-    /// The ciphertext, which the tag follows.
+    /// Returns the ciphertext, followed by the tag.
     func seal(
         _ secret: borrowing SecretBytes, key: borrowing SecretBytes, nonce: borrowing SecretBytes,
         authenticated: [UInt8]
@@ -49,7 +49,7 @@ package enum SealingCipher: Sendable, CaseIterable {
         return result
     }
 
-    /// What was sealed; nil where it is not authentic.
+    /// Returns the sealed secret, or nil if it is not authentic.
     func open(
         _ sealed: [UInt8], key: borrowing SecretBytes, nonce: borrowing SecretBytes, authenticated: [UInt8]
     ) throws(CryptographyFailure) -> SecretBytes? {

@@ -1,7 +1,7 @@
 internal import CSQLCipher
 package import KeyMaterial
 
-/// HMAC-SHA-256 whose answer is itself a secret: what keys are derived with.
+/// HMAC-SHA-256 with a secret result, for deriving keys.
 package enum SecretCode {
     package static let size = 32
 
@@ -26,7 +26,7 @@ package enum SecretCode {
         return result
     }
 
-    /// A secret that is derived from another one for one purpose, which the label names.
+    /// Derives a secret from another one, for the purpose named by the label.
     package static func derive(
         from secret: borrowing SecretBytes, label: String, context: [UInt8] = []
     ) throws(CryptographyFailure) -> SecretBytes {

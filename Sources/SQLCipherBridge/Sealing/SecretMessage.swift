@@ -1,11 +1,11 @@
 package import KeyMaterial
 
-/// A message in which secret parts stand beside public ones, put together in memory that is wiped.
+/// A message with secret and public parts, assembled in memory that is wiped.
 package struct SecretMessage: ~Copyable {
     private var memory: SecretBytes
     private var count = 0
 
-    /// - Parameter capacity: how many bytes will be appended, at most.
+    /// - Parameter capacity: the maximum size of the message, in bytes.
     package init(capacity: Int) {
         memory = SecretBytes(count: capacity)
     }

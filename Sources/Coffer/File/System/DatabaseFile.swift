@@ -1,7 +1,8 @@
-/// A database file as an operator sees it: something to look at, to verify, and to give another key.
+/// A database file from an operator's point of view: a file to inspect, to verify, and to give another key.
 ///
-/// Its methods open the file for themselves, and expect that this process has no connection to it: queues and
-/// pools have `rotateKey(to:options:progress:)` of their own. Other processes are noticed; see the methods.
+/// Its methods open the file themselves, and require that this process has no connection to it: queues and
+/// pools have their own `rotateKey(to:options:progress:)`. Other processes are detected, as described for
+/// each method.
 ///
 /// ```swift
 /// let file = DatabaseFile(path: path)
@@ -9,14 +10,14 @@
 /// print(result.isChanged, result.proof?.pageCount ?? 0)
 /// ```
 ///
-/// The methods block the current thread. They stop with `CancellationError` when the current task is
-/// cancelled, and with the error that a progress function throws, and leave the file as it was then. Other
-/// errors are a ``DatabaseFileError``, or a key provider's own.
+/// The methods block the current thread. If the current task is canceled, they throw `CancellationError`; if
+/// a progress function throws, they throw its error. In both cases the file stays unchanged. Other errors are
+/// a ``DatabaseFileError``, or a key provider's own.
 public struct DatabaseFile: Sendable, Hashable {
     /// The path of the file. It is taken literally: no URI, no expansion.
     public let path: String
 
-    /// Names a file. Nothing is opened.
+    /// Creates a value for the file at a path. Nothing is opened.
     public init(path: String) {
         self.path = path
     }
@@ -25,7 +26,7 @@ public struct DatabaseFile: Sendable, Hashable {
 // MARK: - Progress
 
 extension DatabaseFile {
-    /// What a long operation on a file does now, and how far it is.
+    /// The current phase and progress of a long operation on a file.
     public struct Progress: Sendable, Hashable {
         /// The parts of the operation, in their order. Not every operation has all of them.
         public enum Phase: String, Sendable, Hashable, CaseIterable {
@@ -39,24 +40,24 @@ extension DatabaseFile {
             case publishing
         }
 
-        /// What is done now.
+        /// The current phase.
         public var phase: Phase
 
-        /// How many pages of this phase are done.
+        /// The number of completed pages of this phase.
         public var completedPageCount: Int
 
-        /// How many pages this phase has. Zero where the engine does not say.
+        /// The number of pages of this phase. Zero if the engine does not report it.
         public var totalPageCount: Int
 
-        /// How often the copy was brought up to date, in a rotation while the database is in use: see
+        /// The number of times that the copy was brought up to date, in a rotation of a database in use: see
         /// ``DatabaseFile/RotationOptions/whileInUse``. The first copy is round 0, as is all other work.
         public var round = 0
 
-        /// How large the write-ahead log is, in bytes, in a rotation while the database is in use. Zero for
-        /// other work.
+        /// The size of the write-ahead log, in bytes, in a rotation of a database in use. Zero for other
+        /// work.
         public var logSize: Int64 = 0
 
-        /// Creates a report, for tests of what is done with one.
+        /// Creates a report, for tests of progress functions.
         public init(phase: Phase, completedPageCount: Int, totalPageCount: Int) {
             self.phase = phase
             self.completedPageCount = completedPageCount
@@ -64,12 +65,12 @@ extension DatabaseFile {
         }
     }
 
-    /// Called with the progress, on the thread that does the work. Throws to end it, which leaves the file as
-    /// it was.
+    /// A function that is called with the progress, on the thread that does the work. It throws to end the
+    /// work, and the file then stays unchanged.
     public typealias ProgressFunction = (Progress) throws -> Void
 }
 
-/// Reports progress, and ends the work when the receiver or the current task wants that.
+/// Reports progress, and ends the work if the progress function throws or the current task is canceled.
 struct ProgressReport {
     private let function: DatabaseFile.ProgressFunction?
     private let isCancellable: Bool
@@ -79,7 +80,7 @@ struct ProgressReport {
         self.isCancellable = isCancellable
     }
 
-    /// The same, with more in each step than its phase and its pages.
+    /// Returns a report that adds more to each step than its phase and its pages.
     func noting(_ body: @escaping (inout DatabaseFile.Progress) throws -> Void) -> ProgressReport {
         let noted: DatabaseFile.ProgressFunction = { [function] step in
             var step = step

@@ -1,10 +1,11 @@
 public import Foundation
+internal import SystemCalls
 
 extension DatabaseFileError: CustomStringConvertible, LocalizedError {
     public var errorDescription: String? { description }
 
     public var description: String {
-        let rest = " The file has its new content; the same work, done again, completes it."
+        let rest = " The file has its new content. Run the same operation again to complete it."
         return "\(path): \(words)\(isPublished ? rest : "")"
     }
 
@@ -12,41 +13,42 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
         switch reason {
         case .missing: "There is no such file."
         case .exists where path.hasSuffix("-wal") || path.hasSuffix("-journal"):
-            "A database that had the name before has left it, and any program would play it back into the "
-                + "new file. Move it away, or remove it if nobody needs it."
-        case .exists: "There is a file of that name already, and it is not overwritten."
+            "The file was left by a former database of this name, and would be replayed into the new one. "
+                + "Move it away, or delete it if it is not needed."
+        case .exists: "A file of this name already exists, and is not overwritten."
         case .unsafeFile(let kind): kind.words
-        case .pathTooLong: "The path is too long for the files that are made beside it. Use a shorter name."
+        case .pathTooLong:
+            "The path is too long for the files that are created next to it. Use a shorter name."
         case .busy(let users) where users.isEmpty: "The file is in use. Close it everywhere, and try again."
         case .busy(let users):
             "The file is in use by \(users.map(\.words).joined(separator: ", ")). Close it there, and try "
                 + "again."
         case .key(let failure): failure.description
-        case .sameKey: "The new key is the one that the file has. Give another one."
+        case .sameKey: "The new key is the current key of the file. Give another one."
         case .damaged(let pages) where pages.isEmpty: "The file is damaged. Restore it from a backup."
         case .damaged(let pages):
             "The file is damaged (page \(pages.prefix(20).map(String.init).joined(separator: ", "))"
                 + "\(pages.count > 20 ? " and \(pages.count - 20) others" : "")). Restore it from a backup."
-        case .copyRejected(let finding): "The copy did not pass its check and was thrown away: \(finding)."
+        case .copyRejected(let finding): "The copy failed verification and was deleted: \(finding)."
         case .emptyFile:
-            "The file is empty: it has no bytes, and no key can be right for it. Restore it from a backup."
+            "The file is empty (0 bytes), so no key can open it. Restore it from a backup."
         case .inconsistent(let words):
-            "The rows contradict the schema of the database (\(words)). Correct them with a program that "
-                + "opens the file, and try again."
+            "The rows violate the schema of the database (\(words)). Correct them with a program that opens "
+                + "the file, and try again."
         case .missingDefinition(let words):
-            "Only the application has what the schema needs (\(words)). Give it in "
+            "The schema needs definitions that only the application has (\(words)). Give them in "
                 + "ConversionOptions.collations or ConversionOptions.functions. Backups and rotations copy "
-                + "pages, and do not need it."
+                + "pages, and do not need them."
         case .diskFull:
-            "There is not enough room, or a limit on the size of files is in the way. Make room, and try "
-                + "again."
-        case .inputOutput(let call, let errno): "\(call) failed: \(systemMessage(errno))."
+            "There is not enough disk space, or a limit on the size of files was reached. Free some space, "
+                + "and try again."
+        case .inputOutput(let call, let errno): "\(call) failed: \(Errno(errno).words)."
         case .engine(let code, let message): "\(message) (SQLite error \(code.rawValue))."
         case .unsupported(let words): words
         case .outpaced(let size):
-            "More was written than could be copied meanwhile, and the write-ahead log has \(size) bytes. "
-                + "Try again when less is written, or allow more."
-        case .auditFailed(let words): "The work is done, but could not be recorded: \(words)."
+            "Writes were faster than the copy, and the write-ahead log has grown to \(size) bytes. Try again "
+                + "when there are fewer writes, or allow a larger log."
+        case .auditFailed(let words): "The operation succeeded, but could not be recorded: \(words)."
         }
     }
 }
@@ -57,27 +59,26 @@ extension DatabaseFileError.UnsafeFile {
         case .symbolicLink: "The path is a symbolic link. Give the path of the file itself."
         case .notARegularFile: "The path is not a regular file."
         case .hardLinks(let count):
-            "The file has \(count) names (hard links), and the others would keep the old content. Remove "
-                + "them first."
+            "The file has \(count) names (hard links), and the other names would keep the old content. "
+                + "Remove them first."
         case .mountPoint:
             "The file is a mount point itself (as with 'docker run -v file:file' or a Kubernetes subPath), "
-                + "and no other file can take its place. Mount the folder of the file. A key can also be "
-                + "rotated in the file itself: see RotationOptions.method."
+                + "so it cannot be replaced. Mount the folder of the file. A key can also be rotated in "
+                + "place: see RotationOptions.method."
         case .owner(let user, let group):
-            "The file belongs to user \(user) and group \(group), and a copy could not. Do this as "
-                + "its owner."
-        case .directory(let errno): "No file can be made in its directory: \(systemMessage(errno))."
+            "The file belongs to user \(user) and group \(group), and a copy could not have the same owner. "
+                + "Run this as the owner of the file."
+        case .directory(let errno): "No file can be created in its directory: \(Errno(errno).words)."
         case .replaced:
-            "Another process has put a file in its place, or in that of the copy, meanwhile. Look at who "
-                + "else may write to the directory."
+            "Another process has replaced the file or its copy. Check who else can write to the directory."
         case .sharedDirectory:
-            "Other users may rename files in its directory, and could put one of theirs in the place of the "
-                + "result. Take the right to write from them (chmod go-w), or make the directory sticky "
+            "Other users can rename files in its directory, and could replace the result with a file of "
+                + "their own. Remove their write permission (chmod go-w), or make the directory sticky "
                 + "(chmod +t) and your own, and try again."
         case .foreignNote:
-            "A note of what an interrupted run has left would have this name, but this is none: it is "
-                + "something else, or not a file of your own with one name. Nothing was done. Look at it, "
-                + "and move it away, or remove it if nobody needs it."
+            "This is the name for the note of an interrupted run, but the file is not such a note: it has "
+                + "other content, or is not a file of your own with a single name. Nothing was done. Inspect "
+                + "it, and move it away, or delete it if it is not needed."
         }
     }
 }

@@ -24,7 +24,7 @@ extension DatabaseFileError {
         }
     }
 
-    /// Runs `body`, and throws its errors as users of files know them.
+    /// Runs `body`, and converts its errors to public errors.
     static func translated<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -33,8 +33,8 @@ extension DatabaseFileError {
         }
     }
 
-    /// What to throw for an error of the lower modules; errors of key providers and of progress functions
-    /// stay what they are.
+    /// Converts an error of the lower modules to a public error; errors of key providers and of progress
+    /// functions are passed on.
     static func publicError(_ error: any Error, path: String) -> any Error {
         switch error {
         case KeyError.encryption(let failure, _): DatabaseFileError(failure: failure, path: path)

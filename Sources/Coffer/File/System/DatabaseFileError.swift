@@ -1,90 +1,91 @@
 internal import SQLCipherBridge
 
-/// Why something was not done to a database file.
+/// The error of an operation on a database file.
 ///
-/// Unless ``isPublished`` is true, the file is as it was before: its content, its key, and its journal mode.
+/// Unless ``isPublished`` is true, the file is unchanged: its content, its key, and its journal mode.
 public struct DatabaseFileError: Error, Sendable, Equatable {
-    /// What went wrong.
+    /// The reason for the failure.
     public let reason: Reason
 
-    /// The path that the reason is about.
+    /// The path that the reason refers to.
     public let path: String
 
-    /// Whether the file has its new content already, so that only what follows has failed. Running the work
+    /// True if the file has its new content already, and only a later step has failed. Running the operation
     /// again completes it.
     public internal(set) var isPublished = false
 
-    /// Why the work was not done, or not completed.
+    /// The reason why an operation was not done, or not completed.
     public enum Reason: Sendable, Equatable {
-        /// There is no such file.
+        /// The file does not exist.
         case missing
-        /// There is something at the path of the result.
+        /// The path of the result is taken.
         case exists
-        /// The path leads to something else than a file, or cannot be worked on safely.
+        /// The path does not lead to a regular file, or the file cannot be changed safely.
         case unsafeFile(UnsafeFile)
-        /// The path is too long for the files that are made beside it.
+        /// The path is too long for the files that are made next to it.
         case pathTooLong
-        /// Others have the file open: what was seen of them, which may be nothing.
+        /// The file is open elsewhere. The list has the processes that are visible to this user, and may be
+        /// empty.
         case busy([FileUser])
-        /// The key does not open the file, or there is none, or the cipher settings are wrong.
+        /// The key does not open the file, or is missing, or the cipher settings are wrong.
         case key(EncryptionFailure)
-        /// The new key is the one that the file has.
+        /// The new key is the current key of the file.
         case sameKey
-        /// The file is damaged. Numbers start at 1; there are none when only the structure is.
+        /// The file is damaged. Page numbers start at 1; the list is empty if only the structure is damaged.
         case damaged(pages: [Int])
-        /// The copy was made, and is not what it must be. It was thrown away.
+        /// The copy failed its check, and was discarded.
         case copyRejected(String)
-        /// The file has no bytes: a database that was cut to nothing, or one that was never begun. See
-        /// ``DatabaseFile/VerificationOptions/allowsEmptyFile`` for verifications.
+        /// The file has no bytes: a database that was truncated to nothing, or one that was never written to.
+        /// See ``DatabaseFile/VerificationOptions/allowsEmptyFile`` for verifications.
         case emptyFile
-        /// The rows contradict the schema, such as two equal values in a unique column: the engine's words.
-        /// No copy can be made of them.
+        /// The rows contradict the schema, such as two equal values in a unique column. The text is the
+        /// engine's. Such a file cannot be copied.
         case inconsistent(String)
-        /// The schema needs a collation, a function, a tokenizer or a module of the application, in the
-        /// engine's words, such as `no such collation sequence: LOCALIZED - while copying by_name`. Give
+        /// The schema needs the application's collation, function, tokenizer, or module. The text is the
+        /// engine's, such as `no such collation sequence: LOCALIZED - while copying by_name`. Provide
         /// collations and functions in ``DatabaseFile/ConversionOptions``. Backups and rotations copy pages,
         /// and do not need them.
         case missingDefinition(String)
-        /// There is no room, neither now nor with what can be foreseen.
+        /// There is not enough disk space, now or for the expected size of the result.
         case diskFull
-        /// A call of the system failed, named with its `errno`.
+        /// A system call failed, with this name and `errno`.
         case inputOutput(call: String, errno: Int32)
         /// The engine failed in some other way.
         case engine(ResultCode, String)
-        /// The work cannot be done to this file, or in this way.
+        /// The operation is not possible for this file, or in this way.
         case unsupported(String)
         /// Accesses have changed more pages than could be copied: the write-ahead log became larger than
         /// ``DatabaseFile/WhileInUse/maximumLogSize``, or the copy was brought up to date too often. Nothing
         /// was changed.
         case outpaced(logSize: Int64)
-        /// The result could not be noted where ``DatabaseFile/RotationOptions/audit`` said.
+        /// The function ``DatabaseFile/RotationOptions/audit`` failed to record the result.
         case auditFailed(String)
     }
 
-    /// What makes a file unsafe to replace.
+    /// The reason why a file is unsafe to replace.
     public enum UnsafeFile: Sendable, Hashable {
-        /// The path is a symbolic link: name the file that it leads to.
+        /// The path is a symbolic link. Use the path that it leads to.
         case symbolicLink
-        /// The path leads to a directory, a socket or a device.
+        /// The path leads to a directory, a socket, or a device.
         case notARegularFile
         /// The file has other names, which would keep the old content.
         case hardLinks(count: Int)
-        /// The file itself is a mount point, as `docker run -v file:file` and a Kubernetes `subPath` make
-        /// one: no other file can take its place. Mount its folder; a key can also be rotated in the file
-        /// itself, see ``DatabaseFile/RotationOptions/Method/inPlace``.
+        /// The file itself is a mount point, as made by `docker run -v file:file` and a Kubernetes `subPath`,
+        /// and cannot be replaced by another file. Mount its folder instead. A key can also be rotated in
+        /// place: see ``DatabaseFile/RotationOptions/Method/inPlace``.
         case mountPoint
-        /// The file belongs to another user or group, which a copy made by this process could not belong to.
+        /// The file belongs to another user or group, which this process cannot give to a copy.
         case owner(userID: UInt32, groupID: UInt32)
-        /// No file can be made in the directory.
+        /// No file can be created in the directory.
         case directory(errno: Int32)
-        /// The file, or the copy that was to take its place, was replaced by another one while the work went
-        /// on.
+        /// The file, or the copy that was to replace it, was replaced by another one during the operation.
         case replaced
-        /// Other users may rename files in the directory, and could put one of theirs in the place of the
+        /// Other users may rename files in the directory, and could put a file of theirs in the place of the
         /// result.
         case sharedDirectory
-        /// Where the note of an interrupted run would be, there is something else, which is neither believed
-        /// nor removed: it is not this user's own (another owner, other names, or not a file), or no note.
+        /// There is something else at the path of the note of an interrupted run, which is neither trusted
+        /// nor removed. It does not belong to this user alone (another owner, several names, or not a regular
+        /// file), or it is not a note.
         case foreignNote
     }
 
@@ -92,10 +93,10 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
     public struct FileUser: Sendable, Hashable {
         /// The process.
         public var processID: Int32
-        /// Its name, where the system says.
+        /// Its name, if the system reports it.
         public var command: String?
 
-        /// Names a process.
+        /// Creates a description of a process.
         public init(processID: Int32, command: String?) {
             self.processID = processID
             self.command = command
@@ -110,7 +111,7 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
 }
 
 extension DatabaseFileError {
-    /// The error as code written for ``DatabaseError`` expects it.
+    /// The error as a ``DatabaseError``, for code that expects one.
     public var databaseError: DatabaseError {
         if case .key(let failure) = reason { return DatabaseError(encryptionFailure: failure) }
         let code: ResultCode =

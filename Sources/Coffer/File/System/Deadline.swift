@@ -1,28 +1,27 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// The end of a time in which something may be waited for. Nobody can move it: the clock that it asks does
-/// not follow that of the system, which may be set while a file is locked.
+/// The end of a waiting time. It uses a monotonic clock: the system clock may be set while a file is locked.
 struct Deadline {
     private let start = MonotonicTime.now
     private let nanoseconds: Double
 
-    /// - Parameter time: from now on, in seconds; none for what is not positive, and for ever if it is
-    ///   infinite.
+    /// - Parameter time: the waiting time from now on, in seconds. If it is not positive, there is no wait;
+    ///   if it is infinite, the wait never ends.
     init(after time: TimeInterval) {
         nanoseconds = time * 1e9
     }
 
     var isOver: Bool { Double(MonotonicTime.now.since(start)) >= nanoseconds }
 
-    /// Lets a fiftieth of a second pass. Returns false, at once, when the time is over.
+    /// Sleeps for a fiftieth of a second. Returns false immediately if the time is over.
     func wait() -> Bool {
         if isOver { return false }
         Thread.sleep(forTimeInterval: 0.02)
         return true
     }
 
-    /// Calls `body` again as long as it answers that the file is busy, and the time is not over.
+    /// Calls `body` again as long as it throws a busy error and the time is not over.
     func retryingWhileBusy<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
         while true {
             do {

@@ -1,8 +1,8 @@
 internal import SQLCipherBridge
 
 extension EngineError {
-    /// True if a statement needs what only an application can bring: a collation, a function, a tokenizer or
-    /// the module of a virtual table. The engine has no code of its own for that.
+    /// True if a statement needs a definition that only an application can provide: a collation, a function,
+    /// a tokenizer, or the module of a virtual table. The engine has no separate error code for this.
     var isOfMissingDefinition: Bool {
         let beginnings = [
             "no such module", "no such tokenizer", "unknown tokenizer", "no such function",
@@ -13,7 +13,7 @@ extension EngineError {
             && beginnings.contains { message?.hasPrefix($0) == true }
     }
 
-    /// A collation or a function that a statement names and its connection does not know.
+    /// A collation or a function that a statement uses and its connection does not have.
     enum MissingDefinition: Hashable, CustomStringConvertible {
         case collation(String)
         case function(String)
@@ -26,7 +26,7 @@ extension EngineError {
         }
     }
 
-    /// What is missing, where the engine says its name.
+    /// The missing definition, if the engine's message names it.
     var missingDefinition: MissingDefinition? {
         guard primaryCode == EngineCode.error, let message else { return nil }
         func name(after words: String) -> String? {

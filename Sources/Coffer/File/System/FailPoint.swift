@@ -4,17 +4,17 @@ internal import Foundation
 internal import Glibc
 #endif
 
-/// The named steps at which the crash tests end the process, or make a step fail. Compiled out of release
+/// The named steps at which the crash tests kill the process, or make a step fail. Compiled out of release
 /// builds.
 ///
-/// `COFFER_FAIL_POINT=renamed` kills the process there, `COFFER_FAIL_POINT=renamed:error` makes the step
-/// fail.
+/// `COFFER_FAIL_POINT=renamed` kills the process at that step, and `COFFER_FAIL_POINT=renamed:error` makes
+/// the step fail.
 enum FailPoint: String, CaseIterable {
     case noteMade = "note-made"
     case journalLeft = "journal-left"
-    /// No other process had the file open, and no lock was taken yet.
+    /// No other process has the file open, and no lock is taken yet.
     case alone
-    /// Idle side files are removed, and the lock for the copy was not taken yet.
+    /// Idle side files are removed, and the lock for the copy is not taken yet.
     case cleared
     case locked
     case copyCreated = "copy-created"
@@ -28,16 +28,17 @@ enum FailPoint: String, CaseIterable {
     case reopened
     case audited
     case noteRemoved = "note-removed"
-    /// In place only.
+    /// In rotations in place only.
     case rekeyed
-    /// While the database is in use only.
+    /// In rotations of a database in use only.
     case released
 
     #if DEBUG
-    /// The step that fails in the current task: for tests that go on afterwards.
+    /// The step that fails in the current task, for tests that continue afterwards.
     @TaskLocal static var failing: FailPoint?
 
-    /// What happens at each step in the current task: for tests in which another process acts in between.
+    /// A function that is called at each step in the current task, for tests in which another process acts in
+    /// between.
     @TaskLocal static var passing: (@Sendable (FailPoint) -> Void)?
 
     private static let configured = ProcessInfo.processInfo.environment["COFFER_FAIL_POINT"]

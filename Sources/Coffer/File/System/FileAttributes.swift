@@ -1,9 +1,9 @@
 internal import SQLCipherBridge
 
 internal import Glibc
+internal import SystemCalls
 
-/// What a file has besides its content: owner, permissions, extended attributes, among them access control
-/// lists.
+/// The metadata of a file: owner, permissions, and extended attributes, including access control lists.
 struct FileAttributes: Equatable {
     var userID: UInt32
     var groupID: UInt32
@@ -30,12 +30,12 @@ struct FileAttributes: Equatable {
         }
     }
 
-    /// Labels that the system gives to each file by its own rules.
+    /// Returns true for labels that the system assigns to each file by its own rules.
     private static func belongsToSystem(_ name: String) -> Bool {
         name.hasPrefix("security.") || name.hasPrefix("trusted.") || name == "system.nfs4_acl"
     }
 
-    /// Gives a file the same attributes, which have to be possible: see ``canBeKeptByThisProcess``.
+    /// Applies the attributes to a file, which must be possible: see ``canBeKeptByThisProcess``.
     func apply(to file: borrowing FileDescriptor) throws(DatabaseFileError) {
         let own = try file.status()
         if own.userID != userID || own.groupID != groupID {
@@ -45,17 +45,17 @@ struct FileAttributes: Equatable {
         for (name, value) in extended { try file.setAttribute(name, to: value) }
     }
 
-    /// Those of a file of the same owner that no other user can read: for content that was encrypted and no
-    /// longer is.
+    /// The attributes of a file of the same owner that no other user can read: for content that was encrypted
+    /// and no longer is.
     var forOwnerOnly: FileAttributes {
         var attributes = self
         attributes.permissions &= 0o700
-        // Access control lists open a file to others whatever the permissions say.
+        // Access control lists can give others access regardless of the permissions.
         attributes.extended = extended.filter { !$0.key.hasPrefix("system.posix_acl_") }
         return attributes
     }
 
-    /// Whether a file that this process makes can have this owner.
+    /// True if a file that this process makes can have this owner.
     var canBeKeptByThisProcess: Bool {
         let user = geteuid()
         if user == 0 { return true }

@@ -1,38 +1,39 @@
 internal import SQLCipherBridge
 
 internal import Glibc
+internal import SystemCalls
 
 /// An open file, closed at the end of its life.
 struct FileDescriptor: ~Copyable {
     let path: String
-    fileprivate let number: Int32
+    private let file: Descriptor
 
     /// - Parameters:
-    ///   - flags: of `open`; the descriptor is never inherited by other programs, and never that of a
-    ///     symbolic link.
-    ///   - mode: the permissions of a new file, whatever the umask.
+    ///   - flags: the flags of `open`. The descriptor is never inherited by other programs, and never opened
+    ///     through a symbolic link.
+    ///   - mode: the permissions of a new file, regardless of the umask.
     init(_ path: String, flags: Int32, mode: UInt32 = 0) throws(DatabaseFileError) {
-        self.path = path
-        number = SystemFile.retryingInterrupted {
-            unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode_t(mode))
+        let file = try FileDescriptor.opened(path, flags, mode)
+        if flags & O_CREAT != 0 {
+            try SystemFile.call("fchmod", path) { () throws(Errno) in try file.setPermissions(mode) }
         }
-        guard number >= 0 else {
-            switch errno {
+        self.path = path
+        self.file = file
+    }
+
+    private static func opened(_ path: String, _ flags: Int32, _ mode: UInt32) throws(DatabaseFileError)
+        -> Descriptor
+    {
+        do throws(Errno) { return try Descriptor(opening: path, flags | O_NOFOLLOW, mode: mode) } catch {
+            switch error.code {
             case EEXIST: throw DatabaseFileError(.exists, path: path)
             case ELOOP: throw DatabaseFileError(.unsafeFile(.symbolicLink), path: path)
-            default: throw SystemFile.failure("open", path, errno: errno)
+            default: throw SystemFile.failure("open", path, errno: error.code)
             }
-        }
-        if flags & O_CREAT != 0 && fchmod(number, mode_t(mode)) != 0 {
-            let code = errno
-            close(number)
-            throw SystemFile.failure("fchmod", path, errno: code)
         }
     }
 
-    deinit { close(number) }
-
-    /// A new file; fails when there is something at its path.
+    /// Creates a new file; throws if its path is taken.
     static func create(_ path: String, mode: UInt32) throws(DatabaseFileError) -> FileDescriptor {
         try FileDescriptor(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
     }
@@ -41,85 +42,76 @@ struct FileDescriptor: ~Copyable {
         try FileDescriptor(path, flags: forWriting ? O_RDWR : O_RDONLY)
     }
 
-    /// Opens a note, or whatever another user may have put in its place: a pipe would keep us waiting for its
-    /// other end.
+    /// Opens a note without waiting: another user may have put a pipe in its place, and opening a pipe waits
+    /// for its other end.
     static func openNote(_ path: String, forWriting: Bool) throws(DatabaseFileError) -> FileDescriptor {
         try FileDescriptor(path, flags: (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK)
     }
 
     func status() throws(DatabaseFileError) -> FileStatus {
-        var status = stat()
-        try SystemFile.call("fstat", path) { unsafe fstat(number, &status) }
-        return FileStatus(status)
+        try SystemFile.call("fstat", path) { () throws(Errno) in try file.status() }
     }
 
     /// Gives the file an extended attribute.
     func setAttribute(_ name: String, to value: [UInt8]) throws(DatabaseFileError) {
         try SystemFile.attributes(of: path) { () throws(ExtendedAttributes.Failure) in
-            try ExtendedAttributes.set(name, to: value, descriptor: number)
+            try ExtendedAttributes.set(name, to: value, descriptor: file.number)
         }
     }
 
-    /// Takes the access control list from the file that a new file gets from its directory: its owner did not
-    /// give it.
+    /// Removes the access control list that a new file inherits from its directory: its owner did not choose
+    /// it.
     func removeAccessControlList() throws(DatabaseFileError) {
         try SystemFile.attributes(of: path) { () throws(ExtendedAttributes.Failure) in
-            try ExtendedAttributes.remove("system.posix_acl_access", descriptor: number)
+            try ExtendedAttributes.remove("system.posix_acl_access", descriptor: file.number)
         }
     }
 
-    /// Fills the target with bytes from an offset on, and returns how many there were: fewer at the end of
+    /// Fills the target with bytes from an offset, and returns their number, which is smaller at the end of
     /// the file.
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws(DatabaseFileError) -> Int {
-        var done = 0
-        while done < target.count {
-            let result = try SystemFile.call("pread", path) {
-                unsafe target.withUnsafeMutableBytes { bytes in
-                    unsafe pread(
-                        number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
-                }
-            }
-            if result == 0 { break }
-            done += result
-        }
-        return done
+        try SystemFile.call("pread", path) { () throws(Errno) in try file.read(at: offset, into: &target) }
     }
 
-    /// Cuts the file, or fills it up with zeros. Returns 0, or an `errno`.
+    /// Truncates the file, or extends it with zeros. Returns 0 or an `errno`.
     func truncate(to size: Int64) -> Int32 {
-        SystemFile.retryingInterrupted { ftruncate(number, off_t(size)) } == 0 ? 0 : errno
+        do throws(Errno) { try systemCall("ftruncate") { ftruncate(file.number, off_t(size)) } } catch {
+            return error.code
+        }
+        return 0
     }
 
     /// Makes the content permanent.
     func synchronize() throws(DatabaseFileError) {
-        try SystemFile.call("fsync", path) { fsync(number) }
+        try SystemFile.call("fsync", path) { () throws(Errno) in try file.synchronize() }
     }
 
-    /// Whether the advisory lock of the whole file is taken now; it ends with the descriptor. It has nothing
-    /// to do with SQLite's locks.
-    func lock() -> Bool { flock(number, LOCK_EX | LOCK_NB) == 0 }
+    /// Tries to take the advisory lock of the whole file, and returns false if it is taken. The lock ends
+    /// with the descriptor. It is independent of SQLite's locks.
+    func lock() -> Bool { (try? file.lock(LOCK_EX | LOCK_NB)) != nil }
 
-    /// Takes the lock that a process has on a database which it writes to, as SQLite sees it: no other
-    /// connection can read or write as long as the descriptor is open, and closing others does not end it.
-    /// The file has to be open for writing.
+    /// Takes the lock that SQLite's connections take to write to a database: no other connection can read or
+    /// write while the descriptor is open, and closing other descriptors does not release it. The file must
+    /// be open for writing.
     ///
-    /// - Returns: whether no other connection has a lock.
+    /// - Returns: false if another connection has a lock.
     func lockAsDatabase() -> Bool { setDatabaseLock(F_WRLCK) }
 
-    /// Ends ``lockAsDatabase()``.
+    /// Releases the lock of ``lockAsDatabase()``.
     func unlockAsDatabase() { _ = setDatabaseLock(F_UNLCK) }
 
     private func setDatabaseLock(_ kind: Int32) -> Bool {
-        // F_OFD_SETLK, which Swift does not import. The bytes from the pending lock on: 1, 1 and 510.
+        // F_OFD_SETLK, which Swift does not import. The range has the pending byte (1), the reserved byte
+        // (1), and the shared range (510).
         var lock = Glibc.flock()
         lock.l_type = Int16(kind)
         lock.l_whence = Int16(SEEK_SET)
         lock.l_start = 0x4000_0000
         lock.l_len = 512
-        return unsafe fcntl(number, 37, &lock) == 0
+        return unsafe fcntl(file.number, 37, &lock) == 0
     }
 
-    /// Up to `count` bytes from an offset on.
+    /// Returns up to `count` bytes from an offset.
     func read(at offset: Int64, count: Int) throws(DatabaseFileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var target = bytes.mutableSpan
@@ -133,7 +125,7 @@ struct FileDescriptor: ~Copyable {
         try synchronize()
     }
 
-    /// Writes bytes over the beginning of the file, and makes them permanent. What follows them stays.
+    /// Overwrites the beginning of the file, and makes that permanent. The bytes after it stay.
     func overwriteBeginning(with bytes: [UInt8]) throws(DatabaseFileError) {
         try write(bytes)
         try synchronize()
@@ -141,8 +133,8 @@ struct FileDescriptor: ~Copyable {
 
     private func write(_ bytes: [UInt8]) throws(DatabaseFileError) { try writer.write(bytes, at: 0) }
 
-    /// Writes to the file as long as the descriptor lives, from any thread.
-    var writer: Writer { Writer(path: path, number: number) }
+    /// A writer for the file, which can be used from any thread as long as the descriptor lives.
+    var writer: Writer { Writer(path: path, number: file.number) }
 
     struct Writer: Sendable {
         let path: String
@@ -153,24 +145,15 @@ struct FileDescriptor: ~Copyable {
             guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
         }
 
-        /// Returns 0, or an `errno`.
+        /// Returns 0 or an `errno`.
         func write(_ bytes: Span<UInt8>, at offset: Int64) -> Int32 {
-            var done = 0
-            while done < bytes.count {
-                let result = SystemFile.retryingInterrupted {
-                    unsafe bytes.withUnsafeBytes { bytes in
-                        unsafe pwrite(
-                            number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done)
-                        )
-                    }
-                }
-                guard result > 0 else { return result == 0 ? EIO : errno }
-                done += result
+            do throws(Errno) { try Descriptor.write(bytes, to: number, at: offset) } catch {
+                return error.code
             }
             return 0
         }
 
-        /// Has the system begin to bring bytes to the disk, so that less is left for `synchronize()`. It is
+        /// Makes the system start to write bytes to the disk, so that `synchronize()` has less to do. This is
         /// only a hint.
         func beginSynchronizing(_ count: Int, at offset: Int64) {
             FileWriteback.begin(number, at: offset, count: count)
@@ -178,19 +161,12 @@ struct FileDescriptor: ~Copyable {
     }
 
     func setOwner(userID: UInt32, groupID: UInt32) throws(DatabaseFileError) {
-        try SystemFile.call("fchown", path) { fchown(number, userID, groupID) }
-    }
-
-    /// Holds what has a name now, without opening it. It can only be asked for its status.
-    init(holding path: String) throws(DatabaseFileError) {
-        self.path = path
-        guard let number = PathDescriptor.open(path) else {
-            throw SystemFile.failure("open", path, errno: errno)
+        try SystemFile.call("fchown", path) { () throws(Errno) in
+            try systemCall("fchown") { fchown(file.number, userID, groupID) }
         }
-        self.number = number
     }
 
     func setPermissions(_ mode: UInt32) throws(DatabaseFileError) {
-        try SystemFile.call("fchmod", path) { fchmod(number, mode_t(mode)) }
+        try SystemFile.call("fchmod", path) { () throws(Errno) in try file.setPermissions(mode) }
     }
 }

@@ -1,10 +1,12 @@
 internal import SQLCipherBridge
 internal import Synchronization
+internal import SystemCalls
 
-/// Lets one thread at a time ask about a file: each question opens it, and another one would see that.
+/// Makes only one thread at a time ask about the users of a file: each question opens the file, and a
+/// simultaneous one would see that.
 ///
-/// One for each file: a file system of the network that does not answer keeps no question about others
-/// waiting.
+/// There is one lock for each file, so a network file system that does not respond blocks no question about
+/// other files.
 final class FileQuestions: Sendable {
     static let shared = FileQuestions()
 
@@ -12,7 +14,7 @@ final class FileQuestions: Sendable {
         let lock = Mutex(())
     }
 
-    /// Those that are asked now, with the number of threads that ask or wait.
+    /// The current questions, each with the number of threads that ask or wait.
     private let open = Mutex<[FileIdentity: (question: Question, threads: Int)]>([:])
 
     func oneAtATime<Answer: Sendable>(about file: FileStatus, _ ask: () -> Answer) -> Answer {

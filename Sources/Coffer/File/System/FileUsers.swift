@@ -2,10 +2,11 @@ internal import Foundation
 internal import SQLCipherBridge
 
 internal import Glibc
+internal import SystemCalls
 
-/// Who has a file open, as far as `/proc` lets this user see.
+/// The processes that have a file open, as far as `/proc` shows them to this user.
 enum FileUsers {
-    /// The other processes that have it open.
+    /// Returns the other processes that have the file open.
     static func others(of file: FileStatus) -> [DatabaseFileError.FileUser] {
         let own = getpid()
         let processes = ((try? SystemFile.names(in: "/proc")) ?? []).compactMap { Int32($0) }.sorted()
@@ -15,29 +16,29 @@ enum FileUsers {
         }
     }
 
-    /// How many descriptors of it this process has.
+    /// Returns the number of descriptors that this process has of the file.
     static func ownDescriptorCount(of file: FileStatus) -> Int { descriptorCount(of: file, process: "self") }
 
     static var thisProcess: DatabaseFileError.FileUser {
         DatabaseFileError.FileUser(processID: getpid(), command: "this process")
     }
 
-    /// Waits until nobody has a file open, in this process or another one.
+    /// Waits until no process has the file open, including this one.
     ///
-    /// The kernel is asked: SQLite's locks do not show a connection that is idle.
+    /// This asks the kernel, because SQLite's locks do not show idle connections.
     ///
-    /// - Throws: `busy` after the time is over; at once when this process has it open.
+    /// - Throws: `busy` when the time is over, or at once if this process has the file open.
     static func waitForNone(of file: FileStatus, _ path: String, timeout: TimeInterval)
         throws(DatabaseFileError)
     {
         let end = Deadline(after: timeout)
-        // A child of this process has our descriptors for a moment, until it becomes another program.
+        // A child of this process shares its descriptors for a moment, until it executes another program.
         let grace = Deadline(after: max(timeout, 0.5))
         while true {
             guard ownDescriptorCount(of: file) == 0 else {
                 throw DatabaseFileError(.busy([thisProcess]), path: path)
             }
-            // Whether the file can be opened will be SQLite's to say.
+            // If the kernel does not answer because the file cannot be opened, SQLite will report that later.
             let answer = FileQuestions.shared.oneAtATime(about: file) { FileLease.ask(path) }
             let users = answer == .free ? [] : others(of: file)
             if answer == .free || answer == .unknown && users.isEmpty { return }
@@ -47,19 +48,19 @@ enum FileUsers {
         }
     }
 
-    /// Waits until nobody has a file open but one connection of this process, and the hold of a replacement
-    /// on it.
+    /// Waits until the file is open only in one connection of this process, and in the hold of a replacement.
     ///
-    /// SQLite's locks do not show connections that are idle; descriptors do, as far as this user sees
-    /// those of others.
+    /// SQLite's locks do not show idle connections. Descriptors do, as far as this user can see the ones of
+    /// other processes.
     ///
-    /// - Parameter countsOwn: whether those of this process count. Without any lock of this process, SQLite
-    ///   has closed all descriptors but those of its open connections; with one, it keeps others open.
-    /// - Throws: `busy` after the time is over.
+    /// - Parameter countsOwn: whether to count the descriptors of this process. While this process has no
+    ///   lock, SQLite has closed all descriptors except those of open connections; while it has a lock,
+    ///   SQLite keeps others open.
+    /// - Throws: `busy` when the time is over.
     static func waitForNoneElse(
         of file: FileStatus, _ path: String, timeout: TimeInterval, countsOwn: Bool = true
     ) throws(DatabaseFileError) {
-        // A child of this process has its descriptors for a moment, until it becomes another program.
+        // A child of this process shares its descriptors for a moment, until it executes another program.
         let end = Deadline(after: max(0.5, timeout))
         while true {
             let others = others(of: file)

@@ -1,17 +1,19 @@
 internal import SQLCipherBridge
 
 internal import Glibc
+internal import SystemCalls
 
-/// Whether other users may rename files in a directory, and so put a file of theirs in the place of one that
-/// is being made.
+/// A check that other users cannot rename files in a directory, and so put a file of theirs in the place of
+/// one that is being made.
 ///
-/// Those who may are the owner of the directory, and where it is not sticky everybody who can write to it.
-/// Trusted are the superuser, this process, and the owner of the file that is worked on; a group only if it
-/// is the private one of one of them, as systems make for each user. The directories above are not looked at.
+/// Files can be renamed by the owner of the directory, and by anyone with write permission if it is not
+/// sticky. Trusted users are the superuser, this process, and the owner of the file that is replaced. A group
+/// is trusted only if it is the private group of one of them, as many systems create for each user. Parent
+/// directories are not checked.
 struct FolderSafety {
     private let trusted: Set<UInt32>
 
-    /// - Parameter owner: of the file that is to be replaced; nil for a new one.
+    /// - Parameter owner: the owner of the file that is to be replaced; nil for a new file.
     init(owner: UInt32?) {
         trusted = Set([0, geteuid()] + (owner.map { [$0] } ?? []))
     }
@@ -32,19 +34,21 @@ struct FolderSafety {
         if status.permissions & 0o1000 != 0 { return false }
         if status.permissions & 0o002 != 0 { return true }
         guard status.permissions & 0o020 != 0 else { return false }
-        // With an access control list, these are the bits of its mask: named users and groups may write.
+        // With an access control list, these bits are its mask, and named users and groups may be able to
+        // write.
         return try hasAccessControlList(directory) || !isPrivate(groupID: status.groupID)
     }
 
     private func hasAccessControlList(_ directory: String) throws(DatabaseFileError) -> Bool {
-        // The attributes of a symbolic link are those of the link.
+        // Attributes are not read through a symbolic link.
         let directory = try SystemFile.resolved(directory)
         return try SystemFile.attributes(of: directory) { () throws(ExtendedAttributes.Failure) in
             try ExtendedAttributes.names(of: directory).contains("system.posix_acl_access")
         }
     }
 
-    /// Whether a group has the name of a trusted user whose own group it is, and no other member.
+    /// Returns true if a group is the primary group of a trusted user, has the user's name, and has no other
+    /// member.
     private func isPrivate(groupID: UInt32) -> Bool {
         guard let group = Account.group(groupID) else { return false }
         return trusted.contains { user in
@@ -55,7 +59,7 @@ struct FolderSafety {
     }
 }
 
-/// What the system knows of users and groups.
+/// Entries of the system's user and group databases.
 private enum Account {
     static func user(_ id: UInt32) -> (name: String, groupID: UInt32)? {
         var entry = unsafe passwd()

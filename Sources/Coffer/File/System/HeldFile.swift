@@ -1,21 +1,22 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// A file that this process makes: held by one descriptor from its first byte until it has its place.
+/// A file that this process makes, held by one descriptor from its first byte until it has its place.
 ///
-/// Everything is written to it, read from it and compared through this descriptor, by us and by the engine
-/// (``FileView``). Its name is for the one step that puts it in its place. So another user who can rename
-/// files in the directory gets nothing to see, and nothing of theirs gets published: ``checkName(_:)`` comes
-/// right before that step.
+/// All content is written, read, and compared through this descriptor, both by Coffer and by the engine
+/// (``FileView``). The name is used only in the step that puts the file in its place. So another user with
+/// permission to rename files in the directory cannot see the content, and cannot get another file published:
+/// ``checkName(_:attributes:)`` is called right before that step.
 final class HeldFile: WritableBytes, Sendable {
     let path: String
     private let file: FileDescriptor
     private let identity: FileIdentity
-    /// What the file has as long as nothing else is applied to it.
+    /// The attributes that the file has until others are applied.
     let ownAttributes: FileAttributes
 
-    /// Makes the file, empty and for its owner only, whatever the directory says.
+    /// Creates the file, empty and for its owner only, regardless of the directory's defaults.
     ///
-    /// - Throws: `exists` when there is something at the path.
+    /// - Throws: `exists` if the path is taken.
     init(creating path: String) throws(DatabaseFileError) {
         self.path = path
         let file = try FileDescriptor.create(path, mode: 0o600)
@@ -35,7 +36,7 @@ final class HeldFile: WritableBytes, Sendable {
 
     // MARK: - Content
 
-    /// Zero where the system does not say, which no content equals.
+    /// The size in bytes, or zero if the system does not report it: no copy has that size.
     var size: Int64 { (try? file.status().size) ?? 0 }
 
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
@@ -46,7 +47,7 @@ final class HeldFile: WritableBytes, Sendable {
 
     func truncate(to size: Int64) -> CInt { file.truncate(to: size) }
 
-    /// Valid as long as this object.
+    /// A writer that is valid as long as this object.
     var writer: FileDescriptor.Writer { file.writer }
 
     // MARK: - The file as a whole
@@ -55,15 +56,15 @@ final class HeldFile: WritableBytes, Sendable {
 
     func apply(_ attributes: FileAttributes) throws(DatabaseFileError) { try attributes.apply(to: file) }
 
-    /// Keeps others from using the file as a database, as long as this object lives.
+    /// Keeps other connections from using the file as a database, as long as this object lives.
     @discardableResult
     func lock() -> Bool { file.lockAsDatabase() }
 
-    /// Ends what ``lock()`` has begun.
+    /// Releases the lock of ``lock()``.
     func unlock() { file.unlockAsDatabase() }
 
     /// Makes a file without a name unusable: a process that has opened it and waits for the lock gets an
-    /// error, and not a database that no other one finds. One that has a name stays as it is.
+    /// error, instead of a database that no other process finds. A file with a name is not changed.
     func spoil() {
         guard (try? file.status())?.linkCount == 0 else { return }
         var generator = SystemRandomNumberGenerator()
@@ -73,8 +74,8 @@ final class HeldFile: WritableBytes, Sendable {
 
     func synchronize() throws(DatabaseFileError) { try file.synchronize() }
 
-    /// Proves that a path leads to this file, and that it is as it was made: one name, no other owner, no
-    /// more permissions.
+    /// Verifies that a path leads to this file, and that the file has one name, the expected owner, and no
+    /// additional permissions.
     ///
     /// - Throws: `unsafeFile(.replaced)`.
     func checkName(_ name: String, attributes: FileAttributes) throws(DatabaseFileError) {
@@ -85,12 +86,12 @@ final class HeldFile: WritableBytes, Sendable {
         else { throw DatabaseFileError(.unsafeFile(.replaced), path: name) }
     }
 
-    /// Whether a path leads to this file.
+    /// Returns true if a path leads to this file.
     func hasName(_ name: String) throws(DatabaseFileError) -> Bool {
         try SystemFile.status(name)?.identity == identity
     }
 
-    /// Takes a name away, if it leads to this file. What another user has put there stays.
+    /// Removes a name if it leads to this file. A file that another user has put there stays.
     func removeName(_ name: String) {
         if (try? hasName(name)) == true { try? SystemFile.remove(name) }
     }

@@ -1,14 +1,14 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Work on the parts of a file, by several threads.
+/// Work on the parts of a file by several threads.
 ///
-/// The thread that calls reads the parts, and takes what was found in them, in their order. Each thread that
-/// is free works on a part that was read: that one too, when it has read ahead as far as there is room.
+/// The calling thread reads the parts, and takes their results in order. Each free thread works on a part
+/// that was read. The calling thread does so too when it has filled all places.
 ///
-/// No thread is taken for granted: what nobody has begun is done by the thread that calls.
+/// No free thread is assumed: the calling thread does all work that no other thread has begun.
 final class PartedWork<Room: ~Copyable, Found: Sendable>: Sendable {
-    /// The room for one part, in which it is read and worked on.
+    /// The place of one part, with the room in which it is read and processed.
     final class Place: Sendable {
         let room: Mutex<Room>
         private let outcome = Mutex<Result<Found, any Error>?>(nil)
@@ -28,7 +28,7 @@ final class PartedWork<Room: ~Copyable, Found: Sendable>: Sendable {
         }
     }
 
-    /// Parts are counted from 0, and each is in the place that the one had which many parts before it.
+    /// Parts are counted from 0. Places are used in turn, each for one part after the other.
     private struct Counts {
         var read = 0
         var begun = 0
@@ -50,16 +50,17 @@ final class PartedWork<Room: ~Copyable, Found: Sendable>: Sendable {
         self.work = work
     }
 
-    /// Reads and works on all parts, and returns when no thread does so any more.
+    /// Reads and processes all parts, and returns when no thread is at work any more.
     ///
     /// - Parameters:
-    ///   - threadCount: how many threads there are at most, this one included. There is room for twice as
-    ///     many parts.
+    ///   - threadCount: the maximum number of threads, including this one. With several threads, there are
+    ///     twice as many places.
     ///   - makeRoom: makes the room for a part.
-    ///   - read: called on this thread, with the place for the next part; returns false when there is none.
-    ///   - work: called on any thread, with a part that was read.
-    ///   - take: called on this thread with what was found in each part, in the order of the parts.
-    /// - Throws: the error of a function, that of `work` in the turn of its part.
+    ///   - read: called on this thread with the place for the next part; returns false if there are no more
+    ///     parts.
+    ///   - work: called on any thread with a part that was read.
+    ///   - take: called on this thread with the result of each part, in the order of the parts.
+    /// - Throws: the error of a function. An error of `work` is thrown in the turn of its part.
     static func run(
         threadCount: Int, makeRoom: () throws -> sending Room,
         read: (Place) throws -> Bool,
@@ -70,8 +71,8 @@ final class PartedWork<Room: ~Copyable, Found: Sendable>: Sendable {
         let places = try (0..<count).map { _ in Place(try makeRoom()) }
         let run = PartedWork(places, work)
         for _ in 1..<threadCount {
-            // A queue of its own: the few threads of the global one are for work that ends soon. One that
-            // begins after the end finds nothing, and holds nothing until then.
+            // Uses a separate queue: the few threads of the global one are for short work. A block that
+            // starts after the end finds nothing to do, and retains nothing until then.
             DispatchQueue(label: "Coffer.PartedWork").async { [weak run] in run?.workAside() }
         }
         defer { run.end(threadCount: threadCount) }
@@ -103,7 +104,7 @@ final class PartedWork<Room: ~Copyable, Found: Sendable>: Sendable {
         }
     }
 
-    /// The place of a part that was read, which nobody else has begun; nil where there is none.
+    /// Returns the place of a part that was read and that no thread has begun; nil if there is none.
     private func begin() -> Place? {
         counts.withLock { counts in
             guard !counts.isEnded, counts.begun < counts.read else { return nil }

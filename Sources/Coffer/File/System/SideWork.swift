@@ -1,12 +1,12 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Work that another thread does while this one does its own.
+/// Work that another thread does at the same time as this one does its own.
 ///
-/// No thread is taken for granted: what nobody has begun when it is needed is done by the thread that needs
-/// it.
+/// No free thread is assumed: if no thread has begun the work when its result is needed, the waiting thread
+/// does it.
 final class SideWork<Value: Sendable>: Sendable {
-    /// Gone once it has run, with all that it holds.
+    /// The work, which is released with everything that it retains once it has run.
     private let body: Mutex<(@Sendable (StopSignal) throws -> Value)?>
     private let signal: StopSignal
     private let isBegun = Atomic<Bool>(false)
@@ -22,9 +22,9 @@ final class SideWork<Value: Sendable>: Sendable {
     /// Does both parts of the work, and returns when both have ended.
     ///
     /// - Parameters:
-    ///   - side: looks at the signal now and then, and ends soon when it is set, by whatever error.
-    ///   - main: runs on this thread. Its error sets the signal, and is the one that is thrown.
-    /// - Throws: the error of `main`, or that of `side`.
+    ///   - side: must check the signal regularly, and end soon when it is set, with any error.
+    ///   - main: runs on this thread. If it throws, the signal is set, and its error is thrown.
+    /// - Throws: the error of `main` or of `side`.
     static func run<Main>(
         side: @escaping @Sendable (StopSignal) throws -> Value, main: (SideWork<Value>) throws -> Main
     ) throws -> (main: Main, side: Value) {
@@ -35,8 +35,8 @@ final class SideWork<Value: Sendable>: Sendable {
             return (value, try work.value {})
         } catch {
             work.signal.set()
-            // It has to end before what it uses is closed, or nobody begins it any more, and what it holds is
-            // let go.
+            // The work has to end before its resources are closed. If it has not begun, it is canceled and
+            // its resources are released.
             if work.isBegun.exchange(true, ordering: .acquiringAndReleasing) {
                 work.end.wait()
             } else {
@@ -71,7 +71,7 @@ final class SideWork<Value: Sendable>: Sendable {
     }
 }
 
-/// Asks another thread to end.
+/// A signal that asks another thread to end its work.
 final class StopSignal: Sendable {
     private let flag = Atomic<Bool>(false)
 
@@ -79,7 +79,7 @@ final class StopSignal: Sendable {
 
     func set() { flag.store(true, ordering: .relaxed) }
 
-    /// - Throws: `CancellationError` when the work is to end.
+    /// - Throws: `CancellationError` if the signal is set.
     func check() throws {
         if isSet { throw CancellationError() }
     }

@@ -1,0 +1,139 @@
+internal import Glibc
+
+/// An open file, closed at the end of its life. Programs that this process starts do not inherit it.
+package struct Descriptor: ~Copyable {
+    package let number: CInt
+
+    /// Takes ownership of a descriptor.
+    package init(owning number: CInt) {
+        self.number = number
+    }
+
+    /// - Parameters:
+    ///   - flags: the flags of `open`.
+    ///   - mode: the permissions of a new file, without those in the umask.
+    package init(opening path: String, _ flags: CInt, mode: UInt32 = 0) throws(Errno) {
+        number = try systemCall("open") { unsafe open(path, flags | O_CLOEXEC | O_NOCTTY, mode) }
+    }
+
+    /// Refers to the same open file as another descriptor, by a number above those of the standard
+    /// descriptors.
+    package init(duplicating other: CInt) throws(Errno) {
+        number = try systemCall("fcntl") { fcntl(other, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) }
+    }
+
+    deinit { close(number) }
+
+    /// Linux's `O_PATH`, which Swift does not import: refers to a file without opening it. The system does
+    /// not reuse its inode number, and closing the descriptor drops no locks. The number is the same on all
+    /// processors that Swift supports.
+    package static let pathOnly: CInt = 0o10_000_000
+
+    // MARK: - Reading
+
+    /// Reads the available bytes, up to the size of `target`. Returns their number, or 0 at the end.
+    package static func read(from number: CInt, into target: UnsafeMutableRawBufferPointer) throws(Errno)
+        -> Int
+    {
+        try systemCall("read") { unsafe Glibc.read(number, target.baseAddress, target.count) }
+    }
+
+    /// Reads the available bytes, up to a limit. Returns no bytes at the end.
+    package static func read(from number: CInt, upTo limit: Int) throws(Errno) -> [UInt8] {
+        var failure: Errno?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            do throws(Errno) {
+                // The capacity may exceed the limit.
+                let target = unsafe UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: limit)
+                count = try unsafe read(from: number, into: target)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Reads to the end of the file, or until there are `limit` bytes.
+    package func readAll(upTo limit: Int = .max) throws(Errno) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let part = try Descriptor.read(from: number, upTo: min(limit - bytes.count, 1 << 16))
+            if part.isEmpty { break }
+            bytes += part
+        }
+        return bytes
+    }
+
+    /// Fills the target with bytes from an offset, and returns their number, which is smaller at the end of
+    /// the file.
+    package func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws(Errno) -> Int {
+        var done = 0
+        while done < target.count {
+            let count = try systemCall("pread") {
+                // There is an address, because the target is not empty.
+                unsafe target.withUnsafeMutableBytes { bytes in
+                    unsafe pread(
+                        number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+                }
+            }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    // MARK: - Writing
+
+    /// Writes all bytes, with as many calls as necessary.
+    package static func write(_ bytes: UnsafeRawBufferPointer, to number: CInt) throws(Errno) {
+        var done = 0
+        while done < bytes.count {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+            done += try systemCall("write") { unsafe Glibc.write(number, rest.baseAddress, rest.count) }
+        }
+    }
+
+    package static func write(_ bytes: Span<UInt8>, to number: CInt) throws(Errno) {
+        try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in try unsafe write(bytes, to: number) }
+    }
+
+    package static func write(_ text: String, to number: CInt) throws(Errno) {
+        try write(text.utf8.span, to: number)
+    }
+
+    package func write(_ text: String) throws(Errno) { try Descriptor.write(text, to: number) }
+
+    /// Writes all bytes at an offset.
+    package static func write(_ bytes: Span<UInt8>, to number: CInt, at offset: Int64) throws(Errno) {
+        var done = 0
+        while done < bytes.count {
+            let count = try systemCall("pwrite") {
+                // There is an address, because there are bytes.
+                unsafe bytes.withUnsafeBytes { bytes in
+                    unsafe pwrite(
+                        number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+                }
+            }
+            guard count > 0 else { throw Errno(EIO) }
+            done += count
+        }
+    }
+
+    /// Makes the content permanent.
+    package func synchronize() throws(Errno) { try systemCall("fsync") { fsync(number) } }
+
+    // MARK: - The file as a whole
+
+    package func status() throws(Errno) -> FileStatus { try FileStatus(of: number) }
+
+    package func setPermissions(_ mode: UInt32) throws(Errno) {
+        try systemCall("fchmod") { fchmod(number, mode) }
+    }
+
+    /// Takes the advisory lock of the whole file, which ends with the descriptor and is independent of
+    /// SQLite's locks.
+    ///
+    /// - Parameter kind: `LOCK_EX` or `LOCK_SH`. With `LOCK_NB`, throws `EWOULDBLOCK` if the lock is taken.
+    package func lock(_ kind: CInt) throws(Errno) { try systemCall("flock") { flock(number, kind) } }
+}
