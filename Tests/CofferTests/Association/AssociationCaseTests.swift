@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-// The cases at the end of the specification, by their numbers.
+// The numbered cases at the end of the specification.
 
 @Suite("Cases of associations: joins", .serialized)
 struct AssociationJoinCaseTests {
@@ -242,7 +242,7 @@ struct AssociationRowCaseTests {
             #expect(
                 rows.map { ids($0.prefetchedRows["labels"])?.sorted() } == [[1, 2], [1, 2], [], [3], []])
             #expect(rows[0].prefetchedRows.keys == ["labels"])
-            // Three steps
+            // Three steps.
             let plantsOfGarden = Label.hasMany(
                 Plant.self,
                 through: Label.hasOne(Garden.self, through: Label.belongsTo(Bed.self), using: Bed.garden),
@@ -260,7 +260,7 @@ struct AssociationRowCaseTests {
                 try Label(id: 1, bedId: 1, text: nil).request(for: plantsOfGarden).fetchAll(gardens.db).map(
                     \.id
                 ).sorted() == [1, 2, 3])
-            // Siblings, with the origin itself
+            // Siblings, including the origin itself.
             let siblings = Bed.hasMany(Bed.self, through: Bed.garden, using: Garden.beds, key: "siblings")
             let beds = try gardens.rows(Bed.including(all: siblings).order(Column("id")))
             #expect(beds.map { ids($0.prefetchedRows["siblings"])?.sorted() } == [[1, 2], [1, 2], [3], []])
@@ -268,7 +268,7 @@ struct AssociationRowCaseTests {
                 Bed.joining(required: siblings),
                 #"SELECT "bed1".* FROM "bed" "bed1" JOIN "garden" ON "garden"."id" = "bed1"."gardenId" "#
                     + #"JOIN "bed" "bed2" ON "bed2"."gardenId" = "garden"."id""#)
-            // Many to many with a pair that comes twice
+            // Many-to-many, with a duplicate pair.
             try gardens.execute(
                 """
                 CREATE TABLE care(gardenId INTEGER REFERENCES garden(id), personId INTEGER REFERENCES \

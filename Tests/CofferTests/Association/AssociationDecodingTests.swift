@@ -103,7 +103,7 @@ struct AssociationDecodingTests {
         }
     }
 
-    @Test("tells what is missing", arguments: GardenStore.allCases)
+    @Test("names the missing rows", arguments: GardenStore.allCases)
     func errors(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let db = gardens.db

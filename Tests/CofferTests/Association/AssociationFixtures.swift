@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-// The tables that the specification of associations talks about.
+// The tables of the specification of associations.
 
 struct Garden: Codable, Hashable, FetchableRecord, PersistableRecord, Identifiable {
     static let beds = hasMany(Bed.self)
@@ -105,17 +105,17 @@ private let gardenSQL = """
     INSERT INTO desk VALUES (1, 'B', 7), (5, 'B', 1), (6, 'B', 7), (7, 'B', 7), (8, 'B', NULL), (9, 'A', 1);
     """
 
-/// Where the tables are: what holds for one must hold for the other.
+/// The kinds of databases that contain the tables. Every test must pass with both.
 enum GardenStore: CaseIterable, Sendable {
     case plainMemory, encryptedFile
 }
 
-/// A connection to the tables, whose statements are recorded with their values.
+/// A connection to the tables that records statements with their values.
 struct GardenConnection {
     let db: Database
     fileprivate let recorder: SQLRecorder
 
-    /// The statements that `body` executes, those that read the schema left out.
+    /// Returns the statements that `body` executes, without those that read the schema.
     func statements(_ body: () throws -> Void) rethrows -> [String] {
         recorder.clear()
         try body()
@@ -125,20 +125,20 @@ struct GardenConnection {
         }
     }
 
-    /// The statements of a request that is fetched.
+    /// Returns the statements that fetch a request.
     func sql(_ request: any FetchRequest) throws -> [String] {
         func fetch(_ request: some FetchRequest) throws { _ = try Row.fetchAll(db, request) }
         return try statements { try fetch(request) }
     }
 
-    /// Checks the statements of a request that is fetched.
+    /// Checks the statements that fetch a request.
     func expect(
         _ request: any FetchRequest, _ sql: String..., sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         #expect(try self.sql(request) == sql, sourceLocation: sourceLocation)
     }
 
-    /// The message of the error that a request throws.
+    /// Returns the message of the error that a request throws.
     func message(_ request: any FetchRequest) -> String? {
         do {
             _ = try sql(request)
@@ -175,6 +175,6 @@ func withGardens(_ store: GardenStore, _ body: (GardenConnection) throws -> Void
 }
 
 extension Row {
-    /// The text of a column of a scope.
+    /// Returns the text of a column in a scope.
     func text(_ column: String, in scope: String) -> String? { scopes[scope].flatMap { $0[column] } }
 }

@@ -18,7 +18,7 @@ struct AssociationMergingTests {
             try gardens.expect(
                 Bed.joining(optional: Bed.garden).including(optional: Bed.garden),
                 start + #"LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
-            // The merged one moves to the end, and what is below keeps its place.
+            // The merged association moves to the end, and the associations below it keep their places.
             try gardens.expect(
                 Bed.including(optional: Bed.garden).including(optional: Bed.labels).including(
                     optional: Bed.garden),
@@ -63,7 +63,7 @@ struct AssociationMergingTests {
             let both = Garden.including(all: Garden.beds).including(all: Garden.plants)
             #expect(
                 gardens.message(both)?.contains(
-                    "including(all:) takes the rows of an association, or the way through it") == true)
+                    "including(all:) uses it both for its rows and as a step") == true)
             try gardens.expect(
                 Garden.including(required: Garden.beds).including(all: Garden.beds).limit(1),
                 #"SELECT "garden".*, "bed".* FROM "garden" JOIN "bed" ON "bed"."gardenId" = "garden"."id" LIMIT 1"#,
@@ -72,30 +72,32 @@ struct AssociationMergingTests {
     }
 
     @Test(
-        "is refused where it would need rows that are grouped, distinct, or behind an optional join",
+        "is refused where it would need rows that are grouped, distinct, or after an optional join",
         arguments: GardenStore.allCases)
     func misuse(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let behind = Plant.including(optional: Plant.bed.joining(required: Bed.garden))
             #expect(
-                gardens.message(behind)?.contains("A required association follows an optional one") == true)
+                gardens.message(behind)?.contains("A required association cannot follow an optional one")
+                    == true)
             #expect(
                 gardens.message(Bed.joining(required: Bed.garden.distinct()))?.contains(
-                    "cannot be joined to DISTINCT ones")
+                    "cannot be joined, because it selects DISTINCT rows")
                     == true)
             #expect(
                 gardens.message(Bed.joining(required: Bed.garden.group(Column("id"))))?.contains(
-                    "cannot be joined to groups") == true)
+                    "cannot be joined, because it groups rows") == true)
             let aggregated = Bed.including(required: Bed.garden.annotated(with: Garden.beds.count))
-            #expect(gardens.message(aggregated)?.contains("cannot be joined to groups") == true)
+            #expect(gardens.message(aggregated)?.contains("cannot be joined, because it groups rows") == true)
             let grouped = Garden.hasMany(
                 Plant.self, through: Garden.beds.group(Column("id")), using: Bed.plants)
             #expect(
-                gardens.message(Garden.including(all: grouped))?.contains("cannot be joined to groups")
+                gardens.message(Garden.including(all: grouped))?.contains(
+                    "cannot be joined, because it groups rows")
                     == true)
             #expect(
                 gardens.message(Garden.having(Garden.beds.joining(required: Bed.labels).isEmpty))?
-                    .contains("A required association follows an optional one") == true)
+                    .contains("A required association cannot follow an optional one") == true)
         }
     }
 
@@ -115,7 +117,7 @@ struct AssociationMergingTests {
         }
     }
 
-    @Test("is a function of values") func values() throws {
+    @Test("is a pure function of values") func values() throws {
         func relation(_ change: (inout Relation) -> Void) -> Relation {
             var relation = Relation(table: "bed", selection: [.allColumns])
             change(&relation)

@@ -5,7 +5,8 @@ import Testing
 @Suite("Regions of associations", .serialized, .timeLimit(.minutes(Patience.minutes)))
 struct AssociationObservationTests {
     @Test(
-        "have all that is joined and prefetched, and rows of the first table", arguments: GardenStore.allCases
+        "contain all joined and prefetched tables, and rows of the first table",
+        arguments: GardenStore.allCases
     )
     func regions(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
@@ -31,7 +32,7 @@ struct AssociationObservationTests {
             #expect(
                 try region(Person.filter(key: 1).including(optional: Person.parent))
                     == "person(id,name,parentId)")
-            // The same statement without prefetched rows has its own region again.
+            // Without prefetched rows, the same statement has only its own region.
             #expect(try region(Garden.all()) == "garden(id,name)")
             #expect(
                 try

@@ -109,9 +109,9 @@ struct AssociationSQLTests {
                 #"SELECT "garden".* FROM "bed" JOIN "garden" ON "garden"."id" = "bed"."gardenId""#)
             #expect(
                 gardens.message(Bed.select([any SQLSelectable]()).joining(required: Bed.garden))?.contains(
-                    "selects nothing") == true)
+                    "selects no columns") == true)
             let literal = Bed.select(sql: "bed.id").including(required: Bed.garden)
-            #expect(gardens.message(literal)?.contains("Selection literals") == true)
+            #expect(gardens.message(literal)?.contains("selection literal") == true)
             #expect(try literal.fetchCount(gardens.db) == 3)
         }
     }
@@ -129,6 +129,9 @@ struct AssociationSQLTests {
             try gardens.expect(
                 Bed.including(required: garden.reversed()).order(Column("name")),
                 start + #" ORDER BY "bed"."name", "garden"."name" DESC"#)
+            try gardens.expect(
+                Bed.including(required: garden.reversed()).order(Column("name")).reversed(),
+                start + #" ORDER BY "bed"."name" DESC, "garden"."name""#)
             try gardens.expect(
                 Bed.including(required: garden).withStableOrder(),
                 start + #" ORDER BY "bed"."id", "garden"."name", "garden"."id""#)
@@ -211,11 +214,11 @@ struct AssociationSQLTests {
             try gardens.expect(Person.aliased(person), #"SELECT "p".* FROM "person" "p""#)
             let same = TableAlias<Person>(name: "p")
             let twice = Person.aliased(person).including(optional: Person.parent.aliased(same))
-            #expect(gardens.message(twice)?.contains("alias with the name") == true)
+            #expect(gardens.message(twice)?.contains("have the alias \"p\"") == true)
             let shared = TableAlias<Void>()
             #expect(
                 gardens.message(Bed.aliased(shared).joining(required: Bed.garden.aliased(shared)))?.contains(
-                    "two tables") == true)
+                    "Two tables") == true)
             let left = TableAlias<Garden>()
             let base = Bed.joining(optional: Bed.garden.aliased(left))
             let join = #"FROM "bed" LEFT JOIN "garden" ON "garden"."id" = "bed"."gardenId""#
@@ -312,6 +315,9 @@ struct AssociationSQLTests {
                     #"UPDATE "garden" SET "name" = 'x' WHERE "id" IN (SELECT "garden"."id" FROM "garden" LEFT JOIN "bed" "#
                         + #"ON "bed"."gardenId" = "garden"."id" GROUP BY "garden"."id" HAVING COUNT(DISTINCT "bed"."id") = 0)"#
                 ])
+            let deleting = try Garden.having(Garden.beds.isEmpty).deleteAndFetchStatement(
+                db, selection: [Column("id")])
+            #expect(deleting.sql.hasSuffix(#"HAVING COUNT(DISTINCT "bed"."id") = 0) RETURNING "id""#))
             #expect(throws: DatabaseError.self) {
                 try Garden.joining(required: Garden.beds).group(Column("name")).deleteAll(db)
             }

@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-// The list of the public API of associations: each line of the specification's first part is a line here, and
+// The public API of associations. Every line in the first part of the specification has a line here that
 // compiles.
 
 private struct Sky: TableRecord, EncodableRecord, FetchableRecord, Hashable {

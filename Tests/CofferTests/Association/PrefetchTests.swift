@@ -147,7 +147,7 @@ struct PrefetchTests {
     }
 
     @Test(
-        "need no foreign key of two tables with several columns to be told twice",
+        "work with foreign keys of several columns",
         arguments: GardenStore.allCases)
     func compositeKeys(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Random associations")
 struct RandomAssociationTests {
-    @Test("lead to what nested loops find")
+    @Test("have the rows that nested loops find")
     func randomGraphs() throws {
         var random = SeededRandom("associations")
         let configuration = Configuration().with { $0.foreignKeysEnabled = false }

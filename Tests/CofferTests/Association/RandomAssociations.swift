@@ -1,7 +1,7 @@
 import Coffer
 import CofferTestSupport
 
-/// A random schema with random rows, and what associations in it lead to, found by nested loops.
+/// A random schema with random rows, and the results of associations in it, computed with nested loops.
 struct RandomGraph {
     struct Reference {
         let origin: Int
@@ -39,7 +39,7 @@ struct RandomGraph {
                         "v": Int64.random(in: 0...3, using: &random),
                     ]
                     for reference in references where reference.origin == table {
-                        // Some refer to no row, and some are NULL in part.
+                        // Some keys refer to a missing row, and some are partly NULL.
                         for column in reference.columns {
                             let largest: Int64 = reference.columns.count == 1 ? 6 : 1
                             values[column] = .some(
@@ -77,11 +77,11 @@ struct RandomGraph {
 
 // MARK: - Requests
 
-/// A table of a random request, and what is associated with it.
+/// A table of a random request, with its associations.
 struct RandomNode {
     let table: Int
 
-    /// The value that the column "v" must be greater than.
+    /// The lower bound, exclusive, for the column "v".
     let bound: Int64?
     var edges: [RandomEdge] = []
 }
@@ -98,7 +98,7 @@ struct RandomEdge {
     let key: String
     let reference: RandomGraph.Reference
 
-    /// Whether the table before has the foreign key.
+    /// True if the preceding table has the foreign key.
     let isForward: Bool
     let kind: Kind
     var node: RandomNode
@@ -222,10 +222,10 @@ extension RandomGraph {
     }
 }
 
-// MARK: - What is fetched
+// MARK: - Fetched results
 
 extension RandomGraph {
-    /// A row as text, with all that was fetched for it.
+    /// Returns a row as text, with everything that was fetched for it.
     func text(_ row: Row?, _ node: RandomNode, selects: Bool = true, prefetched: Row? = nil) -> String {
         let isThere = row.map { selects ? $0.containsNonNullValue : true } ?? false
         var parts = selects ? [isThere ? "\((row?["id"] as Int64?) ?? -1)" : "NULL"] : []
@@ -233,7 +233,7 @@ extension RandomGraph {
             switch edge.kind {
             case .all, .passage:
                 let last = edge.kind == .all ? edge : edge.node.edges[0]
-                // Keys are unique in a request, so that rows of scopes are found from the row itself.
+                // Keys are unique within a request, so the row itself finds the rows of its scopes.
                 let rows = prefetched?.prefetchedRows[last.key] ?? row?.prefetchedRows[last.key]
                 let texts =
                     rows.map { $0.map { text($0, last.node) }.sorted().joined(separator: ",") } ?? "missing"
@@ -252,10 +252,10 @@ extension RandomGraph {
 // MARK: - Nested loops
 
 extension RandomGraph {
-    /// What a request must fetch, as texts in any order.
+    /// Returns the expected results of a request as texts, in any order.
     func expected(_ node: RandomNode) -> [String] { rows[node.table].flatMap { results(of: $0, node) } }
 
-    /// The rows that one row of the first table of a statement becomes.
+    /// Returns the result rows for one row of the first table of a statement.
     private func results(of row: Values, _ node: RandomNode) -> [String] {
         guard meets(row, node) else { return [] }
         return combinations(row, node).map { text($0, node, selects: true, base: row, path: []) }
@@ -265,7 +265,7 @@ extension RandomGraph {
         node.bound.map { bound in ((row["v"] ?? nil) ?? -1) > bound } ?? true
     }
 
-    /// The rows that an association leads to.
+    /// Returns the rows that an association leads to.
     private func matches(_ row: Values, _ edge: RandomEdge) -> [Values] {
         let (left, right) =
             edge.isForward
@@ -278,7 +278,7 @@ extension RandomGraph {
         }
     }
 
-    /// A row with the rows that are joined to it, or nothing but NULL.
+    /// A row with its joined rows, or only NULL values.
     private final class Combination {
         let row: Values?
         let joined: [String: Combination]
@@ -324,7 +324,7 @@ extension RandomGraph {
         return "(\(parts.joined(separator: " ")))"
     }
 
-    /// The rows at the end of a way, as often as what is joined to the tables on the way repeats them.
+    /// Returns the rows at the end of a path, repeated as often as joins along the path repeat them.
     private func prefetched(_ row: Values, _ path: ArraySlice<RandomEdge>) -> [String] {
         guard let edge = path.first else { return [] }
         let rest = path.dropFirst()

@@ -1,8 +1,8 @@
 import Coffer
 import Testing
 
-/// The examples of associations, as the documentation has them, with the SQL that it shows:
-/// `Scripts/check-docs` finds their lines.
+/// The documentation's examples of associations, with the SQL that it shows. `Scripts/check-docs` looks for
+/// their lines.
 @Suite("Examples of associations")
 struct AssociationExampleTests {
     private let queue: DatabaseQueue
@@ -72,7 +72,7 @@ struct AssociationExampleTests {
         #expect(try queue.read { try Owner.joining(required: Owner.belongings).fetchCount($0) } == 2)
     }
 
-    @Test("rows with what belongs to them")
+    @Test("rows with associated rows")
     func including() throws {
         try queue.read { db in
             do {
@@ -137,7 +137,7 @@ struct AssociationExampleTests {
             #expect(counts == [2, 0] && names == ["Grace"])
             #expect(averages == [4700, nil] && greatest == [9000, 0])
         }
-        // The rows are in "heavyItems", the number of them is in the column "heavyItemCount".
+        // The rows are in "heavyItems", their number in the column "heavyItemCount".
         let heavyItems = Owner.items.filter { $0.weight > 20_000 }.forKey("heavyItems")
         try queue.read { db in
             let counts = try Row.fetchAll(db, Owner.annotated(with: heavyItems.count)).map {
@@ -281,7 +281,7 @@ extension Owner {
         hasMany(Attachment.self, through: items, using: Item.attachments)
 }
 
-/// The same table, with associations whose types the compiler finds.
+/// The same table, with associations whose types the compiler infers.
 private struct SameAttachment: TableRecord {
     static let databaseTableName = "attachment"
     static let item = belongsTo(Item.self)

@@ -5,15 +5,15 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The examples of connections and accesses, as the documentation has them: `Scripts/check-docs` finds their
-/// lines in this folder.
+/// The documentation's examples of connections and accesses. `Scripts/check-docs` looks for their lines in
+/// this folder.
 @Suite("Examples of connections", .timeLimit(.minutes(5)))
 struct ConnectionExampleTests {
     typealias Owner = Vault.Owner
     typealias Item = Vault.Item
     typealias Share = Vault.Share
 
-    /// What the examples print.
+    /// The output of the examples.
     private final class Printed: Sendable {
         private let lines = Mutex<[String]>([])
         private let signal = DispatchSemaphore(value: 0)
@@ -23,7 +23,7 @@ struct ConnectionExampleTests {
             signal.signal()
         }
 
-        /// The lines, once there are as many more as are waited for.
+        /// Waits for `count` more lines and returns all lines.
         func all(after count: Int) -> [String] {
             for _ in 0..<count { signal.wait() }
             return lines.withLock { $0 }
@@ -122,7 +122,7 @@ struct ConnectionExampleTests {
         #expect(ring.id == 4)
     }
 
-    @Test("traces, and what an engine of one's own can do")
+    @Test("traces, and the features of a custom engine")
     func traces() throws {
         struct Log: Sendable {
             let printed: Printed
@@ -253,6 +253,36 @@ struct ConnectionExampleTests {
         }
     }
 
+    @Test("accesses that wait for a limited time")
+    func waits() async throws {
+        var printed: [Int] = []
+        func print(_ number: Int) { printed.append(number) }
+        var configuration = Configuration.rawKeyed
+        configuration.maximumWait = 2
+        configuration.maximumWaiterCount = 100
+        let pool = try directory.makePool("vault.db", configuration)
+        try queue.backup(to: pool)
+        let (vault, id): (any DatabaseWriter, Int64) = (pool, 2)
+        let share = Share(itemId: 2, guestId: 1, expiry: nil)
+        func first() throws {
+            let item = try vault.read(timeout: 0.5) { db in try Item.fetchOne(db, key: id) }
+            #expect(item?.id == id)
+            try vault.write(timeout: 2) { db in try share.insert(db) }
+        }
+        try first()
+        func second() async throws -> Int {
+            do {
+                try await pool.write(timeout: 0.2) { db in _ = try Share.deleteAll(db) }
+                return 200
+            } catch is DatabaseWaitError {
+                return 503  // the HTTP status "service unavailable"
+            }
+        }
+        #expect(try await second() == 200)
+        print(pool.statistics.waitingWriteCount)
+        #expect(printed == [0])
+    }
+
     @Test("accesses of a pool")
     func pools() throws {
         var printed: [Int] = []
@@ -277,7 +307,7 @@ struct ConnectionExampleTests {
         do {
             let snapshot = try pool.makeSnapshot()
             try pool.write { db in _ = try Share.deleteAll(db) }
-            let before = try snapshot.read { db in try Share.fetchCount(db) }  // those that were there
+            let before = try snapshot.read { db in try Share.fetchCount(db) }  // the shares of that moment
             #expect(before == 1)
         }
         let snapshot = try pool.makeSnapshotPool()

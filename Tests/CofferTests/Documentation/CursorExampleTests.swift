@@ -1,8 +1,7 @@
 import Coffer
 import Testing
 
-/// The examples of cursors, as the documentation has them: `Scripts/check-docs` finds their lines in this
-/// folder.
+/// The documentation's examples of cursors. `Scripts/check-docs` looks for their lines in this folder.
 @Suite("Examples of cursors")
 struct CursorExampleTests {
     typealias Item = Vault.Item
@@ -44,7 +43,7 @@ struct CursorExampleTests {
                 let others = try Array(Item.fetchCursor(db).dropFirst())
                 #expect(others.count == 2)
             }
-            let two = try Array(Item.fetchCursor(db).prefix(2))  // reads no third row
+            let two = try Array(Item.fetchCursor(db).prefix(2))  // does not read a third row
             #expect(two.map(\.name) == ["ring", "safe"])
             let others = try Item.fetchCursor(db).dropLast()
             #expect(others.map(\.name) == ["ring", "safe"])

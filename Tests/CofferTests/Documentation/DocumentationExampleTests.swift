@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Examples of the documentation, as they are there: `Scripts/check-docs` finds their lines in this folder.
+/// Examples from the documentation, verbatim. `Scripts/check-docs` looks for their lines in this folder.
 @Suite("Examples of the documentation")
 struct DocumentationExampleTests {
     typealias Owner = Vault.Owner
@@ -32,7 +32,7 @@ struct DocumentationExampleTests {
         }
     }
 
-    @Test("requests: what they filter, select and order")
+    @Test("requests: filters, selections and orderings")
     func requests() throws {
         try queue.read { db in
             let lift = Item.filter { $0.weight > 20_000 }.order(\.worth.desc).limit(3)
@@ -135,7 +135,7 @@ struct DocumentationExampleTests {
             #expect(
                 try Attachment.select(\.fileName, as: String.self).fetchSet(db) == ["deed.pdf", "empty.txt"])
             try Share.filter { $0.guestId == 3 }.updateAll(db) { $0.expiry.set(to: nil) }
-            let emptyFiles = try Attachment.filter { $0.size == 0 }.deleteAll(db)  // how many
+            let emptyFiles = try Attachment.filter { $0.size == 0 }.deleteAll(db)  // their number
             #expect(emptyFiles == 1)
             let ended = try Share.filter { $0.expiry < firstOfJuly }.deleteAndFetchCursor(db)
             #expect(try ended.next() == nil)
@@ -255,7 +255,7 @@ struct DocumentationExampleTests {
     @Test("a function, a value and a tokenizer of one's own")
     func extensions() throws {
         var configuration = Configuration()
-        /// The first letters of the words of a text; NULL for what is no text.
+        /// Returns the first letters of the words of a text; NULL if the argument is not text.
         let initials = DatabaseFunction("initials", argumentCount: 1, pure: true) { arguments in
             guard let text = String.fromDatabaseValue(arguments[0]) else { return nil }
             return String(text.split(separator: " ").compactMap(\.first))
@@ -313,7 +313,7 @@ extension DerivableRequest<Share> {
 
 private struct Weight { var grams: Int }
 
-/// A weight in grams, which is never below zero.
+/// A weight in grams, which is never negative.
 extension Weight: DatabaseValueConvertible {
     var databaseValue: DatabaseValue { grams.databaseValue }
 
@@ -330,8 +330,8 @@ extension Weight: StatementColumnConvertible {
     }
 }
 
-/// Finds words as the tokenizer `porter` does, but none that is shorter than a number of letters: `tokenize =
-/// 'longWords 4'`.
+/// Finds the words that the tokenizer `porter` finds, except those with fewer letters than a minimum:
+/// `tokenize = 'longWords 4'`.
 private final class LongWords: FTS5WrapperTokenizer {
     let wrappedTokenizer: any FTS5Tokenizer
     static let name = "longWords"

@@ -1,8 +1,8 @@
 import Coffer
 import Testing
 
-/// The examples of dumps, as the documentation has them, with the output that it shows: `Scripts/check-docs`
-/// finds their lines in this folder.
+/// The documentation's examples of dumps, with the output that it shows. `Scripts/check-docs` looks for their
+/// lines in this folder.
 @Suite("Examples of dumps")
 struct DumpExampleTests {
     private final class TextBuffer: TextOutputStream {
@@ -46,7 +46,7 @@ struct DumpExampleTests {
         }
     }
 
-    /// What is written, and not to the standard output.
+    /// Returns the output of a dump that does not go to standard output.
     private func text(_ dump: (Database, TextBuffer) throws -> Void) throws -> String {
         let buffer = TextBuffer()
         try queue.read { db in try dump(db, buffer) }

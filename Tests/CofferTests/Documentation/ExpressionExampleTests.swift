@@ -1,8 +1,8 @@
 import Coffer
 import Testing
 
-/// The examples of expressions, as the documentation has them, with the SQL that it shows:
-/// `Scripts/check-docs` finds their lines.
+/// The documentation's examples of expressions, with the SQL that it shows. `Scripts/check-docs` looks for
+/// their lines.
 @Suite("Examples of expressions")
 struct ExpressionExampleTests {
     private let queue: DatabaseQueue
@@ -11,9 +11,9 @@ struct ExpressionExampleTests {
         queue = try DatabaseQueue()
     }
 
-    /// The SQL of an expression, with literals in the places of arguments.
+    /// Returns the SQL of an expression, with literals in place of arguments.
     private func sql(_ expression: any SQLExpressible, _ db: Database) throws -> String {
-        // Parentheses are left out where the text around an expression shows that they are not needed.
+        // Parentheses are omitted if the text around an expression makes them unnecessary.
         let (selection, arguments) = try ("SELECT \(expression.sqlExpression) AS x" as SQL).build(db)
         let sql = selection.dropFirst("SELECT ".count).dropLast(" AS x".count)
         var text = ""

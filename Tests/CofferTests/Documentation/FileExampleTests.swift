@@ -3,8 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The examples of files, as the documentation has them: `Scripts/check-docs` finds their lines in this
-/// folder.
+/// The documentation's examples of files. `Scripts/check-docs` looks for their lines in this folder.
 @Suite("Examples of files")
 struct FileExampleTests {
     private final class TextBuffer: TextOutputStream {

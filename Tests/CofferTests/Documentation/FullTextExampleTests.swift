@@ -19,7 +19,7 @@ private final class PairTokenizer: FTS5CustomTokenizer {
     }
 }
 
-/// The places where the items of a vault are: an R*Tree.
+/// The locations of items, in an R*Tree.
 private struct Places: VirtualTableModule {
     final class Definition {
         var dimensions: [String] = []
@@ -36,8 +36,8 @@ private struct Places: VirtualTableModule {
     func database(_ db: Database, didCreate tableName: String, using definition: Definition) {}
 }
 
-/// The examples of full-text tables and other virtual tables, as the documentation has them, with the SQL
-/// that it shows: `Scripts/check-docs` finds their lines in this folder.
+/// The documentation's examples of full-text tables and other virtual tables, with the SQL that it shows.
+/// `Scripts/check-docs` looks for their lines in this folder.
 @Suite("Examples of virtual tables")
 struct FullTextExampleTests {
     private struct ItemText: Decodable, FetchableRecord, TableRecord {
@@ -59,7 +59,7 @@ struct FullTextExampleTests {
         }
     }
 
-    /// The SQL that has made a table.
+    /// Returns the SQL that created a table.
     private func definition(_ db: Database, of table: String = "itemText") throws -> String? {
         try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = ?", arguments: [table])
     }

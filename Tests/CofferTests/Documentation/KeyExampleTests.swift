@@ -3,8 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The examples of keys and keyrings, as the documentation has them: `Scripts/check-docs` finds their lines
-/// in this folder.
+/// The documentation's examples of keys and keyrings. `Scripts/check-docs` looks for their lines in this
+/// folder.
 @Suite("Examples of keys", .timeLimit(.minutes(5)))
 struct KeyExampleTests {
     private let directory: TestDirectory
@@ -17,7 +17,7 @@ struct KeyExampleTests {
         directory = try TestDirectory()
     }
 
-    /// Makes a database of one item.
+    /// Makes a database with one item.
     private func make(_ key: DatabaseKey, at path: String) throws {
         var configuration = Configuration()
         configuration.key = key
@@ -54,7 +54,7 @@ struct KeyExampleTests {
         #expect(try !opens(config))
         config.key = .hexadecimal(digits)
         #expect(try opens(config))
-        config.key = .hexadecimal(text.utf8)
+        config.key = .hexadecimal(text)
         #expect(try opens(config))
         config.key = .keyFile(keyPath)
         #expect(try opens(config))
@@ -102,7 +102,7 @@ struct KeyExampleTests {
         func store(_ text: UnsafeRawBufferPointer) { stored = unsafe Array(text) }
         let recovery = try DatabaseKeyring.RecoveryKey.random()
         try keyring.add(.secret(recovery.secret, name: "safe"), unlockedBy: .passphrase(passphrase))
-        unsafe recovery.withUnsafeText { text in unsafe printSheet(text) }  // once: it is stored nowhere
+        unsafe recovery.withUnsafeText { text in unsafe printSheet(text) }  // now: it is not stored
         config.key = .keyring(unlockedBy: .recoveryKey(sheet))
         #expect(try opens(config))
 
@@ -110,7 +110,7 @@ struct KeyExampleTests {
         func print(_ recipient: DatabaseKeyring.Recipient) { printed.append(recipient.description) }
         let identity = try DatabaseKeyring.Identity.random()
         unsafe identity.withUnsafeText { text in unsafe store(text) }  // a secret
-        print(identity.recipient)  // for everybody
+        print(identity.recipient)  // not a secret
         let text = try #require(printed.first)
         let owner = try DatabaseKeyring.Recipient(text)
         try keyring.add(.recipient(owner), unlockedBy: .passphrase(passphrase))
@@ -158,7 +158,7 @@ struct KeyExampleTests {
     @Test("the cost of a passphrase, and the memory of keys")
     func costs() throws {
         let keyring = DatabaseKeyring(databasePath: path)
-        // A device with little memory: up to 128 MiB, as much as 0.6 seconds of its processor are enough for.
+        // A device with little memory: at most 128 MiB, and no more than it can use in 0.6 seconds.
         let cost = DatabaseKeyring.PassphraseCost.measured(atLeast: .init(logarithm: 15))
         try keyring.make([.secret(.passphrase(passphrase, cost: cost))])
         #expect(try keyring.inspect().slots[0].passphraseCost == cost)

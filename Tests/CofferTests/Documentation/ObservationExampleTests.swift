@@ -3,8 +3,7 @@ import CofferTestSupport
 import Synchronization
 import Testing
 
-/// The examples of observations, as the documentation has them: `Scripts/check-docs` finds their lines in
-/// this folder.
+/// The documentation's examples of observations. `Scripts/check-docs` looks for their lines in this folder.
 @Suite("Examples of observations", .timeLimit(.minutes(5)))
 struct ObservationExampleTests {
     typealias Item = Vault.Item
@@ -73,7 +72,7 @@ struct ObservationExampleTests {
             break
         }
         #expect(printed.all == ["1"])
-        // Counts the attachments anew when an item gets another name, and for no other reason.
+        // Counts the attachments again only when the name of an item changes.
         let counts = ValueObservation.tracking(region: Item.select(\.name)) { db in
             try Attachment.fetchCount(db)
         }

@@ -1,8 +1,8 @@
 import Coffer
 import Testing
 
-/// The examples of records, rows and migrations, as the documentation has them: `Scripts/check-docs` finds
-/// their lines in this folder.
+/// The documentation's examples of records, rows and migrations. `Scripts/check-docs` looks for their lines
+/// in this folder.
 @Suite("Examples of records")
 struct RecordExampleTests {
     typealias Owner = Vault.Owner
@@ -20,7 +20,7 @@ struct RecordExampleTests {
         try queue.write { db in
             do {
                 var seal = Item(ownerId: 7, name: "seal")
-                try seal.insert(db)  // seal.id is a number now
+                try seal.insert(db)  // seal.id is set
                 #expect(seal.id == 4)
             }
             do {
@@ -60,7 +60,7 @@ struct RecordExampleTests {
         try queue.write { db in
             let item = try Item.find(db, key: 1)
             try update(item, db)
-            try Owner(id: 7, name: "Ada Lovelace").upsert(db)  // there is an owner 7
+            try Owner(id: 7, name: "Ada Lovelace").upsert(db)  // owner 7 exists already
             #expect(try Owner.find(db, key: 7).name == "Ada Lovelace")
             var safe = try Item.find(db, key: 2)
             safe.amount = 5
@@ -102,7 +102,7 @@ struct RecordExampleTests {
             let item = try Item.find(db, key: 1)
             var mended = item
             mended.name = "Ring"
-            let changes = try mended.databaseChanges(from: item)  // the former values of columns that differ
+            let changes = try mended.databaseChanges(from: item)  // the old values of the columns that differ
             #expect(changes == ["name": "ring".databaseValue])
             let isUnchanged = mended.databaseEquals(item)
             #expect(!isUnchanged)

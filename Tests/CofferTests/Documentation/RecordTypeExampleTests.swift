@@ -2,8 +2,7 @@ import Coffer
 import Foundation
 import Testing
 
-/// The examples of record types, as the documentation has them: `Scripts/check-docs` finds their lines in
-/// this folder.
+/// The documentation's examples of record types. `Scripts/check-docs` looks for their lines in this folder.
 @Suite("Examples of record types")
 struct RecordTypeExampleTests {
     private let queue: DatabaseQueue
@@ -96,7 +95,7 @@ struct RecordTypeExampleTests {
                     """)
             var letter = Item(name: "A letter of 1911")
             try letter.insert(db)
-            print(letter.id ?? 0)  // what the database has chosen
+            print(letter.id ?? 0)  // the generated ID
             #expect(printed == [1])
             let share = Share(
                 item: .init(id: 1), guest: .init(id: 3), expiry: Date(timeIntervalSince1970: 100_000))
@@ -145,7 +144,7 @@ private struct Item: Decodable, FetchableRecord, TableRecord {
 }
 
 extension Item {
-    /// What was lent to a guest, and should be back by now.
+    /// Items that were lent to a guest and are overdue.
     static func overdue(on day: Date) -> SQLRequest<Item> {
         "SELECT item.* FROM item JOIN share ON share.itemId = item.id WHERE share.expiry < \(day)"
     }

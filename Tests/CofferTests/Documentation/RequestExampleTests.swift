@@ -1,8 +1,8 @@
 import Coffer
 import Testing
 
-/// The examples of requests, as the documentation has them, with the SQL that it shows: `Scripts/check-docs`
-/// finds their lines.
+/// The documentation's examples of requests, with the SQL that it shows. `Scripts/check-docs` looks for their
+/// lines.
 @Suite("Examples of requests")
 struct RequestExampleTests {
     struct Owner: Codable, FetchableRecord, TableRecord {
@@ -65,7 +65,7 @@ struct RequestExampleTests {
         }
     }
 
-    /// The SQL of a request, with literals in the places of arguments.
+    /// Returns the SQL of a request, with literals in place of arguments.
     private func sql(_ request: any FetchRequest, _ db: Database) throws -> String {
         let statement = try request.makePreparedRequest(db, forSingleResult: false).statement
         let count = statement.sql.count { $0 == "?" }

@@ -1,8 +1,8 @@
 import Coffer
 import Testing
 
-/// The examples of the schema and of names, as the documentation has them: `Scripts/check-docs` finds their
-/// lines in this folder.
+/// The documentation's examples of the schema and of names. `Scripts/check-docs` looks for their lines in
+/// this folder.
 @Suite("Examples of the schema")
 struct SchemaExampleTests {
     /// Each view of this vault has the key of the table that its name begins with, such as `item_heavy`.

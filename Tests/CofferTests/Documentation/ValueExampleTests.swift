@@ -2,8 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
-/// The examples of statements, values and expressions, as the documentation has them: `Scripts/check-docs`
-/// finds their lines in this folder.
+/// The documentation's examples of statements, values and expressions. `Scripts/check-docs` looks for their
+/// lines in this folder.
 @Suite("Examples of statements and values")
 struct ValueExampleTests {
     private struct Item: Codable, FetchableRecord, TableRecord {

@@ -60,7 +60,7 @@ enum Vault {
         var expiry: Date?
     }
 
-    /// Owners 3 and 7, and three items of the latter: one is shared, and has two files.
+    /// Makes a vault with owners 3 and 7. Owner 7 has three items, one of which is shared and has two files.
     static func open() throws -> DatabaseQueue {
         let queue = try DatabaseQueue()
         try queue.write { db in

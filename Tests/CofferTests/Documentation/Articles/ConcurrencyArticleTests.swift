@@ -3,7 +3,7 @@ import CofferTestSupport
 import Synchronization
 import Testing
 
-/// The blocks of the article on concurrency, as they are there: `Scripts/check-docs` compares them.
+/// The code blocks of the article on concurrency, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on concurrency")
 struct ConcurrencyArticleTests {
     struct Item: Codable, FetchableRecord, PersistableRecord {
@@ -29,7 +29,7 @@ struct ConcurrencyArticleTests {
 
         init(_ pool: DatabasePool) { self.pool = pool }
 
-        /// By how much the number of items has changed since the last call.
+        /// Returns the change in the number of items since the last call.
         func growth() async throws -> Int {
             let count = try await pool.read { db in try Item.fetchCount(db) }
             defer { lastCount = count }
@@ -57,6 +57,22 @@ struct ConcurrencyArticleTests {
         try item.update(db)
     }
 
+    /// Runs an operation, and cancels it after the given time.
+    func withDeadline<T: Sendable>(
+        _ limit: Duration, _ operation: @escaping @Sendable () async throws -> T
+    ) async throws -> T {
+        try await withThrowingTaskGroup(of: T.self) { group in
+            group.addTask { try await operation() }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw CancellationError()
+            }
+            defer { group.cancelAll() }
+            guard let value = try await group.next() else { throw CancellationError() }
+            return value
+        }
+    }
+
     private func block() throws {
         let number = try pool.read { db in try Item.fetchCount(db) }
 
@@ -80,7 +96,7 @@ struct ConcurrencyArticleTests {
         }
     }
 
-    @Test("accesses do what the article says", .timeLimit(.minutes(5)))
+    @Test("accesses behave as the article describes", .timeLimit(.minutes(5)))
     func accesses() async throws {
         try block()
         let dearest = try await pool.read { db in try Item.order(\.worth.desc).fetchOne(db) }
@@ -108,5 +124,21 @@ struct ConcurrencyArticleTests {
         #expect(try await pool.read { db in try Item.fetchAll(db).map(\.name) } == ["key"])
         #expect(try await inventory.growth() == -1)
         try snapshot.close()
+    }
+
+    @Test("a read ends with the deadline of its task", .timeLimit(.minutes(5)))
+    func deadlines() async throws {
+        let pool = pool
+        try block()
+        let cheapest = try await withDeadline(.seconds(10)) {
+            try await pool.read { db in try Item.order(\.worth).fetchOne(db) }
+        }
+        #expect(cheapest?.name == "candle")
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT sum(i) FROM n"
+        await #expect(throws: CancellationError.self) {
+            try await withDeadline(.milliseconds(50)) {
+                try await pool.read { db in try Int.fetchOne(db, sql: endless) }
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 private typealias Item = FullTextArticleTests.Item
 
-/// The blocks of the article on full text, as they are there: `Scripts/check-docs` compares them.
+/// The code blocks of the article on full text, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on full text")
 struct FullTextArticleTests {
     struct Item: Codable, FetchableRecord, PersistableRecord {

@@ -4,10 +4,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The blocks of the article on keys, as they are there: `Scripts/check-docs` compares them.
+/// The code blocks of the article on keys, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on keys in practice", .timeLimit(.minutes(5)))
 struct KeysInPracticeArticleTests {
-    /// A secret store, as a service may have one.
+    /// A secret store of a service.
     private struct Store: Sendable {
         struct Silent: Error {}
 
@@ -87,7 +87,7 @@ struct KeysInPracticeArticleTests {
     }
 
     @Test(
-        "a new key, in a program that goes on",
+        "a running program changes the key",
         arguments: ["nothing", "the new key is stored", "the file has it"])
     func renewing(done: String) async throws {
         try storeNewKey(at: folder + "/vault.key")
@@ -97,7 +97,7 @@ struct KeysInPracticeArticleTests {
         configuration.previousKeys = [.keyFile(folder + "/vault.key.next")]
         try check(configuration)
         let old = DatabaseKey.rawKey(try directory.bytes(of: "vault.key"))
-        // What an earlier run has done before it was killed.
+        // The state of an earlier run that was killed.
         if done != "nothing" { try storeNewKey(at: folder + "/vault.key.next") }
         if done == "the file has it" {
             try DatabaseFile(path: path).rotate(from: old, to: .keyFile(folder + "/vault.key.next"))
@@ -124,7 +124,7 @@ func renewKey(of pool: DatabasePool, in folder: String, storeNewKey: (String) th
     do {
         try await pool.rotateKey(to: .keyFile(next))
     } catch let error as DatabaseFileError where error.reason == .sameKey {
-        // An earlier run has done this, and was ended before it could rename the key.
+        // An earlier run has rotated the key, and was killed before it renamed the key file.
     }
     try FileManager.default.replaceKeyFile(current, by: next)
 }
@@ -141,7 +141,7 @@ func renewKey(of pool: DatabasePool, in folder: String, storeNewKey: (String) th
 }
 
 extension FileManager {
-    /// Puts a key file in the place of another one.
+    /// Replaces a key file with another one.
     func replaceKeyFile(_ current: String, by next: String) throws {
         guard unsafe rename(next, current) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }

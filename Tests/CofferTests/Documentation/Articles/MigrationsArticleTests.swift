@@ -1,12 +1,12 @@
 import Coffer
 import Testing
 
-/// The blocks of the article on migrations, as they are there: `Scripts/check-docs` compares them.
+/// The code blocks of the article on migrations, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on migrations")
 struct MigrationsArticleTests {
     struct NeedsUpdate: Error {}
 
-    @Test("each migration does what the article says")
+    @Test("each migration behaves as the article describes")
     func migrations() throws {
         let pool = try DatabaseQueue()
         var migrator = DatabaseMigrator()

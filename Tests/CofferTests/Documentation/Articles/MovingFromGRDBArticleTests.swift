@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The blocks of the article on moving from GRDB, as they are there: `Scripts/check-docs` compares them.
+/// The code blocks of the article on moving from GRDB, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on moving from GRDB")
 struct MovingFromGRDBArticleTests {
     private let directory: TestDirectory
@@ -31,7 +31,7 @@ struct MovingFromGRDBArticleTests {
             + ["Sources", "Coffer", "Coffer.docc", "MovingFromGRDB.md"]
         let text = try String(contentsOfFile: NSString.path(withComponents: Array(article)), encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false)
-        // The first block of shell sets a mirror.
+        // The first shell block sets up a mirror.
         let start = try #require(text.lastIndex { $0.hasSuffix("```sh") })
         let command = text[(start + 1)...].prefix { !$0.hasSuffix("```") }
         #expect(!command.isEmpty)
@@ -90,5 +90,23 @@ struct MovingFromGRDBArticleTests {
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
         #expect(try pool.read { db in try String.fetchOne(db, sql: "SELECT name FROM item") } == "ring")
+    }
+
+    @Test("a file with a plaintext header needs a setting in the configuration, and the pragma can stay")
+    func plaintextHeader() throws {
+        let keySpec = "x'\(String(repeating: "0f", count: 48))'"
+        for _ in 1...2 {
+            var configuration = Configuration()
+            configuration.cipher.plaintextHeaderSize = 32
+            configuration.prepareDatabase { db in
+                try db.usePassphrase(keySpec)
+                try db.execute(sql: "PRAGMA cipher_plaintext_header_size = 32")
+            }
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            try pool.write { db in try db.execute(sql: "CREATE TABLE IF NOT EXISTS item (name TEXT)") }
+            #expect(try pool.read { db in try db.tableExists("item") })
+            try pool.close()
+        }
+        #expect(try directory.bytes(of: "vault.db").starts(with: Array("SQLite format 3".utf8)))
     }
 }

@@ -4,7 +4,7 @@ import Dispatch
 import Synchronization
 import Testing
 
-/// The blocks of the article on observation, as they are there: `Scripts/check-docs` compares them.
+/// The code blocks of the article on observation, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on observation")
 struct ObservationArticleTests {
     struct Item: Codable, FetchableRecord, PersistableRecord {
@@ -16,7 +16,7 @@ struct ObservationArticleTests {
         }
     }
 
-    /// What a program shows.
+    /// The display of a program.
     private actor Display {
         private(set) var shown: [[String]] = []
 
@@ -49,7 +49,7 @@ struct ObservationArticleTests {
         while await !isTrue() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("observations do what the article says", .timeLimit(.minutes(5)))
+    @Test("observations behave as the article describes", .timeLimit(.minutes(5)))
     func observations() async throws {
         let pool = pool
         let display = Display()

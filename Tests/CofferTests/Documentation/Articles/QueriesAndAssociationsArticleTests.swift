@@ -4,12 +4,11 @@ import Testing
 private typealias Item = QueriesAndAssociationsArticleTests.Item
 
 extension DerivableRequest<Item> {
-    /// Items that the insurance asks about.
+    /// Returns a request for the insured items.
     func insured() -> Self { filter { $0.worth >= 1000 } }
 }
 
-/// The blocks of the article on queries and associations, as they are there: `Scripts/check-docs` compares
-/// them.
+/// The code blocks of the article on queries and associations, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on queries and associations")
 struct QueriesAndAssociationsArticleTests {
     struct Owner: FetchableRecord, PersistableRecord, Codable, Identifiable {

@@ -2,7 +2,7 @@ import Coffer
 import Foundation
 import Testing
 
-/// The blocks of the article on records, as they are there: `Scripts/check-docs` compares them.
+/// The code blocks of the article on records, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on records")
 struct RecordsArticleTests {
     struct Owner: Codable, Identifiable, FetchableRecord, PersistableRecord {
@@ -18,7 +18,7 @@ struct RecordsArticleTests {
         var worth: Int
         var tags: [String] = []
 
-        /// The columns that requests name.
+        /// The columns used in requests.
         enum Columns {
             static let worth = Column(CodingKeys.worth)
             static let name = Column(CodingKeys.name)
@@ -111,7 +111,7 @@ struct RecordsArticleTests {
     func reading() throws {
         var total = 0
         try queue.read { db in
-            let ring = try Item.fetchOne(db, key: 1)  // nil where there is no such row
+            let ring = try Item.fetchOne(db, key: 1)  // nil if there is no such row
             let found = try Item.find(db, key: 1)  // RecordError.recordNotFound
             let ada = try Owner.fetchOne(db, key: ["email": "ada@example.org"])
             let some = try Item.fetchAll(db, keys: [1, 2])
@@ -138,9 +138,9 @@ struct RecordsArticleTests {
     func writing() throws {
         try queue.write { db in
             var ring = Item(ownerId: ada.id, name: "ring", worth: 9_000)
-            try ring.insert(db)  // ring.id is a number now
+            try ring.insert(db)  // ring.id is set
             ring.worth = 9_500
-            try ring.update(db)  // all columns; throws where the row is gone
+            try ring.update(db)  // all columns; throws if the row does not exist
             try ring.update(db, columns: ["worth"])
             try ring.save(db)  // updates the row, or inserts it
             let wasThere = try ring.delete(db)

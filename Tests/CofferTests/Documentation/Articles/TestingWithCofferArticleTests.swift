@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// The blocks of the article on testing, as they are there: `Scripts/check-docs` compares them.
+/// The code blocks of the article on testing, verbatim: `Scripts/check-docs` compares them.
 @Suite("The article on testing", .timeLimit(.minutes(5)))
 struct TestingWithCofferArticleTests {
     struct Store {

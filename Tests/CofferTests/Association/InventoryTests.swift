@@ -1,11 +1,10 @@
 import Coffer
-import Foundation
 import Testing
 
-/// The records of the README, as they are there.
-@Suite("Records of the README")
-struct ReadmeRecordTests {
-    /// Who keeps things in the vault.
+/// Associations of associations, decoded into nested records.
+@Suite("An inventory of items with counts")
+struct InventoryTests {
+    /// A person with items in the vault.
     struct Owner: Codable, FetchableRecord, PersistableRecord {
         let id: Int64
         var name: String
@@ -13,7 +12,7 @@ struct ReadmeRecordTests {
         static let items = hasMany(Item.self)
     }
 
-    /// What is kept there, and what it is worth.
+    /// An item in the vault, with its worth.
     struct Item: Codable, FetchableRecord, PersistableRecord {
         let id: Int64
         let ownerId: Int64
@@ -30,7 +29,7 @@ struct ReadmeRecordTests {
         let itemId: Int64
     }
 
-    /// What one owner has in the vault, the most precious first, and how well it is documented.
+    /// The items of one owner, most valuable first, with the number of their attachments.
     struct Inventory: Decodable, FetchableRecord {
         let owner: Owner
         let items: [Entry]
@@ -39,10 +38,6 @@ struct ReadmeRecordTests {
             let item: Item
             let attachmentCount: Int
         }
-    }
-
-    private static func lines(_ text: String) -> [String] {
-        text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
     private func makeVault() throws -> DatabaseQueue {
@@ -72,7 +67,7 @@ struct ReadmeRecordTests {
     @Test("are with their owners, with the number of attachments")
     func inventories() throws {
         let queue = try makeVault()
-        // Two statements, however many owners there are.
+        // Two statements, regardless of the number of owners.
         let documented = Owner.items.order { $0.worth.desc }.annotated(with: Item.attachments.count)
         let inventories = try queue.read { db in
             try Inventory.fetchAll(db, Owner.including(all: documented))
@@ -85,24 +80,5 @@ struct ReadmeRecordTests {
         let owner = inventories[0].owner
         let ofOne = try queue.read { db throws in try owner.request(for: Owner.items).fetchCount(db) }
         #expect(ofOne == 2)
-    }
-
-    @Test("are in this file line by line, so that what the README says compiles")
-    func sameLines() throws {
-        let here = URL(fileURLWithPath: #filePath)
-        var root = here
-        for _ in 0..<4 { root.deleteLastPathComponent() }
-        let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-        let start = "/// Who keeps things"
-        let block = try #require(
-            readme.components(separatedBy: "```swift\n" + start).dropFirst().first?.components(
-                separatedBy: "```"
-            ).first)
-        var lines = try Self.lines(String(contentsOf: here, encoding: .utf8))[...]
-        for line in Self.lines(start + block) {
-            let index = try #require(
-                lines.firstIndex(of: line), "not in this file, or not at this place: \(line)")
-            lines = lines[(index + 1)...]
-        }
     }
 }
