@@ -20,7 +20,7 @@ static inline EditLine *coffer_el_init(void *data, coffer_el_prompt_function pro
     el_set(editor, EL_EDITOR, "emacs");
     el_set(editor, EL_SIGNAL, 0);
     el_set(editor, EL_PROMPT, prompt);
-    // Ctrl-C is a key like others while a line is typed.
+    // Ctrl-C is an ordinary key while a line is typed.
     el_set(editor, EL_SETTY, "-d", "-isig", (char *)NULL);
     return editor;
 }

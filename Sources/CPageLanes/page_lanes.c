@@ -25,7 +25,7 @@ static const uint64_t first_state[8] = {
     0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
 };
 
-// One lane is plain C, for the two blocks that an HMAC key takes.
+// One lane is plain C, for the two blocks of an HMAC key.
 #define LANES 1
 #define NAME(name) name##_1
 #include "sha512_lanes.h"
@@ -45,7 +45,7 @@ void page_lanes_code_key_init(page_lanes_code_key *key, const uint8_t *bytes, si
         memcpy(states[i], first_state, sizeof first_state);
         hash_block_1(states[i], block, 0);
     }
-    // The compiler must not leave this out although nobody reads the bytes again.
+    // Volatile, so that the compiler keeps this wipe of bytes that are not read again.
     for (size_t i = 0; i < sizeof pad; i++) ((volatile uint8_t *)pad)[i] = 0;
 }
 
@@ -67,7 +67,7 @@ page_lanes_kind page_lanes_best(void) {
 #undef LANES
 #undef NAME
 
-// FIPS 197, 5.2: each pair of round keys is made of the pair before.
+// FIPS 197, 5.2: each pair of round keys is derived from the previous pair.
 static __m128i expand(__m128i previous, __m128i assist) {
     previous = _mm_xor_si128(previous, _mm_slli_si128(previous, 4));
     previous = _mm_xor_si128(previous, _mm_slli_si128(previous, 8));
@@ -78,7 +78,7 @@ void page_lanes_cipher_key_init(page_lanes_cipher_key *key, const uint8_t bytes[
     __m128i keys[15];
     keys[0] = _mm_loadu_si128((const __m128i *)bytes);
     keys[1] = _mm_loadu_si128((const __m128i *)(bytes + 16));
-// The instruction takes the constant of its round only as a literal.
+// The instruction accepts the round constant only as a literal.
 #define EVEN(i, constant) \
     keys[i] = expand(keys[(i)-2], _mm_shuffle_epi32(_mm_aeskeygenassist_si128(keys[(i)-1], constant), 0xff))
 #define ODD(i) keys[i] = expand(keys[(i)-2], _mm_shuffle_epi32(_mm_aeskeygenassist_si128(keys[(i)-1], 0), 0xaa))
@@ -130,9 +130,9 @@ static void decrypt_128(
 
 void page_lanes_encrypt(page_lanes_kind kind, const page_lanes_cipher_key *key, size_t count, const uint8_t *ivs, const uint8_t *inputs,
     uint8_t *outputs, size_t stride, size_t length) {
-    (void)kind; // The latency of one instruction is what counts, and wider ones have the same.
+    (void)kind; // The latency of one instruction is the limit, and wider instructions have the same latency.
     const __m128i *keys = (const __m128i *)key->encryption;
-    // Lanes without a page repeat the first one.
+    // Unused lanes repeat the first page.
     size_t lane[page_lanes_most];
     __m128i state[page_lanes_most];
     for (size_t j = 0; j < page_lanes_most; j++) {
@@ -166,7 +166,7 @@ void page_lanes_encrypt(page_lanes_kind kind, const page_lanes_cipher_key *key, 
 #undef LANES
 #undef NAME
 
-// The same as `decrypt_128`, on four blocks in a register.
+// Like `decrypt_128`, but with four blocks in a register.
 static size_t decrypt_512(
     const page_lanes_cipher_key *key, __m128i previous, const uint8_t *input, uint8_t *output, size_t length) {
     __m512i keys[15];
@@ -187,8 +187,8 @@ static size_t decrypt_512(
         }
 #pragma clang loop unroll(full)
         for (int j = 0; j < 8; j++) {
-            // Each block is combined with the stored one before it: the last block of the register before,
-            // and three of this one.
+            // Each block is combined with the stored block before it: the last block of the previous
+            // register, and three of this one.
             __m512i shifted = _mm512_alignr_epi64(stored[j], j ? stored[j - 1] : before, 6);
             _mm512_storeu_si512(output + offset + 64 * j, _mm512_xor_si512(_mm512_aesdeclast_epi128(state[j], keys[14]), shifted));
         }
@@ -223,7 +223,7 @@ void page_lanes_codes(page_lanes_kind kind, const page_lanes_code_key *key, size
 
 #else
 
-// Only processors whose instructions are known here have lanes; elsewhere the other functions are never
+// Lanes exist only for processors whose instructions are known here. On others, these functions are never
 // called.
 page_lanes_kind page_lanes_best(void) { return page_lanes_none; }
 

@@ -1,6 +1,6 @@
-// SHA-512 of LANES messages at once: lane i of each vector belongs to message i. Included once for each
-// number of lanes, with NAME giving each function a name. FIPS 180-4, 6.4.2; the names of variables and
-// functions are those of the standard.
+// Computes SHA-512 of LANES messages at once: lane i of each vector belongs to message i. Included once for
+// each number of lanes, with NAME giving each function a distinct name. FIPS 180-4, 6.4.2; variables and
+// functions have the standard's names.
 
 #if LANES == 1
 typedef uint64_t NAME(words);
@@ -17,7 +17,7 @@ typedef uint64_t NAME(words) __attribute__((vector_size(8 * LANES), aligned(8)))
 #define CH(x, y, z) (((x) & (y)) ^ (~(x) & (z)))
 #define MAJ(x, y, z) (((x) & (y)) | ((z) & ((x) | (y))))
 
-// The words that begin at these bytes, the highest byte first; compilers make one shuffle of it.
+// Loads the big-endian words at these bytes. Compilers turn this into one shuffle.
 static inline WORDS NAME(words_at)(const uint8_t *bytes) {
     uint64_t words[LANES];
     WORDS result;
@@ -27,7 +27,7 @@ static inline WORDS NAME(words_at)(const uint8_t *bytes) {
     return result;
 }
 
-// The next LANES words of each message, those of the same index in one vector.
+// Loads the next LANES words of each message, with the words of the same index in one vector.
 static inline void NAME(load)(WORDS *words, const uint8_t *const messages[], size_t offset) {
 #if LANES == 1
     words[0] = NAME(words_at)(messages[0] + offset);
@@ -65,7 +65,7 @@ static inline void NAME(load)(WORDS *words, const uint8_t *const messages[], siz
 
 static inline void NAME(compress)(WORDS state[8], WORDS w[16]) {
     WORDS a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
-// One round; who calls it passes the variables on by a step, so that none has to move.
+// One round. The caller rotates the variables by one position, so that no values have to be moved.
 #define ROUND(a, b, c, d, e, f, g, h, word, constant) \
     do { \
         h += SUM_1(e) + CH(e, f, g) + (word) + (constant); \
@@ -103,11 +103,11 @@ static inline void NAME(hash_block)(WORDS state[8], const uint8_t *const message
 #if LANES > 1
 static void NAME(codes)(const page_lanes_code_key *key, size_t count, const uint8_t *messages, size_t stride, size_t length,
     const uint8_t *tails, uint8_t *codes) {
-    // Lanes without a message repeat the first one.
+    // Unused lanes repeat the first message.
     const uint8_t *lanes[LANES], *ends[LANES];
     for (size_t i = 0; i < LANES; i++) lanes[i] = messages + (i < count ? i * stride : 0);
 
-    // All whole blocks; then what is left, the tail, and the padding, which are one block or two.
+    // All whole blocks, then the remaining bytes, the tail, and the padding, which take one block or two.
     WORDS state[8];
     for (int i = 0; i < 8; i++) state[i] = (WORDS){} + key->inner[i];
     size_t whole = length / 128 * 128, rest = length - whole;
@@ -125,7 +125,7 @@ static void NAME(codes)(const page_lanes_code_key *key, size_t count, const uint
     }
     for (size_t offset = 0; offset < end_size; offset += 128) NAME(hash_block)(state, ends, offset);
 
-    // The outer hash is one block: the inner one of 64 bytes, and its padding.
+    // The outer hash is one block: the inner hash of 64 bytes, and its padding.
     WORDS words[16];
     for (int i = 0; i < 8; i++) {
         words[i] = state[i];

@@ -9,7 +9,7 @@
 
 enum { ways = 2, stripe_count = 64, least = 4096, tag_size = page_memo_tag_size };
 
-// The tags of the pages that share a place, the newest first: a line of the processor's cache.
+// The tags of the pages that share a bucket, newest first. A bucket is one cache line.
 typedef struct {
     uint8_t tags[ways][tag_size];
 } bucket;
@@ -26,8 +26,8 @@ struct page_memo {
     size_t mapped, bucket_count;
     bucket *buckets;
     stripe stripes[stripe_count];
-    // As many words of the key as the longest message has, and two more: the second sum has the key that
-    // begins there.
+    // The key has as many words as the longest message, plus two, because the second sum uses the key from
+    // the third word on.
     size_t header, longest;
     uint64_t key[];
 };
@@ -55,7 +55,7 @@ page_memo *page_memo_make(size_t bytes, size_t page_size) {
     while (table <= bytes / 2) table *= 2;
     size_t longest = page_size + page_memo_identity_size, key_size = longest + 2 * sizeof(uint64_t);
     size_t header = (sizeof(struct page_memo) + key_size + 4095) / 4096 * 4096;
-    // Memory that was never written takes none: a small file has a small memo.
+    // Memory that was never written is not allocated, so a small file has a small memo.
     page_memo *memo = mmap(NULL, header + table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memo == MAP_FAILED) return NULL;
     memo->is_locked = page_memory_begin(memo, header, header + table);
@@ -77,7 +77,7 @@ void page_memo_retain(page_memo *memo) { atomic_fetch_add_explicit(&memo->refere
 void page_memo_release(page_memo *memo) {
     if (atomic_fetch_sub_explicit(&memo->references, 1, memory_order_acq_rel) > 1) return;
     for (int i = 0; i < stripe_count; i++) pthread_mutex_destroy(&memo->stripes[i].mutex);
-    // The tags go back to the system, which gives them to nobody.
+    // The tags are not wiped: their pages return to the system, which does not pass their content on.
     size_t mapped = memo->mapped;
     page_memory_end(memo->header, memo->is_locked);
     OPENSSL_cleanse(memo, memo->header);
@@ -88,11 +88,11 @@ void page_memo_release(page_memo *memo) {
 
 typedef unsigned __int128 sum;
 
-// Two words of the message and two of the key.
+// Multiplies two words of the message, after adding two words of the key.
 static inline sum product(uint64_t a, uint64_t b, const uint64_t *key) { return (sum)(a + key[0]) * (b + key[1]); }
 
-// NH, of UMAC (RFC 4418, 5.2), with words of 64 bits: twice, with keys that overlap as Toeplitz matrices do.
-// Products and sums take the same time whatever the data are. `size`: a multiple of 16.
+// Computes NH from UMAC (RFC 4418, 5.2) with words of 64 bits, twice, with overlapping keys as in a Toeplitz
+// matrix. The time of products and sums does not depend on the data. `size`: a multiple of 16.
 static void add(sum sums[2], const uint8_t *bytes, size_t size, const uint64_t *key) {
     sum first = sums[0], second = sums[1];
     for (size_t offset = 0; offset < size; offset += 16, key += 2) {
@@ -114,7 +114,8 @@ int page_memo_tag(const page_memo *memo, const uint8_t *page, size_t size, const
     key += page_memo_identity_size / sizeof *key;
     add(sums, page, size, key);
     key += size / sizeof *key;
-    // The bound holds for messages of one length, and page 1 begins behind the salt.
+    // Pad with zeros: the collision bound holds for messages of equal length, and page 1 is shorter because
+    // it begins after the salt.
     for (size_t length = page_memo_identity_size + size; length < memo->longest; length += 16, key += 2) add(sums, zeros, 16, key);
     memcpy(tag, sums, tag_size);
     return 1;
@@ -122,8 +123,8 @@ int page_memo_tag(const page_memo *memo, const uint8_t *page, size_t size, const
 
 // MARK: - Pages
 
-// Pages in a row have places in a row, so that the memo of a small file is small, in whichever order the
-// bytes of their numbers are.
+// Consecutive pages get consecutive buckets, for either byte order of their numbers, so the memo of a small
+// file is small.
 static size_t place(const page_memo *memo, uint32_t number) { return (number ^ __builtin_bswap32(number)) & (memo->bucket_count - 1); }
 
 static int is_zero(const uint8_t *tag) {
@@ -137,7 +138,7 @@ int page_memo_knows(page_memo *memo, uint32_t number, const uint8_t *tag) {
     int is_known = 0;
     pthread_mutex_lock(&stripe->mutex);
     for (int i = 0; i < ways; i++) is_known |= CRYPTO_memcmp(memo->buckets[index].tags[i], tag, tag_size) == 0;
-    // Zeros are where nothing was noted.
+    // Zeros mark unused places.
     is_known &= !is_zero(tag);
     stripe->hits += (uint64_t)is_known;
     pthread_mutex_unlock(&stripe->mutex);
@@ -148,7 +149,7 @@ void page_memo_note(page_memo *memo, uint32_t number, const uint8_t *tag) {
     size_t index = place(memo, number);
     stripe *stripe = &memo->stripes[index % stripe_count];
     pthread_mutex_lock(&stripe->mutex);
-    // Asked under the lock that closing takes: what is closed stays blank.
+    // Checked under the lock that closing takes, so a closed memo stays blank.
     if (atomic_load_explicit(&memo->is_open, memory_order_relaxed)) {
         bucket *bucket = &memo->buckets[index];
         memmove(bucket->tags[1], bucket->tags[0], sizeof bucket->tags - sizeof bucket->tags[0]);
@@ -157,7 +158,7 @@ void page_memo_note(page_memo *memo, uint32_t number, const uint8_t *tag) {
     pthread_mutex_unlock(&stripe->mutex);
 }
 
-// MARK: - The whole
+// MARK: - The whole memo
 
 static void lock_all(page_memo *memo) {
     for (int i = 0; i < stripe_count; i++) pthread_mutex_lock(&memo->stripes[i].mutex);
@@ -170,7 +171,7 @@ static void unlock_all(page_memo *memo) {
 void page_memo_forget_all(page_memo *memo) {
     size_t size = memo->bucket_count * sizeof(bucket);
     lock_all(memo);
-    // Memory of a process that is given back reads as zeros. It cannot be where the program locks all of its
+    // Pages that were returned to the system read as zeros. This fails if the program locks all of its
     // memory.
     if (madvise(memo->buckets, size, MADV_DONTNEED) != 0) OPENSSL_cleanse(memo->buckets, size);
     unlock_all(memo);

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// MARK: - What the engine declares in src/sqlcipher.h, and does not install
+// MARK: - Declarations of src/sqlcipher.h, which the engine does not install
 
 typedef struct {
-    // Before 4.7 activate and deactivate, which are never NULL. Since then init and shutdown, which are NULL in
-    // the engine's own provider.
+    // activate and deactivate before 4.7, which are never NULL; init and shutdown since then, which are NULL
+    // in the engine's own provider.
     void (*start)(void);
     void (*end)(void);
     const char *(*get_provider_name)(void *context);
@@ -39,7 +39,7 @@ typedef struct {
     void *next; // Since 4.7 only.
 } engine_provider;
 
-// An engine that hides them has NULL here.
+// NULL if the engine does not export them.
 extern int sqlcipher_register_provider(engine_provider *) __attribute__((weak));
 extern engine_provider *sqlcipher_get_provider(void) __attribute__((weak));
 extern void *sqlcipher_malloc(unsigned long long) __attribute__((weak));
@@ -52,10 +52,10 @@ enum { key_size = 32, iv_size = 16, most_code = 64, decrypting = 0, encrypting =
 static const char *const digests[3] = { "SHA1", "SHA256", "SHA512" };
 static const int code_sizes[3] = { 20, 32, 64 };
 
-// The versions whose layouts were read in src/sqlcipher.h, and whose oldest and newest engines were tested, with
-// some between them, by Tests/page-provider.
+// The versions whose layouts were read in src/sqlcipher.h. Tests/page-provider has tested the oldest and
+// newest engine of each, and some in between.
 typedef struct {
-    int first, last; // the second numbers of versions 4.x
+    int first, last; // minor versions of 4.x
     int has_start;
     size_t size;
 } engine_layout;
@@ -67,11 +67,11 @@ static const engine_layout layouts[] = {
 
 static engine_provider stock;
 
-// MARK: - What is kept for one connection
+// MARK: - State that is kept for a connection
 
 typedef struct {
-    EVP_MAC_CTX *state; // NULL: not in use
-    // What a tag covers beyond the page itself.
+    EVP_MAC_CTX *state; // NULL: unused
+    // The data that a tag covers in addition to the page itself.
     struct {
         uint8_t number[4], algorithm[4];
         uint64_t size;
@@ -80,14 +80,14 @@ typedef struct {
 } code_slot;
 
 typedef struct {
-    EVP_CIPHER_CTX *states[2]; // by mode; NULL: not in use
+    EVP_CIPHER_CTX *states[2]; // by mode; NULL: unused
     uint8_t key[key_size];
 } cipher_slot;
 
-// While a key is being changed in place, a connection has two.
+// A connection has two keys while its key is being changed in place.
 enum { slots = 2 };
 
-// Random bytes, on pages of their own that read as zeros in the child of a fork: it draws its own.
+// Random bytes, on separate pages that read as zeros in a forked child, which then draws its own.
 typedef struct {
     size_t left;
     uint8_t bytes[4096 - sizeof(size_t)];
@@ -154,7 +154,7 @@ static kept *make_kept(page_memo *memo) {
     if (!made) return NULL;
     made->is_locked = is_locked;
     made->random = own_pages(sizeof *made->random, &made->is_random_locked);
-    // Without the promise that a child has none of them, no random bytes are kept.
+    // Keep random bytes only if the kernel guarantees that a child does not inherit them.
     if (made->random && madvise(made->random, sizeof *made->random, MADV_WIPEONFORK) != 0) {
         give_back(made->random, sizeof *made->random, made->is_random_locked);
         made->random = NULL;
@@ -166,16 +166,16 @@ static kept *make_kept(page_memo *memo) {
     return made;
 }
 
-// A context of the engine is one of ours, or NULL where the connection uses the engine's own provider, which
-// has none.
+// An engine context is a `kept`, or NULL if the connection uses the engine's own provider, which has no
+// context.
 static int context_init(void **context) {
     *context = NULL;
     if (!process_exit_allows()) return engine_error;
     int code = stock.context_init(context);
     if (code != engine_ok) return code;
-    if (*context) return engine_error; // Not the provider that was read.
+    if (*context) return engine_error; // Not the provider whose layout was read.
     if (!next.is_wanted) return engine_ok;
-    // Without memory for it, the connection works as any other.
+    // If memory is exhausted, the connection uses the engine's own provider.
     *context = make_kept(next.memo);
     return engine_ok;
 }
@@ -188,7 +188,7 @@ static int context_free(void **context) {
 
 // MARK: - Random bytes
 
-// The engine asks for them before it uses the key of a page that it writes.
+// The engine calls this before it uses the key of a page that it writes.
 static int random_bytes(void *context, void *buffer, int length) {
     kept *kept = context;
     if (!process_exit_allows()) return engine_error;
@@ -199,16 +199,16 @@ static int random_bytes(void *context, void *buffer, int length) {
         if (RAND_bytes(store->bytes, sizeof store->bytes) != 1) return engine_error;
         store->left = sizeof store->bytes;
     }
-    // From the end, so that what is left begins at the start; what was given away is wiped here.
+    // Take bytes from the end, so that the remaining ones stay at the start, and wipe the bytes handed out.
     store->left -= (size_t)length;
     memcpy(buffer, store->bytes + store->left, (size_t)length);
     OPENSSL_cleanse(store->bytes + store->left, (size_t)length);
     return engine_ok;
 }
 
-// MARK: - Codes
+// MARK: - MACs
 
-// A state that has a key, or NULL.
+// Returns a state with this key, or NULL.
 static code_slot *code_slot_for(kept *kept, int algorithm, const uint8_t *key) {
     for (int i = 0; i < slots; i++) {
         code_slot *slot = &kept->codes[i];
@@ -235,24 +235,24 @@ static code_slot *code_slot_for(kept *kept, int algorithm, const uint8_t *key) {
 
 static int make_code(code_slot *slot, const uint8_t *in, size_t in_size, const uint8_t number[4], uint8_t *out, size_t size) {
     size_t length = 0;
-    // Without a key, it starts anew with the one that it has.
+    // Without a key argument, EVP_MAC_init restarts with the current key.
     return EVP_MAC_init(slot->state, NULL, 0, NULL) == 1 && EVP_MAC_update(slot->state, in, in_size) == 1
         && EVP_MAC_update(slot->state, number, 4) == 1 && EVP_MAC_final(slot->state, out, &length, size) == 1 && length == size;
 }
 
-// The tag of a page with its code, its number, and the key and algorithm of the code.
+// Computes the tag of a page with its MAC, its number, and the MAC's key and algorithm.
 static int make_tag(kept *kept, code_slot *slot, const uint8_t *in, size_t size, const uint8_t number[4], uint8_t tag[page_memo_tag_size]) {
     _Static_assert(sizeof slot->identity == page_memo_identity_size, "there are no bytes between its members");
     memcpy(slot->identity.number, number, 4);
     slot->identity.size = size;
-    // What the engine reserves of a page is a multiple of sixteen bytes, so that those behind a shorter code
-    // are the page's as well.
+    // The engine reserves a multiple of 16 bytes at the end of a page, so the bytes after a shorter MAC
+    // belong to the page as well.
     return page_memo_tag(kept->memo, in, (size + 15) / 16 * 16, (const uint8_t *)&slot->identity, tag);
 }
 
-// The engine asks for a code in three places, and in each the stored code of the page follows the bytes that
-// it covers: where it opens or checks a page, `out` is elsewhere, to be compared; where it seals one, `out`
-// is the place of the stored code.
+// The engine computes a MAC in three places. In each, the page's stored MAC follows the covered bytes. When a
+// page is opened or checked, `out` is a separate buffer for the comparison. When a page is sealed, `out` is
+// the place of the stored MAC.
 static int code_of_page(void *context, int algorithm, unsigned char *key, int size_of_key, unsigned char *in, int in_size, unsigned char *in2,
     int in2_size, unsigned char *out) {
     kept *kept = context;
@@ -274,12 +274,12 @@ static int code_of_page(void *context, int algorithm, unsigned char *key, int si
     }
     if (!make_code(slot, in, covered, in2, out, size)) return engine_error;
     if (kept->memo && is_sealed) has_tag = make_tag(kept, slot, in, covered + size, in2, tag);
-    // What is not authentic is never noted.
+    // Only authentic pages are noted.
     if (has_tag && CRYPTO_memcmp(stored, out, size) == 0) page_memo_note(kept->memo, number, tag);
     return engine_ok;
 }
 
-// Before and after this, the engine takes the key out of its disguise and puts it back.
+// The engine unmasks the key before this call, and masks it again afterwards.
 static int hmac(void *context, int algorithm, unsigned char *key, int size_of_key, unsigned char *in, int in_size, unsigned char *in2,
     int in2_size, unsigned char *out) {
     process_exit_stop();
@@ -348,8 +348,8 @@ int page_provider_knows(const char *cipher_version) { return layout_of(cipher_ve
 
 enum { test_page = 1024 };
 
-// Whether one code is right, for a page as it is and with one bit changed, in the place where it is compared
-// and in that where it is sealed.
+// Verifies the MACs of one algorithm, where they are sealed and where they are compared, for an intact page
+// and for one with changed bits.
 static int has_right_code(kept *kept, int algorithm, uint8_t *key, uint8_t page[test_page], uint8_t number[4]) {
     int size = code_sizes[algorithm], covered = test_page - most_code;
     uint8_t expected[most_code], found[most_code];
@@ -357,8 +357,8 @@ static int has_right_code(kept *kept, int algorithm, uint8_t *key, uint8_t page[
     if (hmac(kept, algorithm, key, key_size, page, covered, number, 4, page + covered) != engine_ok) return 0;
     if (memcmp(page + covered, expected, (size_t)size) != 0) return 0;
     for (int look = 0; look < 6; look++) {
-        // As it was sealed, with a bit of its content, and with a bit of its code as well, each twice: none
-        // of these must be taken for another.
+        // Check the sealed page, then with a changed bit of content, then with a changed bit of its MAC as
+        // well, each twice. None of these may be mistaken for another.
         if (look == 2) page[7] ^= 0x10;
         if (look == 4) page[covered + size - 1] ^= 0x01;
         if (stock.hmac(NULL, algorithm, key, key_size, page, covered, number, 4, expected) != engine_ok) return 0;
@@ -384,7 +384,7 @@ static int is_right(void) {
     page_memo *memo = page_memo_make(0, test_page);
     kept *kept = make_kept(memo);
     int is_right = kept != NULL && RAND_bytes((uint8_t *)keys, sizeof keys) == 1;
-    // Three keys in turn have each of the two places used again.
+    // Three alternating keys make both slots be reused.
     for (int i = 0; i < 9 && is_right; i++) {
         is_right = RAND_bytes(page, sizeof page) == 1 && RAND_bytes(number, sizeof number) == 1 && ciphers_as_stock(kept, keys[i % 3], page)
             && has_right_code(kept, i / 3, keys[i % 3], page, number);
@@ -403,14 +403,14 @@ page_provider_outcome page_provider_install(const char *cipher_version) {
     if (!layout) return page_provider_unknown;
     engine_provider *current = sqlcipher_get_provider();
     if (!current) return page_provider_foreign;
-    // A version that was changed before its release may have another layout than its number says.
+    // A version that was changed before its release may have a different layout than its number implies.
     if ((current->start != NULL) != layout->has_start || (current->end != NULL) != layout->has_start) return page_provider_unknown;
     if (strcmp(current->get_provider_name(NULL), "openssl") != 0) return page_provider_foreign;
     memcpy(&stock, current, layout->size);
     int is_expected = stock.get_key_size(NULL) == key_size && stock.get_iv_size(NULL) == iv_size && stock.get_block_size(NULL) == 16;
     for (int i = 0; i < 3; i++) is_expected = is_expected && stock.get_hmac_size(NULL, i) == code_sizes[i];
     if (!is_expected || !is_right()) return page_provider_wrong;
-    // The engine frees it by its own function.
+    // Use the engine's allocator, because the engine frees the provider.
     engine_provider *provider = sqlcipher_malloc(layout->size);
     if (!provider) return page_provider_no_memory;
     memcpy(provider, &stock, layout->size);

@@ -16,7 +16,7 @@
 
 // MARK: - The engine
 
-// Since 4.7; NULL before.
+// Available since 4.7; NULL before.
 extern void sqlcipher_extra_shutdown(void) __attribute__((weak));
 extern void *sqlcipher_get_provider(void) __attribute__((weak));
 
@@ -29,7 +29,7 @@ static int is_held(void) { return atomic_load_explicit(&is_exiting, memory_order
 
 int process_exit_allows(void) {
     if (!atomic_load_explicit(&is_exiting, memory_order_acquire)) return 1;
-    if (!is_held()) return !sqlcipher_get_provider || sqlcipher_get_provider() != NULL; // It has none after its shutdown.
+    if (!is_held()) return !sqlcipher_get_provider || sqlcipher_get_provider() != NULL; // NULL after its shutdown.
     for (int i = 0; i < patience * 10; i++) nanosleep(&(struct timespec) { 0, 100 * 1000 * 1000 }, NULL);
     return 0;
 }
@@ -40,7 +40,7 @@ void process_exit_stop(void) {
 
 // MARK: - Files
 
-// The calls that read pages, and those that change a file or end a transaction.
+// The calls that read pages, change a file, or end a transaction.
 enum { call_read, call_pread, call_pread64, call_write, call_pwrite, call_pwrite64, call_ftruncate, call_unlink, calls };
 
 static sqlite3_syscall_ptr stock[calls];
@@ -67,7 +67,7 @@ static const struct {
     sqlite3_syscall_ptr held;
 } held[calls] = { ENTRY(read), ENTRY(pread), ENTRY(pread64), ENTRY(write), ENTRY(pwrite), ENTRY(pwrite64), ENTRY(ftruncate), ENTRY(unlink) };
 
-// Replaces the calls only now, so that they cost nothing before.
+// Replaces the calls only at exit, so that they cost nothing before.
 static void hold_files(void) {
     sqlite3_vfs *system = sqlite3_vfs_find("unix");
     if (!system || system->iVersion < 3) return;
@@ -79,10 +79,10 @@ static void hold_files(void) {
 
 // MARK: - Threads in the middle of a page
 
-// A thread that was running, or waited for a processor, when the exit began.
+// A thread that was running or waiting for a processor when the exit began.
 typedef struct {
     long task;
-    unsigned long long began; // the time it had run before, in nanoseconds
+    unsigned long long began; // its run time at that moment, in nanoseconds
 } busy_thread;
 
 static int read_task(long task, const char *name, char text[512]) {
@@ -95,8 +95,8 @@ static int read_task(long task, const char *name, char text[512]) {
     return count > 0;
 }
 
-// Whether a thread runs or waits for a processor or a disk, and how long it has run. One that ends or sleeps
-// is not busy: held threads sleep.
+// Returns true if a thread is running, or waiting for a processor or a disk, and gets its run time. A thread
+// that ends or sleeps is not busy: held threads sleep.
 static int is_busy(long task, unsigned long long *time) {
     char text[512];
     const char *name_end = read_task(task, "stat", text) ? strrchr(text, ')') : NULL;
@@ -106,8 +106,8 @@ static int is_busy(long task, unsigned long long *time) {
     return 1;
 }
 
-// Waits until each busy thread sleeps, or has run long enough to leave the page that it worked on: this takes
-// microseconds, but a machine that has more to do may leave a thread where it is for milliseconds.
+// Waits until each busy thread sleeps, or has run long enough to finish the page that it was working on. This
+// takes microseconds, but on a busy machine a thread may not be scheduled for milliseconds.
 static void let_pages_end(void) {
     enum { most = 1000, page_time = 500 * 1000 /* nanoseconds */, tries = 1000 };
     static busy_thread busy[most];
@@ -136,7 +136,8 @@ static void hold(void) {
 
 void process_exit_hold_engine(void) {
     static atomic_flag is_registered = ATOMIC_FLAG_INIT;
-    // Done when the program was loaded, and harmless again. From a static library, it is linked because of this.
+    // This already ran when the program was loaded, and is harmless now. In a static library, this call
+    // causes the function to be linked.
     process_exit_keep_libcrypto();
     if (sqlcipher_extra_shutdown && !atomic_flag_test_and_set(&is_registered)) atexit(hold);
 }

@@ -1,5 +1,5 @@
-// The engine, its cryptographic library, and wrappers for what Swift cannot call: variadic functions and
-// macros.
+// The engine, its cryptographic library, and wrappers for variadic functions and macros, which Swift cannot
+// call.
 #ifndef COFFER_CSQLCIPHER_H
 #define COFFER_CSQLCIPHER_H
 
@@ -16,8 +16,8 @@
 
 #include <sqlcipher/sqlite3.h>
 
-// The header carries SQLite's version only: SQLCipher 4.5.3 is the first release on SQLite 3.39, 4.5.4 on
-// 3.41.
+// The header states only SQLite's version. SQLCipher 4.5.3 is the first release with SQLite 3.39, and 4.5.4
+// the first with 3.41.
 #if SQLITE_VERSION_NUMBER < 3040000
 #error "This SQLCipher is older than 4.5 / SQLite 3.40. Run Scripts/bootstrap (it installs libsqlcipher-dev 4.5 or later)."
 #endif
@@ -40,37 +40,41 @@
 #include <openssl/params.h>
 
 #ifndef __APPLE__
-/// libdispatch's `dispatch_queue_get_label`, which its Swift module hides where there is no Objective-C. NULL is the current queue.
+/// libdispatch's `dispatch_queue_get_label`. Its Swift module hides the function on systems without
+/// Objective-C. NULL is the current queue.
 extern const char *coffer_dispatch_queue_get_label(void *queue) __asm__("dispatch_queue_get_label");
 #endif
 
-/// `sqlite3_db_config` for the options that take an int and report an int.
+/// Calls `sqlite3_db_config` for options that take an int and report an int.
 static inline int coffer_db_config_flag(sqlite3 *db, int option, int value, int *current) {
     return sqlite3_db_config(db, option, value, current);
 }
 
-/// `sqlite3_config(SQLITE_CONFIG_LOG)`: where SQLite sends its error log. Refused once SQLite is initialized.
+/// Sets the function that receives SQLite's error log (`SQLITE_CONFIG_LOG`). Fails once SQLite is
+/// initialized.
 static inline int coffer_config_log(void (*log)(void *, int, const char *), void *context) {
     return sqlite3_config(SQLITE_CONFIG_LOG, log, context);
 }
 
-/// `sqlite3_config(SQLITE_CONFIG_MEMSTATUS)`: whether SQLite counts the memory that it uses. Refused once SQLite is initialized.
+/// Turns SQLite's memory statistics on or off (`SQLITE_CONFIG_MEMSTATUS`). Fails once SQLite is initialized.
 static inline int coffer_config_memory_statistics(int isOn) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, isOn);
 }
 
-/// `SQLITE_TESTCTRL_OPTIMIZATIONS` with the bit of the optimization that counts the rows of a view of `UNION ALL` by those of its parts: it is off
-/// for the connection. Nothing, in an engine that was built without such controls.
+/// Turns off, for one connection, the optimization that counts the rows of a `UNION ALL` view by adding the
+/// counts of its parts (`SQLITE_TESTCTRL_OPTIMIZATIONS`). Does nothing if the engine was built without test
+/// controls.
 static inline int coffer_stop_counting_views_by_parts(sqlite3 *connection) {
     return sqlite3_test_control(SQLITE_TESTCTRL_OPTIMIZATIONS, connection, 0x200u);
 }
 
-/// `SQLITE_TRANSIENT`: SQLite copies the bytes before the call returns.
+/// Binds text with `SQLITE_TRANSIENT`: SQLite copies the bytes before the call returns.
 static inline int coffer_bind_text_transient(sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-/// `SQLITE_STATIC`: the bytes stay where they are until something else is bound, or the statement is finalized.
+/// Binds text with `SQLITE_STATIC`: the bytes must stay in place until the parameter is bound again or the
+/// statement is finalized.
 static inline int coffer_bind_text_static(sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_STATIC, SQLITE_UTF8);
 }
@@ -79,13 +83,14 @@ static inline int coffer_bind_blob_transient(sqlite3_stmt *statement, int index,
     return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
 
-/// `SQLITE_STATIC`: the caller keeps the bytes alive until the parameter is bound again. An empty value is not NULL.
+/// Binds text in any encoding with `SQLITE_STATIC`: the caller keeps the bytes alive until the parameter is
+/// bound again. An empty value is not NULL.
 static inline int coffer_bind_encoded_text_static(
     sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count, unsigned char encoding) {
     return sqlite3_bind_text64(statement, index, bytes ? bytes : "\0", bytes ? count : 0, SQLITE_STATIC, encoding);
 }
 
-/// The same with a copy of the bytes.
+/// Binds text in any encoding, and copies the bytes.
 static inline int coffer_bind_encoded_text_transient(
     sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count, unsigned char encoding) {
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, encoding);
@@ -103,7 +108,8 @@ static inline void coffer_result_blob_transient(sqlite3_context *context, const 
     sqlite3_result_blob64(context, bytes, count, SQLITE_TRANSIENT);
 }
 
-/// Extended attributes of a file itself, not of what a symbolic link leads to: Swift's overlay of the C library does not have them.
+/// Lists the extended attributes of a file, without following a symbolic link. Swift's overlay of the C
+/// library lacks these functions.
 static inline ssize_t coffer_list_attributes(const char *path, char *names, size_t size) { return llistxattr(path, names, size); }
 
 static inline ssize_t coffer_get_attribute(const char *path, const char *name, void *value, size_t size) {
@@ -116,29 +122,21 @@ static inline int coffer_set_attribute(int descriptor, const char *name, const v
 
 static inline int coffer_remove_attribute(int descriptor, const char *name) { return fremovexattr(descriptor, name); }
 
-/// `O_PATH`: a descriptor that holds a file without opening it. Unlike others, it takes no locks of the process along when it is closed.
-static inline int coffer_open_path_only(const char *path) {
-#if defined(O_PATH)
-    return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-#else
-    return open(path, 010000000 | O_NOFOLLOW | O_CLOEXEC);
-#endif
-}
-
-/// Opens a file for the engine without waiting for the other end of a pipe, which another user may put in the place of a file at any moment. A file
-/// that has a lease is waited for, as ever.
+/// Opens a file for the engine without waiting for the other end of a pipe, which another user may put in
+/// place of a file at any moment. A file with a lease is waited for, as usual.
 static inline int coffer_open_file(const char *path, int flags, int mode) {
     int descriptor = open(path, flags | O_NONBLOCK, mode);
     return descriptor < 0 && errno == EWOULDBLOCK ? open(path, flags, mode) : descriptor;
 }
 
-/// Has a file system of the engine, and all that share its calls, open files by `coffer_open_file`.
+/// Makes a VFS, and all others that share its system calls, open files with `coffer_open_file`.
 static inline int coffer_wait_for_no_pipe(sqlite3_vfs *system) {
     if (system->iVersion < 3 || !system->xSetSystemCall) return SQLITE_NOTFOUND;
     return system->xSetSystemCall(system, "open", (sqlite3_syscall_ptr)coffer_open_file);
 }
 
-/// `pipe2` with `O_CLOEXEC`: no program that another thread starts has the ends of the pipe. Swift does not see `pipe2`, nor does C without GNU's extensions.
+/// Calls `pipe2` with `O_CLOEXEC`, so that programs started by other threads do not inherit the pipe. Swift
+/// cannot see `pipe2`, nor can C without GNU extensions.
 static inline int coffer_private_pipe(int ends[2]) {
 #if defined(SYS_pipe2)
     return (int)syscall(SYS_pipe2, ends, O_CLOEXEC);
@@ -150,8 +148,9 @@ static inline int coffer_private_pipe(int ends[2]) {
 #endif
 }
 
-/// Whether a file is the root of a mount: 1 or 0, or -1 where the kernel does not say (before Linux 5.8). By the offsets of `struct statx`, which Swift
-/// does not see: its attributes are at 8, and those that the kernel knows of at 56.
+/// Returns 1 if a file is the root of a mount, 0 if not, and -1 if the kernel does not say (before Linux
+/// 5.8). It uses the offsets of `struct statx`, which Swift cannot see: the attributes are at 8, and the mask
+/// of the attributes that the kernel supports at 56.
 static inline int coffer_is_mount_point(const char *path) {
 #if defined(SYS_statx)
     unsigned long long status[32];
@@ -162,7 +161,7 @@ static inline int coffer_is_mount_point(const char *path) {
 #endif
 }
 
-/// `renameat2(RENAME_NOREPLACE)`: fails with EEXIST where there is something of the new name.
+/// Calls `renameat2(RENAME_NOREPLACE)`, which fails with EEXIST if the new name exists.
 static inline int coffer_rename_exclusively(const char *path, const char *new_path) {
 #if defined(SYS_renameat2)
     return (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, new_path, 1u);
@@ -174,24 +173,24 @@ static inline int coffer_rename_exclusively(const char *path, const char *new_pa
 
 #if defined(__linux__)
 #include <sys/prctl.h>
-/// `prctl(PR_SET_DUMPABLE, 0)`: no core dump, also not into a pipe, and no debugger of the same user.
+/// Calls `prctl(PR_SET_DUMPABLE, 0)`: prevents core dumps, also into a pipe, and debuggers of the same user.
 static inline int coffer_deny_core_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 #else
 static inline int coffer_deny_core_dumps(void) { return 0; }
 #endif
 
-// What only some engines have. These have names of their own, so that a program that calls the engine's
-// functions itself still needs an engine that has them. An engine without them leaves NULL here; a shared
-// library with functions of these names may fill the places, which is why the compile options of the engine
-// are asked as well.
+// Functions that only some engines have. They are declared under different names, so that a program that
+// calls the engine's functions directly still fails to link with an engine that lacks them. With such an
+// engine, they are NULL here. A shared library with functions of these names may define them, so the engine's
+// compile options are checked as well.
 
-/// How `Scripts/build-engine` has built the engine. NULL for the engine of a distribution.
+/// Describes how `Scripts/build-engine` built the engine. NULL for a distribution's engine.
 extern const char *coffer_engine_description_if_own(void) __asm__("coffer_engine_description") __attribute__((weak));
 static inline const char *coffer_own_engine(void) {
     return coffer_engine_description_if_own ? coffer_engine_description_if_own() : (const char *)0;
 }
 
-/// The hook before a row changes, and what can be asked in it.
+/// The hook that is called before a row changes, and the functions that can be called in it.
 extern void *coffer_preupdate_hook(
     sqlite3 *connection, void (*hook)(void *, sqlite3 *, int, char const *, char const *, sqlite3_int64, sqlite3_int64), void *context)
     __asm__("sqlite3_preupdate_hook") __attribute__((weak));
@@ -205,7 +204,7 @@ static inline int coffer_has_preupdate_hook(void) {
         && coffer_preupdate_count && coffer_preupdate_depth;
 }
 
-/// States of a log, which another connection can read as well.
+/// Snapshots of a write-ahead log, which other connections can read as well.
 extern int coffer_snapshot_get(sqlite3 *connection, const char *schema, sqlite3_snapshot **snapshot)
     __asm__("sqlite3_snapshot_get") __attribute__((weak));
 extern int coffer_snapshot_open(sqlite3 *connection, const char *schema, sqlite3_snapshot *snapshot)
@@ -216,11 +215,11 @@ static inline int coffer_has_snapshots(void) {
     return sqlite3_compileoption_used("ENABLE_SNAPSHOT") && coffer_snapshot_get && coffer_snapshot_open && coffer_snapshot_free;
 }
 
-/// The version of SQLite that this code was compiled for, to be compared with the one that answers at run time.
+/// Returns the SQLite version that this code was compiled for, to be compared with the version at run time.
 static inline int coffer_compiled_sqlite_version(void) { return SQLITE_VERSION_NUMBER; }
 
-/// `SYNC_FILE_RANGE_WRITE`: the system begins to write bytes of a file to the disk, and nobody waits. Headers hide the function, which is
-/// in every C library of Linux.
+/// Starts writing bytes of a file to disk, without waiting (`SYNC_FILE_RANGE_WRITE`). The headers hide the
+/// function, but every C library on Linux has it.
 static inline void coffer_begin_synchronizing(int descriptor, off_t offset, off_t count) {
 #if defined(__linux__)
     int sync_file_range(int, off_t, off_t, unsigned int);
@@ -239,29 +238,31 @@ static inline void *coffer_answer_lease_question(void *pointer) {
     long syscall(long, ...);
     long apart = -1;
 #ifdef SYS_close_range
-    apart = syscall(SYS_close_range, 0U, ~0U, 2U); // CLOSE_RANGE_UNSHARE: with a table of descriptors of its own, which is empty.
+    apart = syscall(SYS_close_range, 0U, ~0U, 2U); // CLOSE_RANGE_UNSHARE: gives this thread its own, empty descriptor table.
 #endif
-    if (apart != 0) apart = syscall(SYS_unshare, 0x400); // CLONE_FILES: with one that has copies.
+    if (apart != 0) apart = syscall(SYS_unshare, 0x400); // CLONE_FILES: gives it a copy of the table.
     if (apart != 0) return NULL;
     int descriptor = open(question->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) {
-        // Another process has a lease on it.
+        // Another process has a lease on the file.
         if (errno == EWOULDBLOCK) question->answer = 1;
         return NULL;
     }
-    // F_SETSIG and F_SETLEASE. Who opens the file now waits until this is closed, and has the kernel signal this process: by SIGIO, which ends
-    // a process that does not expect it, if no other signal is chosen. SIGURG is ignored where nobody asks for it.
+    // F_SETSIG and F_SETLEASE. A process that opens the file now waits until this descriptor is closed, and
+    // the kernel signals this process. The default signal, SIGIO, ends a process that does not handle it.
+    // SIGURG is ignored by default.
     if (fcntl(descriptor, 10, SIGURG) == 0) question->answer = fcntl(descriptor, 1024, F_WRLCK) == 0 ? 0 : errno == EAGAIN ? 1 : -1;
     close(descriptor);
 #endif
     return NULL;
 }
 
-/// Whether any descriptor of any process has a file open: 1 if one has, 0 if none has, -1 where the system does not say.
+/// Checks whether any descriptor of any process has a file open. Returns 1 if so, 0 if not, and -1 if the
+/// system does not say.
 static inline int coffer_ask_for_lease(const char *path) {
     struct coffer_lease_question question = {path, -1};
     pthread_t thread;
-    // A handler of a signal would find no descriptor in that thread.
+    // Block all signals, because a signal handler would find no descriptors in that thread.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -272,7 +273,7 @@ static inline int coffer_ask_for_lease(const char *path) {
     return question.answer;
 }
 
-/// Gives memory that was freed back to the system, where the C library has a call for it.
+/// Returns freed memory to the system, if the C library has a function for it.
 static inline void coffer_give_back_free_memory(void) {
 #if defined(__GLIBC__)
     malloc_trim(0);

@@ -5,22 +5,22 @@ internal import Coffer
 struct CofferCommand: Operation {
     static let configuration = CommandConfiguration(
         commandName: "coffer",
-        abstract: "Make, verify and re-key encrypted SQLite databases.",
+        abstract: "Create, verify and re-key encrypted SQLite databases.",
         usage: "coffer <command> [options]",
         discussion: """
-            Works on SQLCipher files while nobody else writes to them. Every change is made to a copy, \
-            proved, and put in place in one step: whatever happens, the file is whole and one of the two \
-            keys opens it. Run an interrupted command again to complete it.
+            Works on SQLCipher files that no other process is writing to. Changes are made in a copy, which \
+            is proved and swapped in atomically: at any time the file is intact, and the old or the new key \
+            opens it. Run an interrupted command again to complete it.
 
-            Keys are never arguments. Without a key option coffer asks at the terminal.
+            Keys are never arguments. Without a key option, coffer prompts for the key.
 
             EXAMPLES
-              coffer keygen --out app.key                    make a key
+              coffer keygen --out app.key                    create a key
               coffer create app.db --key-file app.key --key-type raw
               coffer query app.db "SELECT 1" --key-file app.key --key-type raw
               coffer rotate app.db --key-file app.key --key-type raw \\
                                    --new-key-file next.key --new-key-type raw
-              coffer verify app.db                           ask for the key
+              coffer verify app.db                           prompt for the key
               coffer help rotate
 
             EXIT CODES
@@ -38,7 +38,7 @@ struct CofferCommand: Operation {
             ManualCommand.self,
         ])
 
-    @Flag(help: "Print the versions of coffer and of the engine in it.")
+    @Flag(help: "Print the versions of coffer and its engine.")
     var version = false
 
     @OptionGroup(title: "Output and waiting")
@@ -53,26 +53,26 @@ struct CofferCommand: Operation {
 }
 
 extension CofferCommand {
-    /// What to say of a command whose help is asked for, if there is none of that name: ArgumentParser would
-    /// print the help of another one.
+    /// Returns the error message for `coffer help` with an unknown command, or nil if the command exists.
+    /// ArgumentParser would print the help of another command.
     static func unknownHelp(in arguments: [String]) -> String? {
         guard arguments.first == "help" else { return nil }
         let words = arguments.dropFirst().filter { !$0.hasPrefix("-") }
         return words == ["help"] ? nil : unknownName(words, isRestUnknown: true)
     }
 
-    /// What to say of something that stands where the name of a command should, and is none.
+    /// Returns the error message for a word in the place of a command that does not name one.
     static func unknownName(in arguments: [String]) -> String? {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {
-            // The options that are good before the command, and have a value.
+            // These options may precede the command and take a value.
             rest = rest.dropFirst(["--progress", "--lock-timeout", "--key-timeout"].contains(first) ? 2 : 1)
         }
         let words = rest.prefix { !$0.hasPrefix("-") }
         return words.first == "help" ? nil : unknownName(Array(words), isRestUnknown: false)
     }
 
-    /// - Parameter isRestUnknown: whether a command without commands of its own takes no words either.
+    /// - Parameter isRestUnknown: true if a command without subcommands accepts no words either.
     private static func unknownName(_ words: [String], isRestUnknown: Bool) -> String? {
         var command: any ParsableCommand.Type = CofferCommand.self
         for (index, word) in words.enumerated() {
@@ -92,7 +92,7 @@ extension CofferCommand {
 }
 
 extension ExitStatus {
-    /// One line for each code.
+    /// The list of exit codes, one line each.
     static var table: String {
         allCases.map { status in
             let number = String(status.rawValue)

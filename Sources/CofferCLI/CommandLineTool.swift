@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import SQLCipherBridge
 
-/// The tool: reads the arguments, runs a command, and says how it ended.
+/// The command line tool: parses the arguments, runs a command, and reports how it ended.
 package enum CommandLineTool {
     package static func main() -> Never {
         StandardDescriptors.takeClosedOnes()
@@ -10,9 +10,9 @@ package enum CommandLineTool {
         protectProcess()
         Interruption.shared.install()
         guard CommandLine.argc > 0 else {
-            // The runtime reads them from there.
+            // The runtime reads the arguments from `/proc`.
             OutputFile.errors.writeLine(
-                "coffer: error: The arguments cannot be read, as there is no /proc. Mount it: mount -t proc "
+                "coffer: error: The arguments cannot be read: /proc is not mounted. Mount it: mount -t proc "
                     + "proc /proc"
             )
             exit(ExitStatus.unavailable.rawValue)
@@ -20,21 +20,21 @@ package enum CommandLineTool {
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard ArgumentText.isValid else {
             let words =
-                "An argument is not UTF-8, and would name another file. Give the file a name that is, or a "
-                + "link of such a name."
+                "An argument is not UTF-8, so it could name another file. Rename the file, or make a link "
+                + "with a UTF-8 name."
             exit(refuse(words, arguments).rawValue)
         }
         exit(run(arguments).rawValue)
     }
 
-    /// Secrets of a crashed process must not lie on the disk.
+    /// Disables core dumps, so the secrets of a crashed process do not reach the disk.
     private static func protectProcess() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         ProcessPrivacy.denyCoreDumps()
         // The runtime's own report of a crash shows registers and memory.
         for number in TerminalEcho.crashSignals { _ = signal(number, SIG_DFL) }
-        // Files are for their owner, unless a command says otherwise.
+        // Files are accessible only to their owner, unless a command sets another mode.
         umask(0o077)
     }
 
@@ -47,7 +47,8 @@ package enum CommandLineTool {
         }
     }
 
-    /// The operation that arguments ask for; nil once ArgumentParser has given the help that it adds.
+    /// Returns the operation that the arguments ask for, or nil once ArgumentParser has printed the help that
+    /// it adds.
     static func operation(_ arguments: [String]) throws -> (any Operation)? {
         var command = try CofferCommand.parseAsRoot(ArgumentMistake.shieldingStatements(arguments))
         if let operation = command as? any Operation { return operation }
@@ -55,7 +56,7 @@ package enum CommandLineTool {
         return nil
     }
 
-    /// Prints help where it was asked for, and what is wrong with the arguments otherwise.
+    /// Prints the help if it was requested, and the problem with the arguments otherwise.
     private static func refuse(_ error: any Error, _ arguments: [String]) -> ExitStatus {
         let text = HiddenKeys.hiding(in: CofferCommand.fullMessage(for: error))
         guard CofferCommand.exitCode(for: error) != .success else {
@@ -68,7 +69,7 @@ package enum CommandLineTool {
         }
         OutputFile.errors.writeLine(text.hasPrefix("Error: ") ? "coffer: error: " + text.dropFirst(7) : text)
         let message = CofferCommand.message(for: error)
-        reportRefusal(message.isEmpty ? "Wrong usage." : message, arguments)
+        reportRefusal(message.isEmpty ? "Invalid arguments." : message, arguments)
         return .usage
     }
 
@@ -78,7 +79,7 @@ package enum CommandLineTool {
         return .usage
     }
 
-    /// The arguments did not parse, and a program that asked for JSON gets it all the same.
+    /// Reports a parse failure as JSON to programs that asked for JSON.
     private static func reportRefusal(_ message: String, _ arguments: [String]) {
         guard arguments.prefix(while: { $0 != "--" }).contains("--json") else { return }
         let name = arguments.first { !$0.hasPrefix("-") } ?? ""

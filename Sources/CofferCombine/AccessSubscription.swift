@@ -1,19 +1,19 @@
 internal import Foundation
 internal import OpenCombine
 
-/// What starts an access of a database that gives one result.
+/// A function that starts a database access with one result.
 typealias AccessStart<Output> =
     @Sendable (_ completion: @escaping @Sendable (Result<Output, any Error>) -> Void) -> Void
 
-/// A publisher of the result of one access, which begins with the demand of each subscriber.
+/// A publisher of the result of one access, which starts at the demand of each subscriber.
 ///
-/// The value and the completion are one action of the scheduler. The operator `receive(on:)` would make two
-/// of them, and where a scheduler runs its actions at the same time, as a concurrent queue does, the
-/// completion could come first: the value would be lost.
+/// The value and the completion are published in one action of the scheduler. The operator `receive(on:)`
+/// would use two actions. With a scheduler that runs actions concurrently, such as a concurrent queue, the
+/// completion could come first, and the value would be lost.
 struct AccessPublisher<Output>: Publisher {
     typealias Failure = any Error
 
-    /// Runs an action where the result is published.
+    /// Runs an action on the scheduler on which the result is published.
     let schedule: (@escaping () -> Void) -> Void
     let start: AccessStart<Output>
 
@@ -24,9 +24,9 @@ struct AccessPublisher<Output>: Publisher {
     }
 }
 
-/// One subscriber who waits for the result of one access.
-// @unchecked: `phase` is touched inside of the lock only, `schedule` is called by the end of the access, and
-// the subscriber is called by one action of the scheduler.
+/// A subscriber that waits for the result of one access.
+// @unchecked: `phase` is accessed only inside the lock, the end of the access calls `schedule`, and one
+// action of the scheduler calls the subscriber.
 private final class AccessSubscription<Output>: Subscription, @unchecked Sendable {
     typealias Downstream = AnySubscriber<Output, any Error>
 
@@ -61,7 +61,7 @@ private final class AccessSubscription<Output>: Subscription, @unchecked Sendabl
     }
 
     func cancel() {
-        // The subscriber may end its life with the last reference: outside of the lock.
+        // The subscriber may be deallocated with the last reference, so this happens outside the lock.
         let last = end()
         withExtendedLifetime(last) {}
     }
@@ -77,7 +77,8 @@ private final class AccessSubscription<Output>: Subscription, @unchecked Sendabl
         }
     }
 
-    /// Publishes the end, unless the subscriber has cancelled, which it may do when it receives the value.
+    /// Publishes the completion, unless the subscriber has canceled, which it may do when it receives the
+    /// value.
     private func complete(_ completion: Subscribers.Completion<any Error>) {
         guard case .running(let downstream) = end() else { return }
         downstream.receive(completion: completion)

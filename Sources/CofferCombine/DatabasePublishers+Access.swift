@@ -1,11 +1,11 @@
 public import Coffer
 public import Dispatch
 public import OpenCombine
-// What makes a dispatch queue a scheduler.
+// Makes a dispatch queue a scheduler.
 internal import OpenCombineDispatch
 
 extension DatabasePublishers {
-    /// Publishes one value that was read: see `readPublisher(receiveOn:value:)`.
+    /// A publisher of one value that is read: see `readPublisher(receiveOn:value:)`.
     public struct Read<Output>: Publisher {
         public typealias Failure = any Error
 
@@ -16,7 +16,7 @@ extension DatabasePublishers {
         }
     }
 
-    /// Publishes one value, once a transaction is committed: see `writePublisher(receiveOn:updates:)`.
+    /// A publisher of one value after the commit of a transaction: see `writePublisher(receiveOn:updates:)`.
     public struct Write<Output>: Publisher {
         public typealias Failure = any Error
 
@@ -27,7 +27,7 @@ extension DatabasePublishers {
         }
     }
 
-    /// Publishes the end of a migration: see `DatabaseMigrator.migratePublisher(_:receiveOn:)`.
+    /// A publisher of the end of a migration: see `DatabaseMigrator.migratePublisher(_:receiveOn:)`.
     public struct Migrate: Publisher {
         public typealias Output = Void
         public typealias Failure = any Error
@@ -41,12 +41,10 @@ extension DatabasePublishers {
 }
 
 extension DatabaseMigrator {
-    /// A publisher that migrates a database, once for each subscriber, and completes when all migrations are
-    /// applied.
+    /// Returns a publisher that migrates a database, once for each subscriber, and completes when all
+    /// migrations are applied.
     ///
-    /// - Parameters:
-    ///   - writer: a queue or a pool.
-    ///   - scheduler: where the completion is published.
+    /// - Parameter scheduler: the scheduler on which the completion is published.
     public func migratePublisher(
         _ writer: any DatabaseWriter, receiveOn scheduler: some Scheduler = DispatchQueue.main
     ) -> DatabasePublishers.Migrate {
@@ -58,11 +56,11 @@ extension DatabaseMigrator {
 }
 
 extension DatabaseReader {
-    /// A publisher that reads, once for each subscriber, and publishes what was read.
+    /// Returns a publisher that reads once for each subscriber, and publishes the value that was read.
     ///
     /// - Parameters:
-    ///   - scheduler: where the value and the completion are published.
-    ///   - value: reads, on a connection that refuses to write, and that sees one state of the database.
+    ///   - scheduler: the scheduler on which the value and the completion are published.
+    ///   - value: reads from a connection that refuses to write, and that sees one state of the database.
     public func readPublisher<Output>(
         receiveOn scheduler: some Scheduler = DispatchQueue.main,
         value: @escaping @Sendable (Database) throws -> Output
@@ -75,12 +73,12 @@ extension DatabaseReader {
 }
 
 extension DatabaseWriter {
-    /// A publisher that runs a transaction, once for each subscriber, and publishes its value after the
-    /// commit.
+    /// Returns a publisher that runs a transaction once for each subscriber, and publishes its value after
+    /// the commit.
     ///
     /// - Parameters:
-    ///   - scheduler: where the value and the completion are published.
-    ///   - updates: writes, in a transaction. An error rolls it back, and is published.
+    ///   - scheduler: the scheduler on which the value and the completion are published.
+    ///   - updates: writes in a transaction. An error rolls it back, and is published.
     public func writePublisher<Output>(
         receiveOn scheduler: some Scheduler = DispatchQueue.main,
         updates: @escaping @Sendable (Database) throws -> Output
@@ -91,14 +89,16 @@ extension DatabaseWriter {
         return DatabasePublishers.Write(upstream: access.eraseToAnyPublisher())
     }
 
-    /// A publisher that runs a transaction, reads what it has left, and publishes what was read.
+    /// Returns a publisher that runs a transaction, reads the state after it, and publishes the value that
+    /// was read.
     ///
-    /// In a pool, the reading delays no other write.
+    /// In a pool, the read does not delay other writes.
+    ///
     /// - Parameters:
-    ///   - scheduler: where the value and the completion are published.
-    ///   - updates: writes, in a transaction. An error rolls it back, and is published.
-    ///   - value: reads the state of the database that the transaction has left; its second argument is what
-    ///     `updates` has returned.
+    ///   - scheduler: the scheduler on which the value and the completion are published.
+    ///   - updates: writes in a transaction. An error rolls it back, and is published.
+    ///   - value: reads the state of the database after the transaction; its second argument is the result of
+    ///     `updates`.
     public func writePublisher<T: Sendable, Output>(
         receiveOn scheduler: some Scheduler = DispatchQueue.main,
         updates: @escaping @Sendable (Database) throws -> T,

@@ -3,7 +3,7 @@ public import Dispatch
 public import OpenCombine
 
 extension DatabasePublishers {
-    /// Publishes the values of an observation: see `ValueObservation.publisher(in:scheduling:)`.
+    /// A publisher of the values of an observation: see `ValueObservation.publisher(in:scheduling:)`.
     public struct Value<Output: Sendable>: Publisher {
         public typealias Failure = any Error
 
@@ -17,7 +17,7 @@ extension DatabasePublishers {
         }
     }
 
-    /// Publishes the connection after each transaction that has changed a region: see
+    /// A publisher of the connection after each transaction that has changed a region: see
     /// `DatabaseRegionObservation.publisher(in:)`.
     public struct DatabaseRegion: Publisher {
         public typealias Output = Database
@@ -34,14 +34,14 @@ extension DatabasePublishers {
 }
 
 extension ValueObservation {
-    /// A publisher of the values. Each subscription starts the observation, and ends it when it is cancelled.
+    /// Returns a publisher of the values. Each subscription starts the observation, and ends it when it is
+    /// canceled.
     ///
-    /// The publisher never completes by itself. Values that a subscriber does not ask for are left out,
-    /// except the last one.
-    /// - Parameters:
-    ///   - reader: a queue, a pool or a snapshot.
-    ///   - scheduler: where values and the error are published. With `.immediate`, the first value is
-    ///     published before the subscription returns, which must be made on the main actor.
+    /// The publisher never completes by itself. Values that a subscriber does not request are dropped, except
+    /// the last one.
+    ///
+    /// - Parameter scheduler: the scheduler on which values and the error are published. With `.immediate`,
+    ///   the first value is published before the subscription returns, which must be made on the main actor.
     public func publisher(
         in reader: any DatabaseReader,
         scheduling scheduler: some ValueObservationScheduler = .async(onQueue: .main)
@@ -55,7 +55,7 @@ extension ValueObservation {
 }
 
 extension SharedValueObservation {
-    /// A publisher of the values. Each subscription is a client of the shared observation.
+    /// Returns a publisher of the values. Each subscription is a client of the shared observation.
     public func publisher() -> DatabasePublishers.Value<Element> {
         DatabasePublishers.Value(
             start: { [self] onError, onChange in start(onError: onError, onChange: onChange) },
@@ -64,11 +64,11 @@ extension SharedValueObservation {
 }
 
 extension DatabaseRegionObservation {
-    /// A publisher of the connection after each transaction that has changed the regions, before anybody else
-    /// can write.
+    /// Returns a publisher of the connection after each transaction that has changed the regions, before any
+    /// other access can write.
     ///
-    /// It publishes where the database is written: the connection must not be used elsewhere, or later.
-    /// Transactions that a subscriber does not ask for are left out.
+    /// It publishes where the database is written, so the connection must not be used elsewhere, or later.
+    /// Transactions that a subscriber does not request are dropped.
     public func publisher(in writer: any DatabaseWriter) -> DatabasePublishers.DatabaseRegion {
         DatabasePublishers.DatabaseRegion { onError, onChange in
             start(in: writer, onError: onError, onChange: onChange)

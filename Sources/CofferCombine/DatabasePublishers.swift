@@ -1,7 +1,7 @@
 public import Coffer
 public import OpenCombine
 
-/// The publishers of databases and observations, which are those of OpenCombine.
+/// A namespace for the OpenCombine publishers of databases and observations.
 public enum DatabasePublishers {}
 
 extension AnyDatabaseCancellable: Cancellable {}

@@ -2,15 +2,15 @@ internal import Coffer
 internal import Foundation
 internal import OpenCombine
 
-/// What starts an observation.
+/// A function that starts an observation.
 typealias ObservationStart<Output> =
     @Sendable (
         _ onError: @escaping @Sendable (any Error) -> Void, _ onChange: @escaping @Sendable (Output) -> Void
     ) -> AnyDatabaseCancellable
 
-/// One subscriber of an observation, which begins with its first demand.
-// @unchecked: `phase` is touched inside of the lock only, and the subscriber is called by the observation's
-// scheduler, which is serial.
+/// A subscriber of an observation, which starts at the first demand.
+// @unchecked: `phase` is accessed only inside the lock, and the observation's serial scheduler calls the
+// subscriber.
 final class ObservationSubscription<Output>: Subscription, @unchecked Sendable {
     typealias Downstream = AnySubscriber<Output, any Error>
 
@@ -19,7 +19,7 @@ final class ObservationSubscription<Output>: Subscription, @unchecked Sendable {
         var demand: Subscribers.Demand
         var cancellable: AnyDatabaseCancellable?
 
-        /// The last value, if nobody has asked for it yet.
+        /// The last value, if it has not been requested yet.
         var value: Output?
     }
 
@@ -32,8 +32,8 @@ final class ObservationSubscription<Output>: Subscription, @unchecked Sendable {
     private let lock = NSLock()
     private var phase: Phase
 
-    /// Runs an action where values are published; nil if a value is out of date as soon as it was not asked
-    /// for.
+    /// Runs an action on the scheduler on which values are published; nil if a value that was not requested
+    /// is outdated at once.
     private let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
     init(
@@ -61,7 +61,7 @@ final class ObservationSubscription<Output>: Subscription, @unchecked Sendable {
             }
         }
         guard let start else {
-            // The subscriber is called where values are published only.
+            // The subscriber is called only on the scheduler on which values are published.
             schedule? { [self] in publishLastValue() }
             return
         }
@@ -76,7 +76,7 @@ final class ObservationSubscription<Output>: Subscription, @unchecked Sendable {
     }
 
     func cancel() {
-        // What ends its life here does so outside of the lock.
+        // Objects that are deallocated here are released outside the lock.
         guard case .observing(let observation) = end() else { return }
         observation.cancellable?.cancel()
     }

@@ -1,3 +1,3 @@
-// The API of Coffer under the module name of GRDB, for packages that say `import GRDB`. SwiftPM resolves
-// their dependency to this package by a mirror: see the article MovingFromGRDB.
+// Coffer's API under GRDB's module name, for packages that use `import GRDB`. A SwiftPM mirror resolves their
+// dependency to this package: see the article MovingFromGRDB.
 @_exported public import Coffer

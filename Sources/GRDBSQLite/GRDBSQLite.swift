@@ -1,2 +1,2 @@
-// The C functions of the engine under the module name of GRDB, for packages that say `import GRDBSQLite`.
+// The engine's C functions under GRDB's module name, for packages that use `import GRDBSQLite`.
 @_exported public import CSQLCipher

@@ -2,13 +2,13 @@
 import Foundation
 import PackageDescription
 
-/// The benchmark: the same work on the same encrypted files by a C loop, by Coffer and by GRDB.
+/// The benchmark: the same work on the same encrypted files by a C loop, by Coffer, and by GRDB.
 ///
-/// A package of its own, so that nobody who uses Coffer resolves GRDB. Each runner is a process of its own,
-/// because one process has room for one SQLite: the runner of GRDB links SQLCipher before the plain library,
-/// and says which of them answers.
+/// It is a separate package, so that users of Coffer do not resolve GRDB. Each runner is a separate process,
+/// because a process can contain only one SQLite: the GRDB runner links SQLCipher before the plain library,
+/// and prints which of them is in use.
 ///
-/// With `COFFER_BENCH_WITHOUT_PEER` in the environment the package does without GRDB, and so without a
+/// With `COFFER_BENCH_WITHOUT_PEER` in the environment, the package does not depend on GRDB and needs no
 /// network.
 let package = Package(
     name: "Benchmarks",
@@ -20,7 +20,8 @@ let package = Package(
             name: "bench-c",
             dependencies: ["BenchKit", "Loops", .product(name: "CSQLCipher", package: "Coffer")],
             path: "Sources/BenchC"),
-        // This runner and that of GRDB compile the sources in Workloads, through a link in their folder.
+        // This runner and the GRDB runner compile the sources in Workloads, through a symbolic link in their
+        // folder.
         .executableTarget(
             name: "bench-coffer", dependencies: ["BenchKit", .product(name: "Coffer", package: "Coffer")],
             path: "Sources/BenchCoffer"),
@@ -41,7 +42,7 @@ if ProcessInfo.processInfo.environment["COFFER_BENCH_WITHOUT_PEER"] == nil {
             path: "Sources/BenchGRDB", swiftSettings: [.define("GRDB")]))
 }
 
-// Calls of all areas in the same sources for both libraries: see compare, which sets the variable.
+// The same calls of all areas with both libraries: see the script `compare`, which sets the variable.
 if ProcessInfo.processInfo.environment["COFFER_COMPARE"] != nil {
     package.targets += [
         .executableTarget(
@@ -53,7 +54,7 @@ if ProcessInfo.processInfo.environment["COFFER_COMPARE"] != nil {
             path: "Sources/CompareGRDB", swiftSettings: [.define("GRDB")]),
         .target(
             name: "SQLCipherKey",
-            // Before the plain library that GRDB links: see the Architecture article of Coffer.
+            // Linked before the plain library that GRDB links: see Coffer's Architecture article.
             linkerSettings: [
                 .linkedLibrary(":libsqlcipher.a"), .linkedLibrary(":libcrypto.a"), .linkedLibrary("m"),
                 .linkedLibrary("z"),

@@ -28,7 +28,7 @@ struct DeployTests {
         let path = URL(fileURLWithPath: Tool.program).deletingLastPathComponent().path
         let environment = ["PATH": "\(path):/usr/bin:/bin", "JOB_COMPLETION_INDEX": "0", "SHARES": "1"]
 
-        // The script is a folded text: its lines are one.
+        // The script is a folded scalar, so its lines form one.
         let job = try text("kubernetes/rotate-job.yaml").split(separator: "\n")
         let start = try #require(job.firstIndex { $0.hasSuffix("- >-") })
         let script = job[(start + 1)...].prefix { $0.hasPrefix("              ") }.map {
@@ -38,7 +38,7 @@ struct DeployTests {
             ["-c", script.joined(separator: " ")], program: "/bin/sh", environment: environment)
         #expect(rotated.status == 0 && rotated.output.contains("\"changed\":true"), "\(rotated)")
 
-        // The command is a list in the form of JSON.
+        // The command is a JSON list.
         try tool.writeKey("current.key", 0x43)
         let line = try #require(
             try text("kubernetes/verify-cronjob.yaml").split(separator: "\n").first {

@@ -40,7 +40,7 @@ struct InstallTests {
             "verify",
         ].map { "-\($0)" }
 
-    /// What has to be there, whoever has built the program.
+    /// Checks the installed files, regardless of how the program was built.
     private func expectInstalled(below prefix: String, _ result: Tool.Result) throws {
         #expect(result.status == 0, "\(result)")
         let expected =
@@ -62,7 +62,7 @@ struct InstallTests {
         let program = tool.directory.path("\(prefix)/bin/coffer")
         #expect(try tool.run(["--version"], program: program).output.contains("SQLCipher "))
         if let man = ChildProcess.find("man") {
-            // By its name, as a reader of the README does.
+            // By name, as a reader of the README looks it up.
             let path = [
                 "MANPATH": tool.directory.path("\(prefix)/share/man"), "MANWIDTH": "80", "LC_ALL": "C.UTF-8",
                 "MANROFFSEQ": "",
@@ -91,7 +91,7 @@ struct InstallTests {
             try tool.directory.bytes(of: "usr/bin/coffer").count
                 < Data(contentsOf: URL(fileURLWithPath: Tool.program)).count)
         #expect(tool.directory.fileNames().allSatisfy { $0.hasPrefix("usr/") })
-        // For those who make packages.
+        // For packagers.
         #expect(
             try install(
                 "--binary", Tool.program, "--prefix=/opt",
@@ -146,7 +146,7 @@ struct InstallTests {
         )
         let commands = block.split(separator: "\n").flatMap { $0.components(separatedBy: "#") }
             .map { $0.trimmingCharacters(in: .whitespaces).replacing(#/^(or|and): /#, with: "") }
-        // The first three are tried above; a build takes minutes.
+        // The first three are tested above, because a build takes minutes.
         #expect(
             commands == [
                 "Scripts/install", "Scripts/install --prefix ~/.local", "man coffer", "coffer rotate --help",
@@ -171,7 +171,7 @@ struct InstallTests {
         ] {
             #expect(!libraries.contains(name), "\(libraries)")
         }
-        // Points that fail are for debug builds.
+        // Fail points exist only in debug builds.
         let point = try tool.run(
             ["--version"], program: tool.directory.path("usr/bin/coffer"),
             environment: ["COFFER_FAIL_POINT": "tool"])

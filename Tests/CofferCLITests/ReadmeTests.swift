@@ -6,13 +6,13 @@ import Testing
 
 @Suite("The README's chapter for operators, and the article on production")
 struct ReadmeTests {
-    /// A command line of a text, and what it prints.
+    /// A command line in a text, and its expected output.
     struct Example {
         let command: String
         var output: [String] = []
     }
 
-    /// The texts with examples, which are run in order, each in a folder of its own.
+    /// The texts with examples. The examples of each text are run in order, in a separate folder.
     enum Text: CaseIterable, Sendable {
         case readme, article, keys, moving
 
@@ -32,7 +32,7 @@ struct ReadmeTests {
             }
         }
 
-        /// How many commands there are at least.
+        /// The minimum number of commands.
         var commandCount: Int {
             switch self {
             case .readme: 5
@@ -42,7 +42,7 @@ struct ReadmeTests {
             }
         }
 
-        /// The languages of its blocks. Those of Swift are compared with tests by Scripts/check-docs.
+        /// The languages of the code blocks. Scripts/check-docs compares the Swift blocks with tests.
         var languages: Set<String> {
             switch self {
             case .readme: ["sh", "console"]
@@ -60,7 +60,7 @@ struct ReadmeTests {
         var isInside = false
         var indent = ""
         for line in text.content.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
-            // Blocks of lists are indented.
+            // Code blocks in lists are indented.
             if line.hasSuffix("```console") { indent = String(line.prefix { $0 == " " }) }
             let line = line.hasPrefix(indent) ? String(line.dropFirst(indent.count)) : line
             if line.hasPrefix("```") {
@@ -74,7 +74,8 @@ struct ReadmeTests {
         return examples
     }
 
-    /// Whether lines are as expected, where "…" stands for any text, and alone on a line for any lines.
+    /// Returns true if the lines match the expected ones. "…" matches any text, and any lines if it is alone
+    /// on a line.
     private func matches(_ lines: ArraySlice<String>, _ expected: ArraySlice<String>) -> Bool {
         guard let first = expected.first else { return lines.isEmpty }
         if first == "…" {
@@ -104,7 +105,7 @@ struct ReadmeTests {
         #expect(examples.count >= text.commandCount)
         for example in examples {
             if example.command.hasPrefix("cat ") {
-                // The text of a file is the reader's to write.
+                // The reader creates the file with this text.
                 try tool.write(
                     example.output.joined(separator: "\n") + "\n", to: String(example.command.dropFirst(4)))
                 continue
@@ -124,14 +125,14 @@ struct ReadmeTests {
 
     @Test("no command is left out of these tests", arguments: Text.allCases)
     func nothingLeftOut(_ text: Text) throws {
-        // Blocks: consoles are run above, units and the renaming below. The installation and the mirror have
-        // tests of their own.
+        // Consoles are run above, units and the renaming below. The installation and the mirror have their
+        // own tests.
         let kinds = text.content.split(separator: "\n").filter { $0.contains("```") && !$0.hasSuffix("```") }
             .map { $0.replacing(" ", with: "").dropFirst(3) }
         #expect(Set(kinds.map(String.init)) == text.languages)
         let count = text == .keys ? 0 : text == .moving ? 2 : 1
         #expect(kinds.filter { $0 == "sh" || $0 == "ini" }.count == count)
-        // In the text there are only names of commands and options, and the line for cron.
+        // The prose contains only names of commands and options, and the crontab line.
         let tool = try Tool()
         for span in text.content.matches(of: /`(coffer [^`]*)`/).map({ String($0.output.1) }) {
             let words = span.split(separator: " ").dropFirst().map(String.init)
@@ -159,9 +160,9 @@ struct ReadmeTests {
                 == "@testable import App\nimport Coffer\nimport GRDBSQLite\n")
     }
 
-    // MARK: Every night
+    // MARK: Nightly
 
-    /// A database and its key where the article's lines look for them, below a directory of the test.
+    /// Makes a database and its key at the paths that the article uses, below the test directory.
     private func makeService() throws -> Tool {
         let tool = try Tool()
         _ = try tool.directory.makeFolder("srv/app")
@@ -170,7 +171,7 @@ struct ReadmeTests {
         return tool
     }
 
-    /// Whether a line is silent while all is well, and complains about a damaged file.
+    /// Checks that a command prints nothing for an intact file and reports a damaged one.
     private func expectVerifies(_ tool: Tool, _ run: () throws -> Tool.Result) throws {
         let good = try run()
         #expect(good.status == 0 && good.output.isEmpty && good.errors.isEmpty, "\(good)")
@@ -231,10 +232,10 @@ struct ReadmeTests {
     @Test("the line for cron verifies what it finds, in the poor environment that cron gives")
     func cron() throws {
         let tool = try makeService()
-        // The end of a line is a space in Markdown, inside of code too.
+        // In Markdown, a line break is a space, even within code.
         let span = try #require(Self.article.firstMatch(of: /With cron: `([^`]*)`/)?.output.1)
         let line = span.replacing("\n", with: " ")
-        // Cron takes a percent sign for the end of the command.
+        // Cron ends the command at a percent sign.
         #expect(line.hasPrefix("0 3 * * * ") && !line.contains("%"))
         let command = String(line.dropFirst("0 3 * * * ".count)).replacing(
             "/srv", with: tool.directory.path("srv")
@@ -256,7 +257,7 @@ struct ReadmeTests {
 }
 
 extension Tool {
-    /// The stock shell, with a raw key that the tool has made.
+    /// Returns the stock shell, with a raw key that the tool has generated.
     fileprivate func shellWithKeyFile(_ key: String, _ name: String) throws -> SQLCipherShell {
         let digits = Array(try text(of: key).utf8.prefix(64))
         let bytes = stride(from: 0, to: 64, by: 2).compactMap {

@@ -20,7 +20,7 @@ struct AccessPublisherTests {
     }
 
     @Test(
-        "a read publishes what was read, on the main queue, and completes; each subscription reads anew",
+        "a read publishes its result, on the main queue, and completes; each subscription reads anew",
         arguments: Access.allCases)
     func read(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -42,7 +42,7 @@ struct AccessPublisherTests {
         #expect(await results(of: publisher) == [.failed(.SQLITE_READONLY)])
     }
 
-    @Test("a write publishes its value after the commit, where it was told to", arguments: Access.allCases)
+    @Test("a write publishes its value after the commit, on the given scheduler", arguments: Access.allCases)
     func write(access: Access) async throws {
         let writer = try makePlayers(access)
         let newPlayerCount = writer.writePublisher { db -> Int? in
@@ -117,7 +117,7 @@ struct AccessPublisherTests {
             let cancellable = publisher.sink(
                 receiveCompletion: { _ in log.append(.finished) }, receiveValue: { log.append(.value($0)) })
             await backwards.scheduled.values(count: 1)
-            // Whatever the access still has to schedule is scheduled now.
+            // By now the access has scheduled everything.
             try await writer.barrierWriteWithoutTransaction { _ in }
             backwards.run()
             cancellable.cancel()
@@ -125,7 +125,7 @@ struct AccessPublisherTests {
         #expect(log.values == [.value(0), .finished, .value(1), .finished, .value(2), .finished])
     }
 
-    @Test("a subscriber that cancels when it has the value hears nothing more", arguments: Access.allCases)
+    @Test("a subscriber that cancels when it has the value receives nothing more", arguments: Access.allCases)
     func cancellationByValue(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Event>()
@@ -145,7 +145,7 @@ struct AccessPublisherTests {
             receiveCompletion: { _ in log.append(.finished) })
         writer.readPublisher(receiveOn: queue) { _ in 1 }.subscribe(subscriber)
         await log.values(count: 1)
-        // The completion would belong to the same action.
+        // The completion would be part of the same action.
         queue.sync {}
         #expect(log.values == [.value(1)])
     }
@@ -180,7 +180,7 @@ struct AccessPublisherTests {
         case failed(ResultCode)
     }
 
-    /// What a publisher publishes up to its completion.
+    /// Returns the events of a publisher, up to and including its completion.
     private func results(of publisher: some Publisher<Int?, any Error>) async -> [Event] {
         let log = ValueLog<Event>()
         let cancellable = publisher.sink { completion in
@@ -208,22 +208,22 @@ private let mainQueueKey: DispatchSpecificKey<Bool> = {
     return key
 }()
 
-/// Whether the main queue runs this.
+/// True if this code runs on the main queue.
 private var isMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) == true }
 
-/// A scheduler that runs its actions when it is told to, the last one first.
+/// A scheduler that runs its actions on request, in reverse order.
 private final class BackwardScheduler: Scheduler, Sendable {
     typealias SchedulerTimeType = DispatchQueue.SchedulerTimeType
     typealias SchedulerOptions = DispatchQueue.SchedulerOptions
 
-    // @unchecked: an action is handed over by the one who has scheduled it, and run once.
+    // @unchecked: an action is passed on by the thread that schedules it, and run once.
     private struct Action: @unchecked Sendable {
         let run: () -> Void
     }
 
     private let actions = Mutex<[Action]>([])
 
-    /// Notes each action that is waiting to be run.
+    /// Records each scheduled action that has not run.
     private let notes = Mutex(ValueLog<Void>())
 
     var scheduled: ValueLog<Void> { notes.withLock { $0 } }

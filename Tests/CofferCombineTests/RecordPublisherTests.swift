@@ -6,7 +6,7 @@ import OpenCombine
 import OpenCombineDispatch
 import Testing
 
-/// The examples of the documentation of publishers, with the record that they have.
+/// The examples in the documentation of publishers, with their record type.
 @Suite("Publishers of records", .timeLimit(.minutes(Patience.minutes)))
 struct RecordPublisherTests {
     let directory: TestDirectory
@@ -31,7 +31,7 @@ struct RecordPublisherTests {
         return writer
     }
 
-    /// What a publisher of one value publishes.
+    /// Returns the value of a publisher that publishes a single value.
     private func result<Output: Sendable>(of publisher: some Publisher<Output, any Error>) async throws
         -> Output
     {

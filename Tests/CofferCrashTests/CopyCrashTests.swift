@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` kills 100 times, else about 20 times.
+/// With `COFFER_NIGHTLY=1`, kills 100 times, otherwise about 20 times.
 @Suite("A copy into another file that is killed", .serialized)
 struct CopyCrashTests {
     let directory: TestDirectory
@@ -21,7 +21,7 @@ struct CopyCrashTests {
         return path
     }
 
-    /// Runs the copy once more, and expects the one file, complete.
+    /// Repeats the copy and expects exactly one complete file.
     private func complete(_ path: String, _ kind: String, isThere: Bool) throws {
         let copy = directory.path("copy.db")
         let second = try KillableWorker.run("copy", path, "66", kind, copy)
@@ -44,7 +44,7 @@ struct CopyCrashTests {
     }
 
     @Test(
-        "leaves nothing under its name, or the whole; the next copy to the same place removes what was left",
+        "leaves nothing under its name, or the whole copy; the next copy to the same place removes leftovers",
         arguments: ["backup", "vacuum", "salvage"])
     func namedSteps(kind: String) throws {
         let path = try makeSource()
@@ -60,7 +60,7 @@ struct CopyCrashTests {
                 left.count { $0.hasSuffix(".tmp") } == (isThere ? 0 : 1)
                     && left.contains { $0.hasSuffix(".lock") }, "\(step): \(left)")
             if isThere { #expect(try DatabaseFile(path: copy).inspect().leftovers.count == 1) }
-            // Another file beside it is another matter.
+            // A copy to another path ignores the leftovers.
             #expect(
                 try KillableWorker.run("copy", path, "66", kind, directory.path("other.db")).outputText
                     == "done\n")

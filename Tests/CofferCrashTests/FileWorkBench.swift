@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Files for works that are killed, and what must hold of them afterwards.
+/// Creates files for work that is killed, and checks their invariants afterwards.
 struct FileWorkBench {
     let work: FileWork
     /// `delete` or `wal`.
@@ -23,7 +23,7 @@ struct FileWorkBench {
         try #require(made.status == 0, "\(made.errorText)")
     }
 
-    /// A new file in a folder of its own, in the form that the work begins with.
+    /// Makes a new file in its own folder, in the form that the work starts from.
     func makeFile() throws -> String {
         let path = try directory.makeFolder(UUID().uuidString) + "/bank.db"
         try FileManager.default.copyItem(atPath: template, toPath: path)
@@ -34,7 +34,7 @@ struct FileWorkBench {
         try FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
     }
 
-    /// How many microseconds a process takes that does the work and is not disturbed.
+    /// Returns the time that an undisturbed process takes for the work, in microseconds.
     func duration() throws -> UInt32 {
         let path = try makeFile()
         let start = Date()
@@ -43,16 +43,15 @@ struct FileWorkBench {
         return UInt32(Date().timeIntervalSince(start) * 1_000_000)
     }
 
-    /// The one form that the file has, in which each page is authentic, and the structure is whole. Nothing
-    /// is changed.
+    /// Returns the form of the file. In exactly one form, every page must be authentic and the structure
+    /// intact. Changes nothing.
     func form(of path: String) throws -> FileForm {
         let forms = [work.before, work.after].filter { $0.isIntact(path) }
         try #require(forms.count == 1, "the file is intact as \(forms.map(\.text))")
         return forms[0]
     }
 
-    /// The number of the last transfer, in a file that only a part of the transactions cannot be missing
-    /// from.
+    /// Returns the number of the last transfer. Also checks that no transaction is only partly present.
     func lastTransfer(_ path: String, _ form: FileForm) throws -> Int {
         let queue = try DatabaseQueue(path: path, configuration: form.configuration)
         defer { try? queue.close() }
@@ -62,13 +61,13 @@ struct FileWorkBench {
         }
     }
 
-    /// Does the work again, and checks that it is complete then, with nothing left beside the file.
+    /// Repeats the work and checks that it completes and leaves nothing next to the file.
     ///
     /// - Parameters:
-    ///   - changed: whether there is something to be done, if that is known.
-    ///   - transfers: how many transfers there are.
-    ///   - journalMayStay: whether a writer was killed too, whose journal has nothing to say yet, and goes
-    ///     with the next write.
+    ///   - changed: the expected answer to whether there is work to do, or nil if it is unknown.
+    ///   - transfers: the number of transfers.
+    ///   - journalMayStay: true if a writer was killed too. Its journal contains no changes yet and
+    ///     disappears with the next write.
     func complete(
         _ path: String, changed: Bool? = nil, transfers: Int = FileWorkBench.transferCount,
         journalMayStay: Bool = false

@@ -3,9 +3,9 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Rotations by copy and in place, upgrades, encryptions and decryptions of closed files. `COFFER_NIGHTLY=1`
-/// kills more than 900 times, else about 120 times.
-@Suite("A work on a file that is killed", .serialized)
+/// Rotations by copy and in place, upgrades, encryptions and decryptions of closed files. With
+/// `COFFER_NIGHTLY=1`, kills more than 900 times, otherwise about 120 times.
+@Suite("A killed operation on a file", .serialized)
 struct FileWorkCrashTests {
     let directory: TestDirectory
 
@@ -17,7 +17,7 @@ struct FileWorkCrashTests {
     func namedSteps(work: FileWork) throws {
         let benches = try ["delete", "wal"].map { try FileWorkBench(work, mode: $0, in: directory) }
         for (index, step) in work.steps.enumerated() {
-            // By day one of the two for each step: another one for each work.
+            // The short run uses one of the two for each step, and alternates between kinds of work.
             for bench in Nightly.isOn
                 ? benches : [benches[(index + (FileWork.allCases.firstIndex(of: work) ?? 0)) % 2]]
             {
@@ -62,7 +62,7 @@ struct FileWorkCrashTests {
     }
 
     @Test(
-        "beside a process that writes in turn loses nothing that was acknowledged",
+        "during writes of another process loses nothing that was acknowledged",
         arguments: FileWork.allCases, ["delete", "wal"])
     func besideWriter(work: FileWork, mode: String) throws {
         var random = SeededRandom("\(work) in turns \(mode)")
@@ -75,7 +75,7 @@ struct FileWorkCrashTests {
             let writer = try KillableWorker("turns", path, work.before.text, work.after.text)
             let head = writer.firstOutput()
             let worker = try KillableWorker("work", path, work.rawValue, "5")
-            // It has to wait until the writer is not there.
+            // The work has to wait until the writer is gone.
             usleep(UInt32.random(in: 0...3 * duration, using: &random))
             worker.kill()
             _ = worker.output()

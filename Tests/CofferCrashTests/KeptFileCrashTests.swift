@@ -38,13 +38,13 @@ struct KeptFileCrashTests {
     }
 
     @Test(
-        "in one directory does not have the database removed by the next run in another one",
+        "in one directory does not make the next run in another one remove the database",
         arguments: KeptFileCrashTests.before + KeptFileCrashTests.after)
     func otherDirectory(step: String) throws {
         _ = try directory.makeFolder("app")
         let path = directory.path("app/data.db")
         try #require(KillableWorker.run("make", path, "66", "30", "delete").status == 0)
-        // `data.db` is the kept file here, and the database there.
+        // `data.db` is the kept file in one folder and the database in the other.
         func run(_ folder: String, _ arguments: String, failing: String = "") throws -> ChildProcess {
             try ChildProcess.run(
                 "sh",

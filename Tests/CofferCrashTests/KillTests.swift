@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` kills 300 times each way, else a few times.
+/// With `COFFER_NIGHTLY=1`, kills 300 times each way, otherwise a few times.
 @Suite("A writing process that is killed", .serialized)
 struct KillTests {
     let directory: TestDirectory
@@ -27,12 +27,12 @@ struct KillTests {
         for round in 1...kills {
             let teller = try BankTeller(path: path, access, teller: 1)
             let head = teller.firstAcknowledgements()
-            // Somewhere within the next transactions: of the order of a millisecond each.
+            // During one of the next transactions, which take about a millisecond each.
             usleep(UInt32.random(in: 0...60_000, using: &random))
             teller.kill()
             let tail = teller.acknowledged()
             let first = head.split(separator: "\n").compactMap { Int($0) }
-            // The head may end in the middle of a number that the tail goes on with: only the greatest
+            // The head may end in the middle of a number that the tail completes. Only the greatest number
             // matters, and it comes last.
             let acknowledged = max(last, tail.last ?? first.last ?? 0)
             #expect(teller.errorText == "", "round \(round)")

@@ -1,7 +1,7 @@
 import CofferTestSupport
 import Foundation
 
-/// A `CrashWorker` that is killed from outside.
+/// A `CrashWorker` process that the test kills.
 final class KillableWorker {
     private let process = Process()
     private let pipe = Pipe()
@@ -21,10 +21,10 @@ final class KillableWorker {
 
     func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
 
-    /// Waits for something that the worker prints.
+    /// Waits for output of the worker and returns it.
     func firstOutput() -> String { String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self) }
 
-    /// Waits for the end of the process, and returns what it has printed, without ``firstOutput()``.
+    /// Waits for the end of the process and returns its output, without ``firstOutput()``.
     func output() -> String {
         let data = pipe.fileHandleForReading.readDataToEndOfFile()
         hasEnded.wait()
@@ -35,7 +35,7 @@ final class KillableWorker {
         String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 
-    /// Runs one to its end.
+    /// Runs a worker to its end.
     static func run(_ arguments: String..., environment: [String: String] = [:]) throws -> ChildProcess {
         try ChildProcess.run(ChildProcess.built("CrashWorker"), arguments, environment: environment)
     }

@@ -3,8 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Kills, and another process that writes. `COFFER_NIGHTLY=1` kills 300 times, else 20 times: always 20 times
-/// with one file, which grows meanwhile.
+/// Kills, and a concurrent writer in another process. With `COFFER_NIGHTLY=1`, kills 300 times, otherwise 20
+/// times. Each file, which keeps growing, is used for 20 kills.
 @Suite("A rotation while the database is in use", .serialized)
 struct LiveRotationCrashTests {
     let directory: TestDirectory
@@ -94,14 +94,15 @@ struct LiveRotationCrashTests {
                     worker = other
                     acknowledged = other.firstOutput()
                 }
-                // Before the proof has ended: others are looked for then.
+                // Before the verification ends, because it then looks for other processes.
                 if isGoneInTime, step.phase == .verifying { end() }
             }
         }
         end()
         let last = try #require(acknowledged.split(separator: "\n").compactMap { Int($0) }.last)
         if isGoneInTime {
-            // It may have begun the log anew while frames of it were needed: then the next call completes.
+            // The other process may have restarted the WAL while its frames were still needed. Then the next
+            // call completes the rotation.
             if case .failure(let error as DatabaseFileError) = outcome, error.reason == .busy([]) {
                 print("rotation while in use: the other process was in the way, and gone a moment later")
                 options.whileInUse = DatabaseFile.WhileInUse()
@@ -134,8 +135,7 @@ struct LiveRotationCrashTests {
         return forms[0]
     }
 
-    /// The last number of the first teller, in a file that only a part of the transactions cannot be missing
-    /// from.
+    /// Returns the last number of the first teller. Also checks that no transaction is only partly present.
     private func audit(_ form: FileForm) throws -> Int {
         let queue = try DatabaseQueue(
             path: path, configuration: form.configuration.with { $0.busyMode = .timeout(Patience.seconds) })

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` kills 100 times each way, else a few times.
+/// With `COFFER_NIGHTLY=1`, kills 100 times each way, otherwise a few times.
 @Suite("A migrating process that is killed", .serialized)
 struct MigrationKillTests {
     let directory: TestDirectory
@@ -20,7 +20,7 @@ struct MigrationKillTests {
         var done = 0
         var interrupted = 0
         for round in 1...kills {
-            // A new file once the last one is complete.
+            // Start a new file once the previous one is complete.
             if done == 0 || done == MigrationHistory.count {
                 file += 1
                 done = 0
@@ -29,7 +29,7 @@ struct MigrationKillTests {
             let worker = try WorkerProcess("CofferTestWorker", ["migrate", path, access.rawValue])
             let target = Int.random(in: (done + 1)...MigrationHistory.count, using: &random)
             try #require(worker.waitForLine("m\(target)"), "round \(round)")
-            // Somewhere in this migration, in its commit, or in the next one.
+            // During this migration, its commit, or the next migration.
             usleep(UInt32.random(in: 0...20_000, using: &random))
             worker.kill()
             let writer = try directory.make(access, "\(file).db")

@@ -3,14 +3,15 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` kills 100 times, else a few times. See ``FileWorkCrashTests`` for closed files.
+/// With `COFFER_NIGHTLY=1`, kills 100 times, otherwise a few times. See ``FileWorkCrashTests`` for closed
+/// files.
 @Suite("A rotation of a database in use that is killed", .serialized)
 struct RotationCrashTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("beside a writer that acknowledges what it commits loses nothing of it", arguments: Access.allCases)
+    @Test("during acknowledged commits of a writer loses none of them", arguments: Access.allCases)
     func besideWriter(access: Access) throws {
         let path = directory.path("bank.db")
         try #require(KillableWorker.run("make", path, "66", "30", "delete").status == 0)
@@ -40,7 +41,7 @@ struct RotationCrashTests {
         print(
             "kill -9 of rotations beside a writer, \(access): \(kills) kills, \(last) transactions, keys \(forms)"
         )
-        // What was left goes with the next rotation, whichever key the file has.
+        // The next rotation removes the leftovers, regardless of the file's key.
         #expect(try KillableWorker.run("rotate", path, form(of: path).text, "99").status == 0)
         #expect(try DatabaseFile(path: path).inspect().leftovers.isEmpty)
     }

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` kills 2,000 random programs, else a few.
+/// With `COFFER_NIGHTLY=1`, kills 2,000 random programs, otherwise a few.
 @Suite("A process with savepoints and failing statements that is killed", .serialized)
 struct SavepointKillTests {
     let directory: TestDirectory
@@ -24,7 +24,7 @@ struct SavepointKillTests {
 
     @Test("loses commits by the engine itself", .enabled(if: EngineFault.lostCommits.isOfThisEngine))
     func engineItself() throws {
-        // The test above would not show anything else.
+        // If the engine did not lose commits, the test above would be pointless.
         var random = SeededRandom("savepoints of the engine")
         for _ in 0..<300 {
             let outcome = try run(
@@ -36,7 +36,7 @@ struct SavepointKillTests {
 
     private struct Outcome {
         var missing: Int
-        /// Whether the content is that of the last transaction that is there.
+        /// True if the content matches the last transaction that is present.
         var isWhole: Bool
     }
 
@@ -47,7 +47,7 @@ struct SavepointKillTests {
         }
         let worker = try WorkerProcess(
             "CofferTestWorker", ["savepoints", path, "\(seed)"], environment: environment)
-        // From the first commit on, at any moment.
+        // Kill at any moment after the first commit.
         guard worker.waitForFirstLine() else { return Outcome(missing: 1, isWhole: false) }
         usleep(patience)
         worker.kill()

@@ -193,11 +193,11 @@ struct AttachTests {
 
     // MARK: - VACUUM INTO
 
-    @Test("VACUUM INTO makes a file, or says what to call", arguments: Source.allCases)
+    @Test("VACUUM INTO makes a file, or names the method to call", arguments: Source.allCases)
     func vacuumInto(source: Source) throws {
         try withTestDirectory { directory in
             for allowsPlaintext in [false, true] {
-                // That plaintext is allowed makes no copy of an encrypted database readable.
+                // Allowing plaintext does not allow a readable copy of an encrypted database.
                 let configuration = Configuration.rawKeyed.with { $0.allowsPlaintext = allowsPlaintext }
                 let writer = try source.open(directory, configuration, allowsPlaintext: allowsPlaintext)
                 let path = directory.path("copy\(allowsPlaintext).db")
@@ -221,7 +221,7 @@ struct AttachTests {
                             #expect(!FileManager.default.fileExists(atPath: path))
                         }
                     }
-                    // The plain form stays what it is.
+                    // Plain VACUUM is unaffected.
                     try db.execute(sql: "VACUUM")
                 }
                 try writer.close()
@@ -248,7 +248,7 @@ struct AttachTests {
     // MARK: - The text of the statement
 
     @Test(
-        "every spelling of ATTACH does what it does in SQLite",
+        "every spelling of ATTACH has the effect that it has in SQLite",
         arguments: [
             "ATTACH 'PATH' AS x", "attach database \"PATH\" as [x]", "ATTACH ('PA' || 'TH') AS `x`",
             "ATTACH CAST('PATH' AS TEXT) AS 'x'",
@@ -281,7 +281,7 @@ struct AttachTests {
         }
     }
 
-    @Test("statements, traces and errors show ATTACH as it was written")
+    @Test("statements, traces and errors show ATTACH in its original form")
     func text() throws {
         try withTestDirectory { directory in
             let recorder = SQLRecorder()
@@ -294,7 +294,7 @@ struct AttachTests {
                 let error = #expect(throws: DatabaseError.self) { try db.execute(sql: sql) }
                 #expect(error?.sql == sql)
                 #expect(error?.message?.contains("already in use") == true)
-                // The quote that is missing does not show what is added behind it.
+                // With an unclosed quote, the error must not show the text that Coffer appends.
                 let unclosed = #expect(throws: DatabaseError.self) {
                     try db.execute(sql: "ATTACH 'x.db' AS 'y")
                 }
@@ -332,7 +332,7 @@ struct AttachTests {
         }
     }
 
-    @Test("URIs stay paths, also beside a named database in memory")
+    @Test("URIs stay paths, even with a named database in memory")
     func uris() async {
         await #expect(processExitsWith: .exitCode(7)) {
             var isRight = true
@@ -344,7 +344,7 @@ struct AttachTests {
                         try db.execute(
                             sql: "ATTACH '\(name)' AS x KEY 'secret'; CREATE TABLE x.t (a); DETACH x")
                     }
-                    // Made for it, and written to.
+                    // The file was created for the database, and written to.
                     let size =
                         try FileManager.default.attributesOfItem(atPath: directory.path(name))[.size] as? Int
                     if size != 8192 {
@@ -358,7 +358,7 @@ struct AttachTests {
     }
 
     @Test(
-        "databases in memory of one name are one database, whatever the name",
+        "in-memory databases of one name are one database, with any name",
         arguments: ["preview", "a b", "a&cache=private", "ä%41", "/x?y#z"])
     func named(name: String) throws {
         let unique = name + UUID().uuidString

@@ -64,7 +64,7 @@ struct BadKeyTests {
     }
 
     @Test(
-        "the error of a provider comes out as it was thrown, and the next try asks again",
+        "the error of a provider is rethrown, and the next try asks again",
         arguments: Access.allCases)
     func provider(access: Access) throws {
         struct Locked: Error {}
@@ -108,7 +108,7 @@ struct BadKeyTests {
         }
     }
 
-    @Test("a passphrase that goes on after a NUL character is another passphrase")
+    @Test("a passphrase with a NUL character and more text is another passphrase")
     func zero() throws {
         let configuration = { (bytes: [UInt8]) in Configuration().with { $0.key = .passphrase(bytes) } }
         try directory.makeQueue("a.db", configuration([97, 0, 98])).write {

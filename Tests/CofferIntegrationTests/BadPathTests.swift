@@ -3,14 +3,14 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("Paths that are no database")
+@Suite("Paths other than databases")
 struct BadPathTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "what is no regular file is refused at once, and nothing is created beside it",
+        "a path other than a regular file is refused at once, and nothing is created next to it",
         arguments: Access.allCases)
     func specialFiles(access: Access) throws {
         let isPipe = unsafe mkfifo(directory.path("fifo"), 0o600) == 0
@@ -107,7 +107,7 @@ struct BadPathTests {
         }
     }
 
-    @Test("a symbolic link opens the file that it leads to, with the log beside the file")
+    @Test("a symbolic link opens its target, with the log next to the target")
     func symbolicLink() throws {
         _ = try directory.makeFolder("real")
         _ = try directory.makePool("real/a.db")

@@ -9,9 +9,9 @@ struct CancellationTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// A million numbers for each row, so that neither a cursor nor a table gets far. It ends by itself,
-    /// after many minutes: a cancellation may be late on a machine with much to do, and one that is lost
-    /// fails the test and does not hang it.
+    /// A query that produces one row for every million numbers, so neither a cursor nor a table makes much
+    /// progress. It ends on its own after many minutes: on a busy machine, a cancellation may arrive late,
+    /// and a lost one must fail the test rather than hang it.
     private static let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000000) SELECT i FROM n WHERE i % 1000000 = 1"
 
@@ -103,7 +103,7 @@ struct CancellationTests {
         let (isRunning, signal) = AsyncStream<Void>.makeStream()
         let block: @Sendable () -> Void = {
             signal.yield()
-            // Two accesses of a pool wait, and each is let go once.
+            // Two accesses of a pool are waiting, and each is released once.
             if mayEnd.wait(timeout: .now() + Patience.seconds) == .timedOut {
                 Issue.record("The accesses were not let go.")
             }
@@ -149,7 +149,7 @@ struct CancellationTests {
         try await expectUsable(writer)
     }
 
-    @Test("cancelling has no effect on what is over")
+    @Test("cancelling after the end has no effect")
     func after() async throws {
         let writer = try make(.queue)
         let task = Task { try await writer.write { try $0.execute(sql: "INSERT INTO t VALUES (0)") } }

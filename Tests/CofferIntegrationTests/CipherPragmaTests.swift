@@ -26,8 +26,58 @@ struct CipherPragmaTests {
         "cipher_hmac_pgno = be", "cipher_salt = \"x'00000000000000000000000000000000'\"",
         "rekey_kdf_iter = 256000",
         "cipher_profile = '/nonexistent/profile'", "cipher_profile = off", "cipher_log = '/nonexistent/log'",
-        "cipher_default_page_size = 4096",
+        "cipher_default_page_size = 4096", "cipher_log_level = TRACE", "main.cipher_log_level('debug')",
     ]
+
+    @Test("the page size of an encrypted database is an integer, as in SQLite", arguments: Access.allCases)
+    func pageSize(access: Access) throws {
+        try withTestDirectory { directory in
+            let recorder = SQLRecorder()
+            let configuration = recorder.recording(.rawKeyed.with { $0.cipher.pageSize = 8192 })
+            let writer = try directory.make(access, "a.db", configuration)
+            try writer.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+            for sql in [
+                "PRAGMA page_size", "pragma main.page_size", "PRAGMA\t\"main\" . [page_size]",
+                "PRAGMA 'page_size'",
+            ] {
+                recorder.clear()
+                try writer.read { (db) throws in
+                    #expect(try Row.fetchOne(db, sql: sql + "\n; -- the size") == ["page_size": 8192])
+                    let statement = try db.makeStatement(sql: sql)
+                    #expect(statement.sql == sql && statement.databaseRegion.isEmpty && statement.isReadonly)
+                }
+                #expect(recorder.statements.contains(sql))
+                #expect(
+                    !recorder.statements.contains { $0.contains("AS page_size") }, "\(recorder.statements)")
+            }
+            try writer.writeWithoutTransaction { (db) throws in
+                try db.execute(sql: "-- first\nPRAGMA page_size; INSERT INTO t VALUES (1); PRAGMA page_size;")
+                #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM t") == 1)
+                try db.execute(sql: "ATTACH ':memory:' AS other")
+                for schema in ["temp", "other"] {
+                    let row = try #require(try Row.fetchOne(db, sql: "PRAGMA \(schema).page_size"))
+                    #expect(row["page_size"] as Int > 0)
+                }
+                let error = #expect(throws: DatabaseError.self) {
+                    try Row.fetchOne(db, sql: "PRAGMA absent.page_size")
+                }
+                #expect(error?.message == "unknown database absent")
+            }
+        }
+    }
+
+    @Test("the refusal of another page size names the setting", arguments: ["page_size", "cipher_page_size"])
+    func otherPageSize(pragma: String) throws {
+        try withTestDirectory { directory in
+            let configuration = Configuration.rawKeyed.with {
+                $0.prepareDatabase { try $0.execute(sql: "PRAGMA \(pragma) = 8192") }
+            }
+            let error = #expect(throws: DatabaseError.self) { try directory.makeQueue("a.db", configuration) }
+            #expect(error?.resultCode == .SQLITE_AUTH)
+            #expect(error?.message?.contains("is 4096") == true)
+            #expect(error?.message?.contains("Configuration.cipher.pageSize") == true)
+        }
+    }
 
     @Test("a check of codes is refused of a file that is too large for the engine to count")
     func checkOfLargeFile() throws {
@@ -36,7 +86,7 @@ struct CipherPragmaTests {
             try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
             #expect(try queue.read { try String.fetchAll($0, sql: "PRAGMA cipher_integrity_check") } == [])
             try queue.close()
-            // A file may be longer than its database, and this one has holes there.
+            // A file may be longer than its database. This one has a hole there.
             let file = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.path("a.db")))
             try file.truncate(atOffset: 1 << 32 + 4096)
             try file.close()
@@ -122,7 +172,7 @@ struct CipherPragmaTests {
         }
     }
 
-    @Test("a refused profile leaves the trace as it is")
+    @Test("a refused profile leaves the trace unchanged")
     func profile() throws {
         try withTestDirectory { directory in
             let recorder = SQLRecorder()

@@ -38,9 +38,9 @@ struct ConnectionBehaviorTests {
         #expect(try holder.int("SELECT count(*) FROM t") == 3)
     }
 
-    @Test("a write that waits for a lock goes on when it is free", arguments: Access.allCases)
+    @Test("a write that waits for a lock continues when it is free", arguments: Access.allCases)
     func waiting(access: Access) throws {
-        // In rollback mode the other one looks at the file for a moment before each try.
+        // In rollback mode, the other connection briefly reads the file before each attempt.
         let holder = try directory.make(
             access, "a.db", .rawKeyed.with { $0.busyMode = .timeout(Patience.seconds) })
         try holder.write { try $0.execute(sql: "CREATE TABLE t (a)") }
@@ -82,7 +82,7 @@ struct ConnectionBehaviorTests {
             #expect(pairs.count == 9 && pairs.first == [1, 1] && pairs.last == [3, 3])
             let cached = try Int.fetchCursor(db.cachedStatement(sql: "SELECT a FROM t ORDER BY a"))
             #expect(try cached.next() == 1)
-            // A cursor that was left in the middle does not stand in the way of the next user.
+            // An unfinished cursor does not block the next user of the statement.
             #expect(try Int.fetchAll(db.cachedStatement(sql: "SELECT a FROM t ORDER BY a")) == [1, 2, 3])
         }
     }
@@ -182,7 +182,7 @@ struct ConnectionBehaviorTests {
     }
 
     @Test(
-        "asynchronous writes tell how they ended, on the connection, outside of the transaction",
+        "asynchronous writes report their end, on the connection, outside the transaction",
         arguments: Access.allCases)
     func asyncWrite(access: Access) async throws {
         struct Failure: Error {}

@@ -9,7 +9,7 @@ struct DamageTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// Every row, by table and by index, with the integers that come first; or the error.
+    /// Returns every row, by table and by index, or throws the error.
     private func content(_ name: String, _ configuration: Configuration = .rawKeyed) throws -> [String] {
         let queue = try directory.makeQueue(name, configuration)
         return try queue.read { db in
@@ -19,7 +19,7 @@ struct DamageTests {
         }
     }
 
-    /// A small database with a tree of two levels, an index, overflow pages and free pages.
+    /// Makes a small database with a two-level tree, an index, overflow pages and free pages.
     private func makeDatabase(_ name: String, _ configuration: Configuration = .rawKeyed) throws {
         let queue = try directory.makeQueue(name, configuration)
         try queue.write { db in
@@ -60,7 +60,7 @@ struct DamageTests {
         try #require(pageCount > 8 && intact.count == pageCount * pageSize)
         var unnoticed = 0
         for page in 0..<pageCount {
-            // First bytes (the salt on page 1), content, IV, HMAC.
+            // The first bytes (the salt on page 1), content, IV, HMAC.
             let regions = [
                 0..<16, 16..<pageSize - 80, pageSize - 80..<pageSize - 64, pageSize - 64..<pageSize,
             ]
@@ -77,7 +77,7 @@ struct DamageTests {
                     unnoticed += 1
                 } catch {
                     expectTypedError(error, "a flip at \(offset) (seed \(random.seed))")
-                    // A salt belongs to the key: another one makes another key for the whole file.
+                    // The salt is part of the key: a different salt means a different key for the whole file.
                     if page == 0 && region.lowerBound > 0 {
                         #expect(
                             (error as? DatabaseError)?.encryptionFailure == .damaged(pages: [1]),
@@ -87,22 +87,22 @@ struct DamageTests {
                 #expect(try directory.bytes(of: "b.db") == bytes, "reading changed a damaged file")
             }
         }
-        // Free pages only.
+        // Only flips in free pages go unnoticed.
         #expect(unnoticed < pageCount * 2)
     }
 
-    @Test("a file that was cut anywhere gives a typed error, never wrong data, and is left as it is")
+    @Test("a file that was cut anywhere gives a typed error, never wrong data, and stays unchanged")
     func truncation() throws {
         try makeDatabase("a.db")
         let intact = try directory.bytes(of: "a.db")
         let expected = try content("a.db")
-        // A file of one byte is an empty one for SQLite.
+        // SQLite treats a file of one byte as empty.
         var sizes = [2, 15, 16, 17, 100, 511, 512, 513, 1023, 1024, 2048, intact.count - 1]
         for page in 1..<intact.count / 4096 { sizes += [page * 4096 - 1, page * 4096, page * 4096 + 1] }
         for size in sizes {
             try directory.write(intact.prefix(size), to: "b.db")
             do {
-                // The page that was cut is free and is not read.
+                // The truncated page is free and is not read.
                 #expect(try content("b.db") == expected, "\(size) bytes")
                 #expect(size > intact.count - 2 * 4096, "\(size) bytes")
             } catch {
@@ -134,7 +134,7 @@ struct DamageTests {
     }
 
     @Test(
-        "other files are told apart: text, zeros, random bytes, a plaintext database, a key in the wrong format"
+        "other files are distinguished: text, zeros, random bytes, a plaintext database, a key in the wrong format"
     )
     func otherFiles() throws {
         var random = SeededRandom("other files")
@@ -157,8 +157,8 @@ struct DamageTests {
             }
             #expect(try directory.bytes(of: name) == bytes)
         }
-        // One in some hundred random files looks like format 1 in WAL mode, whose empty log is left by the
-        // look at it.
+        // One in several hundred random files looks like format 1 in WAL mode. Inspecting it leaves an empty
+        // WAL.
         #expect(Set(directory.fileNames().filter { !$0.hasPrefix("random-") }) == Set(cases.map(\.0)))
     }
 
@@ -204,7 +204,7 @@ struct DamageTests {
     }
 
     @Test(
-        "what was committed before a crash is there after it, what was not is not: hot journal and write-ahead log",
+        "after a crash, committed changes are there, and uncommitted ones are not: hot journal and write-ahead log",
         arguments: Access.allCases)
     func crash(access: Access) throws {
         let configuration = Configuration.rawKeyed.with { $0.pageCacheSize = 8192 }

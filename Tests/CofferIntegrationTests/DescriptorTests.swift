@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-// In processes of their own: the other tests open and close files, too.
+// In separate processes, because other tests also open and close files.
 @Suite("Failed openings")
 struct DescriptorTests {
     @Test(
@@ -55,7 +55,8 @@ struct DescriptorTests {
                     ("missing, read-only", "missing.db", .rawKeyed.with { $0.readonly = true }),
                     ("empty key", "a.db", Configuration().with { $0.key = .passphrase("") }),
                 ]
-                // The first ones may open what stays open on purpose, such as a source of randomness.
+                // The first attempts may open descriptors that stay open intentionally, such as a source of
+                // randomness.
                 for (_, name, configuration) in kinds { _ = try? directory.make(access, name, configuration) }
                 for (kind, name, configuration) in kinds {
                     #expect(throws: (any Error).self, "\(kind)") {
@@ -72,7 +73,7 @@ struct DescriptorTests {
         #expect(words.isEmpty)
     }
 
-    @Test("an opening for which no descriptor is left says so, and not that the file cannot be opened")
+    @Test("an opening without a free descriptor reports that, and not that the file cannot be opened")
     func noDescriptorLeft() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -145,7 +146,7 @@ struct DescriptorTests {
         }
     }
 
-    @Test("a pool that ends brings its write-ahead log into the file, after reads, too")
+    @Test("a pool checkpoints its write-ahead log when it ends, even after reads")
     func endOfPool() throws {
         try withTestDirectory { directory in
             do {
@@ -157,9 +158,9 @@ struct DescriptorTests {
         }
     }
 
-    // Closing any descriptor of a file gives up all locks that the process has on it (POSIX). SQLite
+    // Closing any descriptor of a file releases all locks that the process has on it (POSIX). SQLite
     // therefore keeps the descriptors of closed connections as long as other connections of the process have
-    // locks on the file. In WAL mode each connection always has one.
+    // locks on the file. In WAL mode, every connection always has one.
     @Test(
         "the engine keeps the descriptor of a closed connection while another one has a lock on the file, and no longer"
     )
@@ -202,7 +203,7 @@ struct DescriptorTests {
     }
 }
 
-/// Opens descriptors until the process can open only so many more.
+/// Opens descriptors until the process can open only `count` more.
 private func fillDescriptors(leaving count: Int) -> [Int32] {
     var limit = rlimit(rlim_cur: 256, rlim_max: 0)
     var hard = rlimit()

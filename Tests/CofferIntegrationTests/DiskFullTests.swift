@@ -10,12 +10,12 @@ struct DiskFullTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "a file that may not grow any more fails with a typed error, loses nothing, and goes on when there is room",
+        "a file that cannot grow fails with a typed error, loses nothing, and works again when there is space",
         arguments: Access.allCases)
     func fileSizeLimit(access: Access) async {
         await #expect(processExitsWith: .success) { [access] in
             try withTestDirectory { directory in
-                // The write fails instead of the process.
+                // With the signal ignored, the write fails and the process survives.
                 signal(SIGXFSZ, SIG_IGN)
                 let writer = try directory.make(
                     access, "a.db", .rawKeyed.with { $0.pageCacheSize = 64 * 1024 })
@@ -43,7 +43,7 @@ struct DiskFullTests {
     @Test("a full disk does the same", .enabled(if: DiskFullTests.canMount), arguments: Access.allCases)
     func fullDisk(access: Access) throws {
         let disk = try directory.makeFolder("disk")
-        // The mount lives in a namespace of its own, and ends with it.
+        // The mount is in a private namespace and disappears with it.
         let process = try ChildProcess.run(
             "unshare",
             [

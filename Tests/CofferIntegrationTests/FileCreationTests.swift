@@ -7,7 +7,7 @@ import Testing
 @Suite("Creation of files")
 struct FileCreationTests {
     @Test(
-        "new files are for their owner only, whatever the umask",
+        "new files are for their owner only, with any umask",
         arguments: [0, 0o022, 0o077, 0o277, 0o777] as [UInt32])
     func modes(mask: UInt32) async {
         await #expect(processExitsWith: .success) { [mask] in
@@ -31,7 +31,7 @@ struct FileCreationTests {
         }
     }
 
-    @Test("the mode of an existing file stays as it is, and its log and journal take it over")
+    @Test("the mode of an existing file stays unchanged, and its log and journal have the same mode")
     func existingMode() throws {
         try withTestDirectory { directory in
             _ = try directory.makeQueue()
@@ -43,7 +43,7 @@ struct FileCreationTests {
     }
 
     @Test(
-        "files that nobody may read or write are refused, and read-only ones are read",
+        "files without permissions are refused, and read-only ones are read",
         .enabled(
             if: othersReachTemporaryDirectory, "the superuser needs a TMPDIR that other users can reach"),
         arguments: Access.allCases)
@@ -59,7 +59,7 @@ struct FileCreationTests {
                 let folder = try directory.makeFolder("readonly")
                 setMode(folder, 0o555)
                 setMode(directory.path, 0o777)
-                // The superuser may do everything.
+                // Permissions do not restrict the superuser.
                 try asOrdinaryUser {
                     var error = #expect(throws: DatabaseError.self) {
                         try directory.make(access, "unreadable.db")
@@ -191,7 +191,7 @@ struct FileCreationTests {
     }
 }
 
-/// Runs `body` on so many threads at the same time.
+/// Runs `body` on `count` threads at the same time.
 private func concurrently<T: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> T)
     -> [Result<T, any Error>]
 {

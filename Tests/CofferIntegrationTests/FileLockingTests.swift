@@ -49,7 +49,7 @@ struct FileLockingTests {
                 == ["4", "ok"])
     }
 
-    @Test("reads see a state while a write goes on beside them, without a file of the index")
+    @Test("reads keep their state during a write, without an index file")
     func sideBySide() throws {
         let pool = try directory.makePool("vault.db", alone)
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
@@ -82,7 +82,7 @@ struct FileLockingTests {
         #expect(try count(directory.makeQueue("vault.db", alone)) == 2)
     }
 
-    @Test("cannot be had while another process uses it, which is named")
+    @Test("cannot be opened while another process uses it, which is named")
     func inUse() throws {
         try makeFile()
         let path = directory.path("vault.db")
@@ -130,7 +130,7 @@ struct FileLockingTests {
         #expect(try shell.run("SELECT count(*) FROM t; PRAGMA integrity_check;") == ["2", "ok"])
     }
 
-    @Test("cannot be had while a connection of the process shares it")
+    @Test("cannot be opened while a connection of the process shares it")
     func sharedBefore() throws {
         try makeFile()
         let first = try directory.makeQueue("vault.db", .rawKeyed)
@@ -142,7 +142,7 @@ struct FileLockingTests {
         #expect(try count(second) == 1)
     }
 
-    @Test("nor where the name of the directory is no text")
+    @Test("cannot be opened while it is shared, even if the name of the directory is not valid text")
     func nameOfBytes() throws {
         try makeFile()
         let folder = directory.path("d").utf8.map { CChar(bitPattern: $0) } + [-1, 0]

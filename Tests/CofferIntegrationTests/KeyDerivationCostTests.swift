@@ -5,7 +5,7 @@ import SQLCipherBridge
 import Synchronization
 import Testing
 
-// Each test runs in a process of its own, because the counter is one for the process.
+// Each test runs in its own process, because the counter is global.
 @Suite("The cost of keys")
 struct KeyDerivationCostTests {
     @Test(
@@ -120,7 +120,7 @@ struct KeyDerivationCostTests {
         }
     }
 
-    @Test("a wrong passphrase costs eight derivations at most, whatever is looked for")
+    @Test("a wrong passphrase costs at most eight derivations, for any diagnosis")
     func wrongPassphrase() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -149,7 +149,7 @@ struct KeyDerivationCostTests {
         }
     }
 
-    @Test("the counter tells the truth: SQLCipher derives nothing by itself")
+    @Test("the counter is right: SQLCipher itself derives nothing")
     func counterIsTrue() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -169,7 +169,7 @@ struct KeyDerivationCostTests {
     }
 }
 
-/// Reads with five readers at the same time, so that the pool must open them all.
+/// Reads with five readers at the same time, which forces the pool to open all of them.
 private func useFiveReaders(of pool: DatabasePool) throws {
     let isReading = DispatchSemaphore(value: 0)
     let mayEnd = DispatchSemaphore(value: 0)
@@ -188,7 +188,7 @@ private func useFiveReaders(of pool: DatabasePool) throws {
     group.wait()
 }
 
-/// The processor time that this process spends in `body`, in seconds.
+/// Returns the processor time that this process spends in `body`, in seconds.
 private func processorTime(_ body: () throws -> Void) rethrows -> Double {
     let start = clock()
     try body()

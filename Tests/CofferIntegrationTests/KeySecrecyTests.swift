@@ -4,13 +4,13 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Keys in what users see")
+@Suite("Keys in visible output")
 struct KeySecrecyTests {
     static let secret = KeySpellings.secret
     static let hex = KeySpellings.digits
 
     @Test(
-        "no error tells the key of the statement that failed, in any of its properties",
+        "no error shows the key of the statement that failed, in any of its properties",
         arguments: KeySpellings.failing + KeySpellings.expressions)
     func errors(sql: String) throws {
         let memory = try DatabaseQueue()
@@ -104,7 +104,7 @@ struct KeySecrecyTests {
                 }
                 for text in texts {
                     #expect(!text.contains(KeySecrecyTests.secret) && !text.contains("5ec2e7"))
-                    // The same as a list of numbers.
+                    // The key as a list of numbers.
                     #expect(!text.contains("116, 114, 48") && !text.contains("53, 101, 99"))
                 }
             }
@@ -205,7 +205,7 @@ struct KeySecrecyTests {
         }
     }
 
-    /// All the ways in which a value becomes text.
+    /// Returns every textual representation of a value.
     static func everything(about value: Any) -> [String] {
         var dumped = ""
         dump(value, to: &dumped)

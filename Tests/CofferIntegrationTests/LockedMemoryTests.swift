@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The memory of keys", .serialized)
 struct LockedMemoryTests {
-    /// What is logged of memory that could not be locked.
+    /// The log messages about memory that could not be locked.
     private final class Log: Sendable {
         let messages = Mutex<[String]>([])
     }
@@ -40,7 +40,7 @@ struct LockedMemoryTests {
                 DatabaseKey.memoryUse.lockedByteCount + DatabaseKey.memoryUse.unlockedByteCount
             }
             let directory = try TestDirectory()
-            // What one process needs once.
+            // The first pool includes the memory that a process needs only once.
             let first = try directory.makePool("first.db")
             let before = total()
             let pools = try (0..<20).map { try directory.makePool("\($0).db") }

@@ -33,7 +33,7 @@ struct NoPlaintextTests {
     }
 
     @Test(
-        "the same look finds the plaintext of a database without a key, and its temporary files",
+        "the same search finds the plaintext of a database without a key, and its temporary files",
         .enabled(if: NoPlaintextTests.canTrace),
         arguments: ["spill", "index"])
     func control(name: String) throws {
@@ -85,7 +85,7 @@ struct NoPlaintextTests {
         return isTraceable
     }()
 
-    /// Runs the worker, under `strace` where it can run, and returns what it wrote.
+    /// Runs the worker, under `strace` if it is available, and returns a summary of its writes.
     private func run(_ work: String, temporary: String, _ protection: String) throws -> Trace? {
         let worker = [
             ChildProcess.built("CofferTestWorker"), work, directory.path(protection), marker, protection,
@@ -96,7 +96,8 @@ struct NoPlaintextTests {
             try #require(process.status == 0, "\(process.errorText)")
             return nil
         }
-        // The log of all writes would be many times larger than the database: only what matters is kept.
+        // The log of all writes would be many times larger than the database, so a filter keeps only the
+        // relevant lines.
         let log = directory.path("strace.log")
         let filter =
             "/\(marker)|openat/ { print substr($0, 1, 400) } /pwrite64|write\\(/ { n++ } END { print \"writes:\", n }"

@@ -1,18 +1,18 @@
 import CofferTestSupport
 import Foundation
 
-/// The paths that the descriptors of this process are open on, some of them several times.
+/// Returns the paths of the open descriptors of this process. A path may occur several times.
 func openDescriptors() -> [String] {
     let folder = "/proc/self/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    // The descriptor of the listing itself is gone by now.
+    // By now, the descriptor of the listing itself is closed.
     return names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
 }
 
-/// The descriptors that are left open by each run of `body`, and by each again.
+/// Returns the descriptors that every run of `body` leaves open.
 ///
-/// The system's libraries open, or close, something of their own now and then, when they need it first: that
-/// is not what a second run does, too. What leaks does so each time.
+/// The system's libraries occasionally open or close descriptors of their own when they are first used. A
+/// second run does not repeat that. A leak occurs in every run.
 func leakedDescriptors(_ body: () throws -> Void) rethrows -> [String] {
     var leaked: [String] = []
     for _ in 0..<5 {
@@ -27,10 +27,10 @@ func leakedDescriptors(_ body: () throws -> Void) rethrows -> [String] {
     return leaked
 }
 
-/// How many descriptors are open on a file.
+/// Returns the number of descriptors that are open on a file.
 func openDescriptors(of path: String) -> Int { openDescriptors().count { $0 == path } }
 
-/// How many descriptors are open on files of a directory, also on such that were removed.
+/// Returns the number of descriptors that are open on files of a directory, including removed files.
 func openFiles(in directory: TestDirectory) -> Int {
     openDescriptors().count { $0.hasPrefix(directory.path) }
 }

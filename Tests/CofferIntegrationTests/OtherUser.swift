@@ -2,11 +2,11 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-// Tests of permissions: the superuser, who runs them in a container, may do everything, and goes on as
-// somebody else.
+// For tests of permissions. The superuser, under whom the tests run in a container, has all permissions, so
+// they continue as another user.
 
-/// Whether a test of the superuser can go on as another user in its temporary directory: each folder above
-/// lets others pass.
+/// True if a test of the superuser can continue as another user in the temporary directory, because all
+/// parent folders are accessible to others.
 var othersReachTemporaryDirectory: Bool {
     var folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     while getuid() == 0, folder.path != "/" {
@@ -16,7 +16,7 @@ var othersReachTemporaryDirectory: Bool {
     return true
 }
 
-/// Runs `body` without the rights of the superuser. To be called in an exit test: it concerns the whole
+/// Runs `body` without superuser rights. Call this only in an exit test, because it affects the whole
 /// process.
 func asOrdinaryUser(_ body: () throws -> Void) throws {
     let isRoot = getuid() == 0

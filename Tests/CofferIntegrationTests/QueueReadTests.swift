@@ -2,8 +2,8 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// A queue goes on refusing to write between reads, because the change makes SQLite compile all statements
-/// again.
+/// A queue keeps rejecting writes between reads, because a change of the setting would make SQLite recompile
+/// all statements.
 @Suite("Reads of a queue that follow each other", .timeLimit(.minutes(Patience.minutes)))
 struct QueueReadTests {
     private let directory: TestDirectory
@@ -24,7 +24,7 @@ struct QueueReadTests {
         }
     }
 
-    @Test("each refuses to write, and whatever follows them writes")
+    @Test("each refuses to write, and any access after them writes")
     func writesBetween() throws {
         let writes: [(DatabaseQueue) throws -> Void] = [
             { try $0.write { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },
@@ -70,7 +70,7 @@ struct QueueReadTests {
         }
     }
 
-    @Test("a read inside of a write ends with the write going on")
+    @Test("a read inside a write leaves the write in progress")
     func nested() throws {
         try queue.read { _ in }
         try queue.write { db in
@@ -85,7 +85,7 @@ struct QueueReadTests {
 
     @Test("a statement that is kept stays the same from read to read")
     func keptStatements() throws {
-        // They must all live, as the next one could have the place of one that is gone.
+        // All statements must be retained, because a new one could have the address of a released one.
         var statements: [Statement] = []
         for _ in 0..<4 {
             try queue.read { db in

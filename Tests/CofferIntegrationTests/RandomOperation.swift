@@ -2,8 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// A change of table `t (id, v, note)`, written in one of the ways that Coffer offers, and the same change of
-/// a dictionary.
+/// A change to table `t (id, v, note)`, made in one of the ways that Coffer offers, and the same change to a
+/// dictionary.
 enum Operation: CaseIterable {
     case insert, insertNamed, insertCached, insertInterpolated, replace, upsert, update, delete, read,
         savepoint, failure
@@ -88,7 +88,7 @@ enum Operation: CaseIterable {
     }
 }
 
-/// SQL expressions without side effects and without chance.
+/// Deterministic SQL expressions without side effects.
 enum RandomExpression {
     static func make(depth: Int, _ random: inout SeededRandom) -> String {
         guard depth > 0, Int.random(in: 0..<6, using: &random) > 0 else { return leaf(&random) }
@@ -113,7 +113,7 @@ enum RandomExpression {
     private static func leaf(_ random: inout SeededRandom) -> String {
         while true {
             switch RandomValue.random(&random) {
-            // A function of the shell, which Coffer does not have.
+            // Infinity would need a function of the shell, which Coffer does not have.
             case .real(let value) where value.isFinite: return "\(value)"
             case .real: continue
             case .text(let text) where text.utf8.count > 100: continue

@@ -2,14 +2,14 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// A value of one of SQLite's storage classes, with a liking for extremes.
+/// A random value of one of SQLite's storage classes, with a preference for extremes.
 enum RandomValue: CustomStringConvertible {
     case null
     case integer(Int64)
     case real(Double)
     case text(String)
     case blob([UInt8])
-    /// Text whose bytes are no UTF-8, as `CAST(blob AS TEXT)` makes it.
+    /// Text that is not valid UTF-8, as `CAST(blob AS TEXT)` can produce.
     case brokenText([UInt8])
 
     static func random(_ random: inout SeededRandom) -> RandomValue {
@@ -47,7 +47,7 @@ enum RandomValue: CustomStringConvertible {
 
     private static func bytes(_ random: inout SeededRandom) -> [UInt8] { random.bytes(length(&random)) }
 
-    /// Mostly short, sometimes empty, sometimes beyond a page.
+    /// Returns a length that is usually short, sometimes zero, and sometimes larger than a page.
     private static func length(_ random: inout SeededRandom) -> Int {
         switch Int.random(in: 0..<40, using: &random) {
         case 0...4: 0
@@ -56,9 +56,9 @@ enum RandomValue: CustomStringConvertible {
         }
     }
 
-    // MARK: - What must come of it
+    // MARK: - Expected results
 
-    /// SQLite has no NaN: it stores NULL instead.
+    /// True if the value is stored as NULL. SQLite has no NaN and stores NULL instead.
     var isNull: Bool {
         switch self {
         case .null: true
@@ -87,7 +87,7 @@ enum RandomValue: CustomStringConvertible {
         }
     }
 
-    /// What ``RoundTripTests`` has the shell print.
+    /// The text that the shell prints for the value in ``RoundTripTests``.
     var shellText: String {
         switch self {
         case .integer(let value): "\(value)"
@@ -104,14 +104,14 @@ enum RandomValue: CustomStringConvertible {
         case (.real(let mine), .double(let theirs)): mine.bitPattern == theirs.bitPattern
         case (.text(let mine), .string(let theirs)): mine.utf8.elementsEqual(theirs.utf8)
         case (.blob(let mine), .blob(let theirs)): theirs.elementsEqual(mine)
-        // Text that is no UTF-8 is repaired when it is read.
+        // Text that is not valid UTF-8 is repaired when it is read.
         case (.brokenText(let mine), .string(let theirs)):
             String(decoding: mine, as: UTF8.self).utf8.elementsEqual(theirs.utf8)
         default: false
         }
     }
 
-    // MARK: - Ways into the database
+    // MARK: - Ways to write the value
 
     /// The placeholder for ``argument``.
     var placeholder: String {
@@ -137,7 +137,7 @@ enum RandomValue: CustomStringConvertible {
         case .integer(let value): "\(value)"
         case .real(let value) where value == .infinity: "9e999"
         case .real(let value) where value == -.infinity: "-9e999"
-        // SQLite reads numbers with 17 digits to the last bit most of the time only.
+        // SQLite does not always parse 17 digits exactly.
         case .real: "ieee754_from_blob(x'\(shellText)')"
         case .text(let text) where !text.utf8.contains(0) && !text.contains("\n") && !text.contains("\r"):
             "'\(text.replacing("'", with: "''"))'"

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Does something again and again on another thread: for events that must hit a moment that nobody can see
+/// Calls a function repeatedly on another thread, for events that must hit a moment that is not observable
 /// from outside.
 final class Repeater: Sendable {
     private let isStopped = Atomic<Bool>(false)

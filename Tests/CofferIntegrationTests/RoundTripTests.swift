@@ -3,8 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// 10,000 random statements against a model in memory, with the `sqlcipher` shell as the judge of what is in
-/// the file.
+/// Runs 10,000 random statements against a model in memory, and checks the file with the `sqlcipher` shell.
 @Suite("Round trips of values", .enabled(if: SQLCipherShell.isAvailable))
 struct RoundTripTests {
     let directory: TestDirectory
@@ -12,7 +11,7 @@ struct RoundTripTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "5,000 random statements leave what a dictionary holds after the same changes",
+        "5,000 random statements leave the content of a dictionary after the same changes",
         arguments: Access.allCases)
     func randomStatements(access: Access) throws {
         var random = SeededRandom("statements \(access)")
@@ -36,11 +35,11 @@ struct RoundTripTests {
         try writer.read { try check(model, in: $0, seed: random.seed) }
         try writer.close()
         try checkShell(model, seed: random.seed)
-        // And once more after reopening.
+        // Check again after reopening.
         try directory.make(access).read { try check(model, in: $0, seed: random.seed) }
     }
 
-    @Test("values that the shell writes as literals are read by Coffer as they are")
+    @Test("literals of the shell are read by Coffer unchanged")
     func literals() throws {
         var random = SeededRandom("literals")
         let values = (0..<1000).map { _ in RandomValue.random(&random) }
@@ -71,7 +70,7 @@ struct RoundTripTests {
                 }
             }
         }
-        // The shell would stop at an error: those have no answer to compare with.
+        // The shell would stop at an error, so statements with errors are left out.
         let answers = try SQLCipherShell(path: directory.path("a.db")).run(
             zip(expressions, mine).filter { !$1.hasPrefix("error") }.map { "\(sql($0.0));" }.joined(
                 separator: "\n"))
@@ -188,7 +187,7 @@ struct RoundTripTests {
         #expect(left.isEmpty, "rows are missing (seed \(seed))")
     }
 
-    /// The exact bits of numbers, and the exact bytes of everything else, in the words of another program.
+    /// Checks the exact bits of numbers and the exact bytes of all other values, with another program.
     private func checkShell(_ model: [Int64: RandomValue], seed: UInt64) throws {
         let lines = try SQLCipherShell(path: directory.path("a.db")).run(
             """

@@ -28,7 +28,7 @@ struct TempStoreTests {
                 error?.message?.contains("temporary") == true || error?.message?.contains("Temporary") == true
             )
             #expect(try Int.fetchOne(db, sql: "PRAGMA temp_store") == 2)
-            // The statements before it have run, those after it have not.
+            // The statements before it have run, and the ones after it have not.
             if sql.hasPrefix("CREATE") { #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM x") == 0) }
         }
     }
@@ -91,7 +91,7 @@ struct TempStoreTests {
             try writer.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
             try writer.writeWithoutTransaction { db throws in
                 try? db.execute(sql: sql)
-                // Many rows, so that pages are written and read again.
+                // Enough rows that pages are written and read back.
                 try db.execute(
                     sql:
                         "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n LIMIT 999) SELECT i FROM n"
@@ -114,13 +114,13 @@ struct TempStoreTests {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
                 let queue = try DatabaseQueue(path: "")
-                // More than the page cache holds.
+                // More than the page cache can hold.
                 try queue.write { db in
                     try db.execute(sql: "PRAGMA cache_size = -16; CREATE TABLE t (a)")
                     for _ in 0..<400 {
                         try db.execute(sql: "INSERT INTO t VALUES ('t3mp0r4ry' || hex(randomblob(2000)))")
                     }
-                    // The file has no name, but a descriptor.
+                    // The file has no name, only a descriptor.
                     for descriptor in 3..<64 {
                         let link =
                             (try? FileManager.default.destinationOfSymbolicLink(

@@ -27,7 +27,7 @@ struct TransactionTests {
         try reader.read { try Int.fetchAll($0, sql: "SELECT a FROM t ORDER BY a") }
     }
 
-    @Test("savepoints nest: what is rolled back inside leaves the outside alone", arguments: Access.allCases)
+    @Test("savepoints nest: an inner rollback leaves the outer one alone", arguments: Access.allCases)
     func savepoints(access: Access) throws {
         let writer = try makeTable(access)
         try writer.write { db in
@@ -79,7 +79,7 @@ struct TransactionTests {
         let error = databaseError {
             try writer.write { db in
                 try db.execute(sql: "INSERT INTO t VALUES (1)")
-                // An interrupted compilation has done nothing, and rolls nothing back.
+                // An interrupted compilation has no effect and rolls nothing back.
                 let insertion = try db.makeStatement(
                     sql:
                         "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
@@ -201,7 +201,7 @@ struct TransactionTests {
         await #expect(processExitsWith: .failure) {
             let queue = try DatabaseQueue()
             queue.inDatabase { db in
-                nonisolated(unsafe) let escaped = db  // The misuse that is tested.
+                nonisolated(unsafe) let escaped = db  // The misuse under test.
                 let thread = Thread { _ = unsafe escaped.changesCount }
                 thread.start()
                 DispatchSemaphore(value: 0).wait()
@@ -209,7 +209,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("accesses inside of accesses trap")
+    @Test("accesses inside accesses trap")
     func reentrancy() async {
         await #expect(processExitsWith: .failure) {
             try withTestDirectory { directory in
@@ -229,7 +229,7 @@ struct TransactionTests {
                 try pool.write { try $0.execute(sql: "CREATE TABLE t (a)") }
                 try pool.write { db in
                     try db.execute(sql: "INSERT INTO t VALUES (1)")
-                    // A reader sees the state before the transaction.
+                    // A reader sees the state from before the transaction.
                     #expect(try pool.int("SELECT count(*) FROM t") == 0)
                     #expect(
                         try pool.unsafeReentrantRead { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }

@@ -7,8 +7,8 @@ import Testing
     "Databases in folders that cannot be written to",
     .enabled(if: othersReachTemporaryDirectory, "needs a temporary folder that other users can reach"))
 struct UnwritablePlaceTests {
-    /// Makes `a.db` in WAL mode with two rows, and `log.db` with its log, in which the second row is. None
-    /// has an index.
+    /// Makes `a.db` in WAL mode with two rows, and `log.db` with a WAL that contains the second row. Neither
+    /// has an index file.
     private static func fill(_ directory: TestDirectory) throws {
         do {
             let pool = try directory.makePool()
@@ -54,7 +54,7 @@ struct UnwritablePlaceTests {
                         try DatabaseFile(path: directory.path(name)).verify(key: UnwritablePlaceTests.key)
                             .isIntact)
                     try writer.close()
-                    // A connection that would write, to a file that this user cannot write to.
+                    // A writable connection to a file that this user cannot write.
                     #expect(try directory.make(access, name, .rawKeyed).int(UnwritablePlaceTests.count) == 2)
                 }
                 setMode(directory.path, 0o755)
@@ -86,7 +86,8 @@ struct UnwritablePlaceTests {
     }
 
     @Test(
-        "a connection that can write to the file is told why it cannot be opened", arguments: Access.allCases)
+        "a connection that can write to the file gets the reason why it cannot be opened",
+        arguments: Access.allCases)
     func refused(access: Access) async {
         await #expect(processExitsWith: .success) { [access] in
             try withTestDirectory { directory in
@@ -98,7 +99,7 @@ struct UnwritablePlaceTests {
                             try directory.make(access, name, .rawKeyed).int(UnwritablePlaceTests.count)
                         }
                         #expect(error?.extendedResultCode == .SQLITE_READONLY_DIRECTORY)
-                        #expect(error?.message?.contains("cannot be written to") == true)
+                        #expect(error?.message?.contains("is not writable") == true)
                         let reader = try directory.make(access, name, UnwritablePlaceTests.reading)
                         #expect(try reader.int(UnwritablePlaceTests.count) == 2)
                     }
@@ -121,7 +122,7 @@ struct UnwritablePlaceTests {
                     reader = try directory.make(access, name, UnwritablePlaceTests.reading)
                     #expect(try reader?.int(UnwritablePlaceTests.count) == 2)
                 }
-                // The folder has no effect on the superuser.
+                // The folder's permissions do not restrict the superuser.
                 let script =
                     "PRAGMA key = \"x'\(String(repeating: "42", count: 32))'\"; INSERT INTO t VALUES (3);"
                 let run = try ChildProcess.run(

@@ -1,12 +1,13 @@
 import Foundation
 
-/// Access control lists as Linux stores them, set by another program: the ones of this package would be wrong
-/// in the same way.
+/// Sets access control lists in the format of Linux. Uses another program, because code of this package could
+/// make the same mistakes.
 public enum AccessControlList {
     /// - Parameters:
-    ///   - list: in hexadecimal digits.
-    ///   - name: `system.posix_acl_access`, or `system.posix_acl_default` for what a directory hands on.
-    /// - Returns: whether the system has taken it.
+    ///   - list: the list, in hexadecimal digits.
+    ///   - name: `system.posix_acl_access`, or `system.posix_acl_default` for the list that new files in a
+    ///     directory inherit.
+    /// - Returns: true if the system accepted the list.
     public static func set(_ list: String, on path: String, _ name: String = "system.posix_acl_access") throws
         -> Bool
     {
@@ -14,7 +15,7 @@ public enum AccessControlList {
         return try ChildProcess.run("python3", ["-c", script, path, name, list]).status == 0
     }
 
-    /// Whether python3 is there, and temporary files can have lists.
+    /// True if python3 is installed and temporary files support access control lists.
     public static let areAvailable: Bool = {
         let list =
             "02000000" + "01000600ffffffff" + "02000400ffff0000" + "04000000ffffffff" + "10000600ffffffff"

@@ -1,7 +1,7 @@
 public import Coffer
 import Foundation
 
-/// Schemas that need collations and functions which only an application has.
+/// Schemas that need collations and functions that only an application provides.
 public enum ApplicationSchema: String, CaseIterable, Sendable {
     case key, descendingKey, compoundKey, constrainedKey
     case column, index, descendingIndex, mixedIndex, uniqueConstraint
@@ -9,7 +9,8 @@ public enum ApplicationSchema: String, CaseIterable, Sendable {
     case expressionIndex, partialIndex, viewAndTrigger
     case tokenizer, oldTokenizer, module
 
-    /// What makes it. Rows are inserted into `t (k, v)`, where there is no other statement for it.
+    /// The statements that create the schema. Rows are inserted into `t (k, v)`, unless the schema has its
+    /// own statement for that.
     public var definition: String {
         switch self {
         case .key: "CREATE TABLE t (k TEXT COLLATE LOCALIZED PRIMARY KEY, v) WITHOUT ROWID"
@@ -43,7 +44,7 @@ public enum ApplicationSchema: String, CaseIterable, Sendable {
         }
     }
 
-    /// What takes away from the schema what the engine knows.
+    /// The replacement in the schema that makes it depend on the application.
     private var change: (from: String, to: String)? {
         switch self {
         case .tokenizer: ("ascii", "application")
@@ -53,7 +54,7 @@ public enum ApplicationSchema: String, CaseIterable, Sendable {
         }
     }
 
-    /// What a copy by rows asks for, where it cannot be made without the application.
+    /// The error of a copy by rows, or nil if it works without the application.
     public var missing: String? {
         switch self {
         case .mixedIndex: "no such collation sequence: LOCALIZED"
@@ -62,7 +63,7 @@ public enum ApplicationSchema: String, CaseIterable, Sendable {
         }
     }
 
-    /// What a script of it needs.
+    /// The definitions that a script of the schema needs.
     public var needs: [String] {
         switch self {
         case .key, .descendingKey, .compoundKey, .constrainedKey, .column, .index, .uniqueConstraint:
@@ -75,7 +76,7 @@ public enum ApplicationSchema: String, CaseIterable, Sendable {
         }
     }
 
-    /// Ignores the case of letters, which no collation of the engine does in this order: longer texts first.
+    /// Ignores case and sorts longer texts first, an order that no built-in collation has.
     public static let collation = DatabaseCollation("LOCALIZED") { left, right in
         let (left, right) = (left.lowercased(), right.lowercased())
         if left.count != right.count {
@@ -88,7 +89,7 @@ public enum ApplicationSchema: String, CaseIterable, Sendable {
         String.fromDatabaseValue(values[0]).map { String($0.reversed()) }
     }
 
-    /// A configuration of the application.
+    /// Returns the configuration of the application.
     public static func configuration(_ form: FileForm) -> Configuration {
         var configuration = form.configuration
         configuration.prepareDatabase { db in
@@ -98,7 +99,7 @@ public enum ApplicationSchema: String, CaseIterable, Sendable {
         return configuration
     }
 
-    /// Makes a file with 300 rows, of which some row IDs are missing.
+    /// Makes a file with 300 rows, with gaps in the row IDs.
     public func make(_ path: String, _ form: FileForm) throws {
         let queue = try DatabaseQueue(path: path, configuration: ApplicationSchema.configuration(form))
         try queue.writeWithoutTransaction { db in
@@ -126,8 +127,8 @@ public enum ApplicationSchema: String, CaseIterable, Sendable {
         try queue.close()
     }
 
-    /// What an application finds in a file: all rows in several orders, with their row IDs, and what a full
-    /// check says.
+    /// Returns the content that an application sees: all rows in several orders with their row IDs, and the
+    /// result of a full check.
     public func content(_ path: String, _ form: FileForm) throws -> [String] {
         var configuration = ApplicationSchema.configuration(form)
         configuration.readonly = true

@@ -1,10 +1,10 @@
 public import Coffer
 
-/// Accounts whose balances always add up, whoever transfers money between them: what a broken transaction, a
-/// lost write or a read of two states at once would show.
+/// Accounts whose balances always add up, regardless of transfers between them. A broken transaction, a lost
+/// write, or a read that mixes two states shows.
 ///
-/// Each transfer also leaves a row of its own and two entries, so that a part of a transaction cannot go
-/// unnoticed.
+/// Each transfer also inserts one row for itself and two entries, so a partial transaction is always
+/// detected.
 public enum Bank {
     public static let accountCount = 20
     public static let total = 20_000
@@ -30,11 +30,11 @@ public enum Bank {
         }
     }
 
-    /// Moves money between two accounts. To be called in a transaction.
+    /// Moves money between two accounts. Must be called in a transaction.
     ///
     /// - Parameters:
-    ///   - teller: who does it; each has numbers of its own.
-    ///   - noteSize: the size of a random blob, for transactions of different sizes.
+    ///   - teller: the teller. Each one has its own sequence of numbers.
+    ///   - noteSize: the size of a random blob, to vary the size of transactions.
     public static func transfer(_ db: Database, teller: Int, number: Int, noteSize: Int = 0) throws {
         let from = Int.random(in: 1...accountCount)
         let to = Int.random(in: 1...accountCount)
@@ -50,12 +50,13 @@ public enum Bank {
         }
     }
 
-    /// The last number of a teller, or 0.
+    /// Returns the last number of a teller, or 0.
     public static func lastNumber(_ db: Database, teller: Int) throws -> Int {
         try int(db, "SELECT MAX(number) FROM transfer WHERE teller = \(teller)")
     }
 
-    /// What every read must find, at little cost: balances that add up, and the last transfers complete.
+    /// Checks cheaply the invariants that every read must see: the balances add up, and the last transfers
+    /// are complete.
     public static func glance(_ db: Database) throws {
         let sum = try int(db, "SELECT SUM(balance) FROM account")
         guard sum == total else {
@@ -71,7 +72,7 @@ public enum Bank {
         }
     }
 
-    /// What must hold for the whole file.
+    /// Checks the invariants of the whole file.
     public static func audit(_ db: Database) throws {
         try glance(db)
         let broken = try int(
@@ -87,7 +88,7 @@ public enum Bank {
             SELECT COUNT(*) FROM account WHERE balance <> \(total / accountCount)
                 + (SELECT IFNULL(SUM(amount), 0) FROM entry WHERE account = account.id)
             """)
-        // A teller's numbers have no gaps: each is the one of a transaction that came after the one before.
+        // A teller's numbers have no gaps, because each transaction follows the previous one.
         let gaps = try int(
             db,
             "SELECT COUNT(*) FROM (SELECT teller FROM transfer GROUP BY teller HAVING MAX(number) <> COUNT(*))"
@@ -99,11 +100,11 @@ public enum Bank {
         }
     }
 
-    /// Checks the structure of the file, and that each page is authentic. Nobody else may use the file
-    /// meanwhile.
+    /// Checks the structure of the file and the authenticity of every page. Nothing else may use the file at
+    /// the same time.
     public static func inspect(_ writer: any DatabaseWriter) throws {
         try writer.writeWithoutTransaction { db in
-            // The check of pages reads the database file only: everything must be in it.
+            // The page check reads only the database file, so the WAL must be checkpointed first.
             try db.checkpoint(.truncate)
             let pages = try Row.fetchAll(db, sql: "PRAGMA cipher_integrity_check")
             guard pages.isEmpty else { throw Failure(description: "pages that are not authentic: \(pages)") }

@@ -1,9 +1,9 @@
 import Dispatch
 public import Foundation
 
-/// A program that ran to its end.
+/// A program that has run to completion.
 public struct ChildProcess: Sendable {
-    /// The exit code, or the number of the signal that ended it as a negative number.
+    /// The exit code, or the negated number of the signal that ended the process.
     public let status: Int32
     public let output: Data
     public let errors: Data
@@ -11,12 +11,11 @@ public struct ChildProcess: Sendable {
     public var outputText: String { String(decoding: output, as: UTF8.self) }
     public var errorText: String { String(decoding: errors, as: UTF8.self) }
 
-    /// Runs a program and waits for it. What it reads and writes goes through files, so that neither side can
-    /// block.
+    /// Runs a program and waits for it. Its input and output go through files, so neither side can block.
     ///
     /// - Parameters:
-    ///   - program: a path, or a name that is looked up in `PATH`.
-    ///   - environment: added to that of this process.
+    ///   - program: a path, or a name to look up in `PATH`.
+    ///   - environment: added to the environment of this process.
     public static func run(
         _ program: String, _ arguments: [String] = [], input: Data = Data(),
         environment: [String: String] = [:]
@@ -50,7 +49,7 @@ public struct ChildProcess: Sendable {
         }
     }
 
-    /// The path of a program, or nil if there is none of that name.
+    /// Returns the path of a program, or nil if there is none with that name.
     public static func find(_ program: String) -> String? {
         guard !program.contains("/") else {
             return FileManager.default.isExecutableFile(atPath: program) ? program : nil
@@ -59,7 +58,7 @@ public struct ChildProcess: Sendable {
         return folders.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The path of an executable target of this package, which is built beside the tests.
+    /// Returns the path of an executable target of this package, which is built next to the tests.
     public static func built(_ name: String) -> String {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         return tests.deletingLastPathComponent().appendingPathComponent(name).path
@@ -67,8 +66,8 @@ public struct ChildProcess: Sendable {
 }
 
 extension Process {
-    /// Closes the files of a process that runs, which has its own descriptors of them: Foundation would keep
-    /// these open.
+    /// Closes the file handles of a running process, which has its own descriptors. Foundation would keep
+    /// them open.
     package func closeFiles() throws {
         for case let file as FileHandle in [standardInput, standardOutput, standardError] { try file.close() }
     }

@@ -1,10 +1,10 @@
 public import Coffer
 import Dispatch
 
-/// A scheduler of observations that tells how many deliveries are over.
+/// A scheduler for observations that counts completed deliveries.
 ///
-/// The event `didReceiveValue` comes when a value is fetched and mapped, which is before it is delivered: a
-/// test that relies on the delivery has to wait for it here.
+/// The event `didReceiveValue` occurs after a value has been fetched and mapped, but before it is delivered.
+/// A test that depends on the delivery has to wait for it here.
 public final class DeliveryCounter: ValueObservationScheduler {
     private let queue = DispatchQueue(label: "DeliveryCounter")
     private let deliveries = ValueLog<Void>()
@@ -20,7 +20,7 @@ public final class DeliveryCounter: ValueObservationScheduler {
         }
     }
 
-    /// Waits until so many values have been delivered since the beginning.
+    /// Waits until `count` values have been delivered since the beginning.
     public func deliveries(count: Int) async {
         await deliveries.values(count: count)
     }

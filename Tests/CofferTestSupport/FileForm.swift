@@ -1,9 +1,9 @@
 public import Coffer
 
-/// How the content of a file is written: with a raw key of 32 equal bytes in one of the formats of SQLCipher,
-/// or in the clear.
+/// The form of a file's content: encrypted with a raw key of 32 equal bytes in one of the SQLCipher formats,
+/// or plaintext.
 public struct FileForm: Hashable, Sendable {
-    /// Nil for a file without encryption.
+    /// The byte of the key, or nil for plaintext.
     public let byte: UInt8?
     /// From 1 to 4.
     public let format: Int
@@ -19,7 +19,7 @@ public struct FileForm: Hashable, Sendable {
         FileForm(byte: byte, format: format)
     }
 
-    /// - Parameter text: as ``text``.
+    /// - Parameter text: a form as in ``text``.
     public init?(_ text: String) {
         guard text != "plain" else {
             self = .plaintext
@@ -45,7 +45,7 @@ public struct FileForm: Hashable, Sendable {
         return configuration
     }
 
-    /// Whether a file has this form, and is intact, its structure included. Nothing is changed.
+    /// Returns true if a file has this form and is intact, including its structure. Changes nothing.
     public func isIntact(_ path: String) -> Bool {
         var options = DatabaseFile.VerificationOptions()
         options.cipher = cipher

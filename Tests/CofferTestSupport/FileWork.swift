@@ -1,7 +1,7 @@
 import Coffer
 public import Foundation
 
-/// The works that give a closed file a new form, in its place.
+/// The kinds of work that convert a closed file to a new form in place.
 public enum FileWork: String, CaseIterable, Sendable {
     case rotate, rotateInPlace, upgrade, encrypt, decrypt
 
@@ -21,8 +21,8 @@ public enum FileWork: String, CaseIterable, Sendable {
         }
     }
 
-    /// - Parameter patience: how many seconds to wait for others.
-    /// - Returns: whether the file did not have its new form before.
+    /// - Parameter patience: the time to wait for other users of the file, in seconds.
+    /// - Returns: false if the file had its new form already.
     @discardableResult
     public func run(_ path: String, patience: TimeInterval = 0) throws -> Bool {
         let file = DatabaseFile(path: path)
@@ -43,7 +43,7 @@ public enum FileWork: String, CaseIterable, Sendable {
         }
     }
 
-    /// The named steps of the work, in their order: see `FailPoint`.
+    /// The named steps of the work, in order: see `FailPoint`.
     public var steps: [String] {
         guard self != .rotateInPlace else {
             return ["note-made", "journal-left", "rekeyed", "reopened", "note-removed"]
@@ -60,7 +60,7 @@ public enum FileWork: String, CaseIterable, Sendable {
         ]
     }
 
-    /// Whether the file has its new form from this step on.
+    /// Returns true if the file has its new form at this step.
     public func isDone(at step: String) -> Bool {
         guard self != .rotateInPlace else { return !["note-made", "journal-left"].contains(step) }
         return !stepsBefore.contains(step)

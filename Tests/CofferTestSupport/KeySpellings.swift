@@ -1,10 +1,10 @@
-/// Statements that carry a key and fail, in hundreds of spellings: for tests that no error, trace, log or
+/// Failing statements that contain a key, in hundreds of spellings, for tests that no error, trace, log or
 /// output shows the key.
 ///
-/// Most fail because of the place where they stand: there is no such folder, the connection has its key, or
-/// the SQL is wrong. Each has the key as text, as the digits of a blob, or both.
+/// Most of them fail because of their context: the folder does not exist, the connection already has its key,
+/// or the SQL is invalid. Each contains the key as text, as the digits of a blob, or both.
 public enum KeySpellings {
-    /// The key as text. It has no other use in any test.
+    /// The key as text. No test uses it for anything else.
     public static let secret = "tr0ub4dor"
 
     /// The key as hexadecimal digits.
@@ -13,16 +13,16 @@ public enum KeySpellings {
     /// The key as a number.
     public static let number = "73193719371"
 
-    /// Parts of the key that nothing may show.
+    /// The parts of the key that must not be shown anywhere.
     public static let fragments = ["tr0ub4dor", "0ub4dor", "tr0ub4d", "5ec2e7", "73193719"]
 
-    /// Whether a text shows a part of the key.
+    /// Returns true if a text shows a part of the key.
     public static func isShown(in text: String) -> Bool { fragments.contains { text.contains($0) } }
 
     /// Statements that fail on an encrypted connection.
     public static let failing: [String] = attachments + pragmas + batches + mistakes
 
-    /// Statements that fail, and have a key in a URI that is an expression, or as several words or a number.
+    /// Statements that fail and contain a key in a URI that is an expression, several words, or a number.
     public static let expressions: [String] =
         ["key", "KEY", "hexkey", "textkey", "%6bey"].flatMap { name in
             let start = "file:/nonexistent/x?\(name)="
@@ -48,8 +48,8 @@ public enum KeySpellings {
             ]
         }
 
-    /// Statements that fail, with a literal that is a key for people, and none for SQL: nothing but a log,
-    /// which has only pieces of them, must be without it.
+    /// Statements that fail and contain a literal that is a key to people, but not to SQL. Only a log, which
+    /// contains only pieces of them, must not show it.
     public static let literals: [String] = [
         "'\(secret)'", "\"\(secret)\"", "x'\(digits)'", "('\(secret)')", "'it''s \(secret)'", "[\(secret)]",
         "`\(secret)`", number, "'\(secret)", "\"\(secret)", "/* ' */ '\(secret)'", "\"'\" || '\(secret)'",
@@ -67,7 +67,7 @@ public enum KeySpellings {
         ]
     }
 
-    /// The forms in which a key is written, also those that are no SQL.
+    /// The spellings of a key, including invalid SQL.
     private static let values = [
         "'\(secret)'", "\"\(secret)\"", "`\(secret)`", "[\(secret)]", secret, "x'\(digits)'", "X'\(digits)'",
         "\"x'\(digits)'\"",
@@ -137,7 +137,7 @@ public enum KeySpellings {
             "SELECT * FROM main.pragma_rekey(\"\(secret)\")",
         ]
 
-    /// Keys that stand in a text of several statements, one of which fails.
+    /// Texts of several statements that contain a key, in which one statement fails.
     private static let batches: [String] = [
         "SELECT 1; PRAGMA key = '\(secret)'", "SELEC 1; PRAGMA key = '\(secret)'",
         "SELECT 1 FROM nowhere; ATTACH '/nonexistent/x.db' AS y KEY '\(secret)'",
@@ -163,7 +163,7 @@ public enum KeySpellings {
         "ATTACH '/nonexistent/\(String(repeating: "long ", count: 60))' AS y KEY '\(secret)'",
     ]
 
-    /// What people type by mistake.
+    /// Typical typing mistakes.
     private static let mistakes: [String] = [
         "PRAGM key = '\(secret)'", "PRAGMAkey = '\(secret)'",
         "ATACH '/nonexistent/x.db' AS y KEY '\(secret)'",

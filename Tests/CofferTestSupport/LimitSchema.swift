@@ -2,7 +2,7 @@ public import Coffer
 
 /// A database at the limits of SQLite: <https://www.sqlite.org/limits.html>.
 public enum LimitSchema {
-    /// The most columns that a table can have.
+    /// The maximum number of columns in a table.
     public static let columnCount = 2000
 
     private static let columns = (0..<columnCount).map { "c\($0)" }
@@ -37,9 +37,9 @@ public enum LimitSchema {
         for definition in definitions { try db.execute(sql: definition) }
         let marks = columns.dropLast().map { _ in "?" }.joined(separator: ", ")
         for table in wideTables {
-            // A salvage inserts 32 rows at once.
+            // A salvage inserts 32 rows at a time.
             for row in 1...(table == "wide" ? 40 : 4) {
-                // Row IDs that are not consecutive.
+                // The row IDs are not consecutive.
                 let id = table.hasPrefix("wide_key") || table == "wide_clustered" ? "" : "rowid, "
                 let values = (0..<columnCount - 1).map { $0 == 0 ? row * 7 : row * 100_000 + $0 }
                 try db.execute(
@@ -54,7 +54,7 @@ public enum LimitSchema {
         try db.execute(sql: "INSERT INTO large VALUES (randomblob(3000000)), (hex(randomblob(1000000)))")
     }
 
-    /// What the database contains.
+    /// Returns the content of the database.
     public static func content(_ db: Database) throws -> [String] {
         var result = try String.fetchAll(
             db, sql: "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")

@@ -1,8 +1,7 @@
 import Dispatch
 import Foundation
 
-/// The `sqlcipher` program on a database that ``Configuration/rawKeyed`` made, as a process that has it open
-/// until it is killed.
+/// A `sqlcipher` process that has a database of ``Configuration/rawKeyed`` open until it is killed.
 public final class LiveShell: Sendable {
     private let process = Process()
     private let input = Pipe()
@@ -21,7 +20,7 @@ public final class LiveShell: Sendable {
         _ = try run("PRAGMA key = \"x'\(key)'\";")
     }
 
-    /// Runs SQL to its end, and returns the lines that it prints.
+    /// Runs SQL to completion and returns the printed lines.
     public func run(_ sql: String) throws -> [String] {
         let end = "end of the answer"
         try input.fileHandleForWriting.write(contentsOf: Data("\(sql)\n.print \(end)\n".utf8))
@@ -34,7 +33,7 @@ public final class LiveShell: Sendable {
         return text.split(separator: "\n").dropLast().map(String.init)
     }
 
-    /// Commits a row after a rollback to a savepoint of many. An engine with ``EngineFault/lostCommits``
+    /// Commits a row after rolling back many rows to a savepoint. An engine with ``EngineFault/lostCommits``
     /// writes the commit without checksums.
     public func commitAfterPartialRollback(table: String) throws {
         _ = try run(
@@ -51,7 +50,7 @@ public final class LiveShell: Sendable {
             """)
     }
 
-    /// Kills the process without a warning, and waits for its end.
+    /// Kills the process with SIGKILL and waits for its end.
     public func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
         hasEnded.wait()

@@ -1,14 +1,15 @@
 import Foundation
 
-/// Bytes that are looked for in the memory of a process, kept so that looking does not find them.
+/// Bytes to search for in the memory of a process. They are stored masked, so the search does not find the
+/// needle itself.
 public struct MemoryNeedle: Sendable {
     private static let mask: UInt8 = 0x5a
     private let masked: [UInt8]
 
-    /// - Parameter bytes: wiped by the caller.
+    /// - Parameter bytes: the bytes to search for. The caller wipes them.
     public init(_ bytes: UnsafeRawBufferPointer) { unsafe masked = bytes.map { $0 ^ MemoryNeedle.mask } }
 
-    /// - Parameter text: as ``text`` of a needle, maybe that of another process.
+    /// - Parameter text: the ``text`` of a needle, possibly one from another process.
     public init?(text: some StringProtocol) {
         let digits = Array(text.utf8)
         guard !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }
@@ -21,11 +22,11 @@ public struct MemoryNeedle: Sendable {
         self.masked = masked
     }
 
-    /// Hexadecimal digits of the masked bytes.
+    /// The masked bytes in hexadecimal digits.
     public var text: String { masked.map { String(format: "%02x", $0) }.joined() }
 
-    /// How many times the bytes are in what this process can write to: its heaps, stacks and globals, and
-    /// memory that was freed and is still mapped.
+    /// Returns the number of occurrences in the writable memory of this process: its heaps, stacks and
+    /// globals, and memory that has been freed but is still mapped.
     public func count() throws -> Int {
         var count = 0
         for line in try MemoryNeedle.mappings().split(separator: "\n") {
@@ -39,7 +40,8 @@ public struct MemoryNeedle: Sendable {
         return count
     }
 
-    /// The whole list: each read of it gives a part, after which reading a file at once would stop.
+    /// Returns the complete list of mappings. Every read returns only a part, at which a function that reads
+    /// a whole file would stop.
     private static func mappings() throws -> String {
         guard let file = FileHandle(forReadingAtPath: "/proc/self/maps") else {
             throw CocoaError(.fileReadNoSuchFile)

@@ -1,7 +1,6 @@
 public import Coffer
 
-/// Migrations that leave traces of each of their steps, so that a database which is between two of them
-/// cannot go unnoticed.
+/// Migrations that leave traces of every step, so that a database between two migrations is always detected.
 public enum MigrationHistory {
     public static let count = 6
     private static let rowsInStep = 120
@@ -10,7 +9,7 @@ public enum MigrationHistory {
         public let description: String
     }
 
-    /// - Parameter willRun: called at the beginning of each migration, with its number.
+    /// - Parameter willRun: called with the number of each migration when it begins.
     public static func migrator(willRun: @escaping @Sendable (Int) -> Void = { _ in }) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         for number in 1...count {
@@ -25,7 +24,7 @@ public enum MigrationHistory {
     }
 
     private static func migrate(_ db: Database, _ number: Int) throws {
-        // A table of its own, with rows that fill pages.
+        // A separate table, with rows that fill pages.
         try db.create(table: "step\(number)") { t in
             t.autoIncrementedPrimaryKey("id")
             if number > 1 { t.belongsTo("previous", inTable: "step\(number - 1)").notNull() }
@@ -44,7 +43,7 @@ public enum MigrationHistory {
             try db.alter(table: "log") { $0.add(column: "c\(number)", .integer) }
         }
         try db.execute(sql: "INSERT INTO log (c\(number)) VALUES (\(number))")
-        // A table that some create anew, as is only possible while foreign keys are not enforced.
+        // A table that some migrations recreate, which is possible only while foreign keys are not enforced.
         if number % 3 != 0 {
             try db.create(table: "new_ledger") { t in
                 t.primaryKey("id", .integer)
@@ -60,7 +59,8 @@ public enum MigrationHistory {
         try db.execute(sql: "PRAGMA user_version = \(number)")
     }
 
-    /// How many migrations the database has behind it. It must be at the end of the last of them.
+    /// Returns the number of migrations that have been applied. Throws unless the database is in the state
+    /// after the last of them.
     public static func check(_ db: Database) throws -> Int {
         let applied = try migrator().appliedIdentifiers(db)
         let number = applied.count

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How long stress tests take: seconds by day, as long as their purpose wants with `COFFER_NIGHTLY=1`.
+/// The duration of stress tests: seconds by default, as long as their purpose needs with `COFFER_NIGHTLY=1`.
 public enum Nightly {
     public static let isOn = ProcessInfo.processInfo.environment["COFFER_NIGHTLY"] == "1"
 

@@ -1,15 +1,15 @@
 import Dispatch
 import Foundation
 
-/// A process of its own that has the file `players.db` of a test open, and does with it what it is told, one
-/// thing at a time.
+/// A process that has the file `players.db` of a test open and runs commands on it, one at a time.
 public final class OtherProcess: Sendable {
     private let process = Process()
     private let commands = Pipe()
     private let answers = Pipe()
     private let hasEnded = DispatchSemaphore(value: 0)
 
-    /// - Parameter patience: how many seconds it waits for locks; zero is not at all.
+    /// - Parameter patience: the time that the process waits for locks, in seconds. With zero it does not
+    ///   wait.
     public init(path: String, _ access: Access, patience: Double = 0) throws {
         process.executableURL = URL(fileURLWithPath: ChildProcess.built("CofferTestWorker"))
         process.arguments = ["obey", path, access.rawValue, String(patience)]
@@ -21,13 +21,13 @@ public final class OtherProcess: Sendable {
     }
 
     deinit {
-        // The end of its input would not do: processes that were started meanwhile may have inherited the
+        // Closing its input is not enough: processes that were started in the meantime may have inherited the
         // pipe.
         guard (try? tell("quit")) == "done" else { return process.terminate() }
         hasEnded.wait()
     }
 
-    /// Has the process do something, waits for it, and returns its answer: see `Obey` in `CofferTestWorker`.
+    /// Sends the process a command, waits for it, and returns the answer: see `Obey` in `CofferTestWorker`.
     public func tell(_ command: String) throws -> String {
         try commands.fileHandleForWriting.write(contentsOf: Data("\(command)\n".utf8))
         var answer = Data()

@@ -1,12 +1,12 @@
-/// How long tests wait before they give up.
+/// The time that tests wait before they give up.
 ///
-/// It is there so that a test which hangs fails in the end. No test is about it: what it waits for may take
-/// as long as a machine with too much to do needs.
+/// It exists only so that a test that hangs fails eventually. No test measures it: on an overloaded machine,
+/// an event may take as long as it needs.
 public enum Patience {
-    /// For one wait.
+    /// The limit for one wait.
     public static let seconds = 300.0
 
-    /// For one test, as in `.timeLimit(.minutes(Patience.minutes))`. A test that waits in vain has failed
-    /// before.
+    /// The limit for one test, as in `.timeLimit(.minutes(Patience.minutes))`. A test that waits in vain
+    /// fails before that.
     public static let minutes = 10
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Programs that run with mounts, or with a view of the processes, of their own. These end with the program.
+/// Runs programs in private mount or PID namespaces, which disappear with the program.
 public enum PrivateMounts {
-    /// Whether this process may make them.
+    /// True if this process may create such namespaces.
     public static let isPossible: Bool = {
         let isPossible =
             (try? ChildProcess.run("unshare", ["-m", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"])
@@ -11,12 +11,12 @@ public enum PrivateMounts {
         return isPossible
     }()
 
-    /// The arguments of `unshare` that run a program where one file is mounted over another one.
+    /// Returns the arguments for `unshare` to run a program with one file mounted over another.
     public static func mounting(_ file: String, over target: String, _ program: [String]) -> [String] {
         ["-m", "sh", "-ec", "mount --bind \"$1\" \"$2\"; shift 2; exec \"$@\"", "sh", file, target] + program
     }
 
-    /// The arguments of `unshare` that run a program which sees no process but itself.
+    /// Returns the arguments for `unshare` to run a program that sees no other processes.
     public static func withoutOtherProcesses(_ program: [String]) -> [String] {
         ["-m", "-p", "-f", "--mount-proc"] + program
     }

@@ -1,9 +1,9 @@
 package import KeyMaterial
 import Synchronization
 
-/// Keeps the memory of secrets mapped after the end of their life, so that a test can read it back.
+/// Keeps the memory of secrets mapped after their deallocation, so that a test can read it.
 package final class RecordingMemory: Sendable {
-    /// An address as a number: the memory is allocated here and never freed.
+    /// A block of memory. The address is a number, because the memory is allocated here and never freed.
     private struct Block {
         let start: UInt
         let count: Int
@@ -32,12 +32,12 @@ package final class RecordingMemory: Sendable {
 
     package var liveCount: Int { blocks.withLock { $0.live.count } }
 
-    /// What the memory holds that secrets gave back.
+    /// The content of the memory that secrets have released.
     package var released: [[UInt8]] {
         blocks.withLock { $0.released.map { RecordingMemory.bytes(at: $0.start, count: $0.count) } }
     }
 
-    /// What the memory holds of secrets that live.
+    /// The content of the memory of live secrets.
     package var live: [[UInt8]] {
         blocks.withLock { $0.live.map { RecordingMemory.bytes(at: $0.key, count: $0.value) } }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The `sqlcipher` program, as an independent judge of files. Keys reach it through its standard input only.
+/// The `sqlcipher` program, for independent checks of files. It gets keys only through its standard input.
 public struct SQLCipherShell: Sendable {
-    /// Whether the program is installed.
+    /// True if the program is installed.
     public static var isAvailable: Bool { ChildProcess.find("sqlcipher") != nil }
 
     public struct Failure: Error, CustomStringConvertible {
@@ -14,7 +14,7 @@ public struct SQLCipherShell: Sendable {
     private let path: String
     private let preparation: String
 
-    /// - Parameter preparation: what to run before anything else, such as the cipher settings.
+    /// - Parameter preparation: the SQL to run first, for example cipher settings.
     public init(path: String, passphrase: String, preparation: String = "") {
         self.path = path
         self.preparation = "PRAGMA key = '\(passphrase.replacing("'", with: "''"))';\n\(preparation)"
@@ -26,23 +26,22 @@ public struct SQLCipherShell: Sendable {
         self.preparation = "PRAGMA key = \"x'\(digits)'\";\n\(preparation)"
     }
 
-    /// The shell of a database without encryption.
+    /// Creates the shell for an unencrypted database.
     public init(plaintextPath path: String) {
         self.path = path
         preparation = ""
     }
 
-    /// The shell of a database that ``Configuration/rawKeyed`` made.
+    /// Creates the shell for a database of ``Configuration/rawKeyed``.
     public init(path: String, preparation: String = "") {
         self.init(path: path, rawKey: [UInt8](repeating: 0x42, count: 32), preparation: preparation)
     }
 
-    /// Runs SQL and commands of the shell, and returns the lines that it prints: columns are separated by
-    /// `|`.
+    /// Runs SQL and shell commands and returns the printed lines, in which `|` separates columns.
     ///
-    /// - Throws: ``Failure`` with what the shell says when anything goes wrong.
+    /// - Throws: ``Failure`` with the shell's message if anything goes wrong.
     public func run(_ script: String) throws -> [String] {
-        // The key answers "ok", which does not concern the caller.
+        // Setting the key prints "ok", which the caller does not need.
         let input = ".bail on\n.output /dev/null\n\(preparation)\n.output stdout\n\(script)\n"
         let process = try ChildProcess.run(
             "sqlcipher", ["-batch", "-init", "/dev/null", path], input: Data(input.utf8))

@@ -1,19 +1,20 @@
 public import Coffer
 import Synchronization
 
-/// Records the SQL that connections execute, without arguments unless the configuration makes them public.
+/// Records the SQL that connections execute. It contains arguments only if the configuration makes them
+/// public.
 public final class SQLRecorder: Sendable {
     private let texts = Mutex<[String]>([])
 
     public init() {}
 
-    /// The statements that were executed, in order.
+    /// The executed statements, in order.
     public var statements: [String] { texts.withLock { $0 } }
 
-    /// Forgets what was recorded.
+    /// Discards the recorded statements.
     public func clear() { texts.withLock { $0 = [] } }
 
-    /// Records the statements of one connection, in place of another trace.
+    /// Records the statements of one connection, replacing any other trace function.
     public func record(_ db: Database) {
         db.trace { [self] event in
             let text = "\(event)"
@@ -21,7 +22,7 @@ public final class SQLRecorder: Sendable {
         }
     }
 
-    /// The same configuration, whose connections are recorded once they are open.
+    /// Returns a copy of the configuration whose connections are recorded from the moment they are open.
     public func recording(_ configuration: Configuration) -> Configuration {
         configuration.with { $0.prepareDatabase { [self] db in record(db) } }
     }

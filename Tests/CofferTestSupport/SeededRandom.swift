@@ -1,13 +1,14 @@
 import Foundation
 
-/// A random generator that repeats itself for the same seed (SplitMix64).
+/// A random number generator that produces the same sequence for the same seed (SplitMix64).
 ///
-/// It prints its seed when it is made. To repeat a run, set `COFFER_TEST_SEED` to it.
+/// Its initializer prints the seed. To repeat a run, set `COFFER_TEST_SEED` to that seed.
 public struct SeededRandom: RandomNumberGenerator {
     public let seed: UInt64
     private var state: UInt64
 
-    /// - Parameter purpose: what is printed beside the seed, and makes generators with one seed differ.
+    /// - Parameter purpose: a label that is printed with the seed, and that makes generators with the same
+    ///   seed differ.
     public init(_ purpose: String) {
         let seed =
             ProcessInfo.processInfo.environment["COFFER_TEST_SEED"].flatMap(UInt64.init)
@@ -18,7 +19,7 @@ public struct SeededRandom: RandomNumberGenerator {
 
     public init(seed: UInt64, _ purpose: String = "") {
         self.seed = seed
-        // FNV-1a: Hasher gives other values in each process.
+        // FNV-1a, because the values of Hasher differ between processes.
         state = purpose.utf8.reduce(seed ^ 0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 

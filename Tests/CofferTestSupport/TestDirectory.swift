@@ -1,11 +1,11 @@
 public import Coffer
 import Foundation
 
-/// A temporary directory of one test, removed with all that is in it at the end of its life, also when the
+/// A temporary directory for one test. It is removed with its content when it is deallocated, even if the
 /// test fails.
 ///
-/// Swift may end a life after its last use, in the middle of a function. Make it a property of the suite,
-/// which lives as long as the test function runs, or use ``withTestDirectory(_:)``.
+/// Swift may deallocate an object after its last use, in the middle of a function. Store the directory in a
+/// property of the suite, which lives as long as the test function runs, or use ``withTestDirectory(_:)``.
 public final class TestDirectory: Sendable {
     public let path: String
 
@@ -24,8 +24,8 @@ public final class TestDirectory: Sendable {
     private static let prefix = "coffer-test-"
     private static let parent = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
 
-    /// Tests that expect the end of a process, such as that of a precondition, leave the directories that it
-    /// has made.
+    /// Removes the directories of dead processes. Tests that expect a process to end, for example by a failed
+    /// precondition, leave them behind.
     private static let removeThoseOfDeadProcesses: Void = {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
         where name.hasPrefix(prefix) {
@@ -37,10 +37,10 @@ public final class TestDirectory: Sendable {
         }
     }()
 
-    /// The path of a file in the directory, which may not exist.
+    /// Returns the path of a file in the directory, which may not exist.
     public func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// The names of all files, also in folders, sorted.
+    /// Returns the sorted names of all files, including those in subfolders.
     public func fileNames() -> [String] {
         let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         return names.filter { name in
@@ -63,13 +63,13 @@ public final class TestDirectory: Sendable {
     }
 }
 
-/// Runs `body` with a directory that lives until its end.
+/// Runs `body` with a directory that exists until `body` returns.
 public func withTestDirectory<Result>(_ body: (TestDirectory) throws -> Result) throws -> Result {
     let directory = try TestDirectory()
     return try withExtendedLifetime(directory) { try body(directory) }
 }
 
-/// Runs `body` with a directory that lives until its end.
+/// Runs `body` with a directory that exists until `body` returns.
 public func withTestDirectory<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: (TestDirectory) async throws -> Result
 ) async throws -> Result {
@@ -81,21 +81,22 @@ public func withTestDirectory<Result>(
 // MARK: - Databases in the directory
 
 extension TestDirectory {
-    /// A queue on a file of the directory, by default with a raw key, which costs no derivation.
+    /// Makes a queue on a file of the directory, by default with a raw key, which needs no key derivation.
     public func makeQueue(_ name: String = "a.db", _ configuration: Configuration = .rawKeyed) throws
         -> DatabaseQueue
     {
         try DatabaseQueue(path: path(name), configuration: configuration)
     }
 
-    /// A pool on a file of the directory, by default with a raw key, which costs no derivation.
+    /// Makes a pool on a file of the directory, by default with a raw key, which needs no key derivation.
     public func makePool(_ name: String = "a.db", _ configuration: Configuration = .rawKeyed) throws
         -> DatabasePool
     {
         try DatabasePool(path: path(name), configuration: configuration)
     }
 
-    /// A queue or a pool on a file of the directory, by default with a raw key, which costs no derivation.
+    /// Makes a queue or a pool on a file of the directory, by default with a raw key, which needs no key
+    /// derivation.
     public func make(
         _ access: Access, _ name: String = "a.db", _ configuration: Configuration = .rawKeyed
     ) throws -> any DatabaseWriter {

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// What an observation has delivered so far, and a way to wait for more without a clock.
+/// The values that an observation has delivered, with a way to wait for more without a timer.
 ///
-/// A wait ends when the task is cancelled, as a test is by its time limit: it fails then, and does not hang.
+/// A wait ends when its task is canceled, for example by the time limit of a test, which then fails rather
+/// than hangs.
 public final class ValueLog<Value: Sendable>: Sendable {
     private struct Waiter {
         let isMet: @Sendable ([Value], (any Error)?) -> Bool
@@ -46,20 +47,20 @@ public final class ValueLog<Value: Sendable>: Sendable {
         met.forEach { $0.resume() }
     }
 
-    /// Waits until the values meet a condition, or the observation has failed. Returns the values.
+    /// Waits until the values meet a condition or the observation has failed. Returns the values.
     @discardableResult
     public func values(until isMet: @escaping @Sendable ([Value]) -> Bool) async -> [Value] {
         await wait { values, error in isMet(values) || error != nil }
         return values
     }
 
-    /// Waits for a number of values, or the end of the observation. Returns all values.
+    /// Waits for a number of values or the end of the observation. Returns all values.
     @discardableResult
     public func values(count: Int) async -> [Value] {
         await values { $0.count >= count }
     }
 
-    /// Waits until the observation has failed, and returns the error.
+    /// Waits until the observation has failed and returns the error.
     public func failure() async -> (any Error)? {
         await wait { _, error in error != nil }
         return error
@@ -86,7 +87,7 @@ public final class ValueLog<Value: Sendable>: Sendable {
 }
 
 extension ValueLog where Value: Equatable {
-    /// Waits until the last value is `value`, or the observation has failed. Returns the values.
+    /// Waits until the last value is `value` or the observation has failed. Returns the values.
     @discardableResult
     public func values(upTo value: Value) async -> [Value] {
         await values { $0.last == value }

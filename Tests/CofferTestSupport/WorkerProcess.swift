@@ -1,17 +1,16 @@
 import Foundation
 import Synchronization
 
-/// A program of this package that works in a process of its own, tells on its standard output how far it is,
-/// and may be killed.
+/// A process that runs a program of this package, reports its progress on standard output, and may be killed.
 public final class WorkerProcess: Sendable {
     private let process: Process
     private let output: Pipe
-    /// Stays open, for those who work until their input ends.
+    /// Stays open for programs that work until the end of their input.
     private let input = Pipe()
     private let hasEnded = DispatchSemaphore(value: 0)
     private let text = Mutex("")
 
-    /// - Parameter environment: added to that of this process.
+    /// - Parameter environment: added to the environment of this process.
     public init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         process = Process()
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
@@ -24,7 +23,7 @@ public final class WorkerProcess: Sendable {
         try process.run()
     }
 
-    /// Waits until the process has written the line, or has ended. Returns whether it has written it.
+    /// Waits until the process has written the line or has ended. Returns true if it has written the line.
     public func waitForLine(_ line: String) -> Bool {
         while true {
             if lines.contains(line) { return true }
@@ -34,7 +33,7 @@ public final class WorkerProcess: Sendable {
         }
     }
 
-    /// Waits until the process has written a whole line, or has ended. Returns whether it has written one.
+    /// Waits until the process has written a complete line or has ended. Returns true if it has written one.
     public func waitForFirstLine() -> Bool {
         while text.withLock({ !$0.contains("\n") }) {
             let data = output.fileHandleForReading.availableData
@@ -44,7 +43,7 @@ public final class WorkerProcess: Sendable {
         return true
     }
 
-    /// Reads what a process that has ended has written, and returns its whole lines.
+    /// Reads the rest of the output of a process that has ended and returns its complete lines.
     public func remainingLines() -> [String] {
         while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
             text.withLock { $0 += String(decoding: data, as: UTF8.self) }
@@ -53,16 +52,16 @@ public final class WorkerProcess: Sendable {
             .map(String.init)
     }
 
-    /// The lines that were read. The last one may be incomplete.
+    /// The lines that have been read. The last one may be incomplete.
     public var lines: [String] { text.withLock { $0.split(separator: "\n").map(String.init) } }
 
-    /// Kills the process without a warning, and waits for its end.
+    /// Kills the process with SIGKILL and waits for its end.
     public func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
         hasEnded.wait()
     }
 
-    /// Waits for the end of the process. Returns whether it ended by itself and without an error.
+    /// Waits for the end of the process. Returns true if it exited without an error.
     public func wait() -> Bool {
         while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
             text.withLock { $0 += String(decoding: data, as: UTF8.self) }

@@ -2,9 +2,9 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Makes copies of a database that a recipient opens and this process does not, prints `copied`, and answers
-/// each line of its input, which is the text of a ``MemoryNeedle``, by how many times its bytes are in the
-/// memory of this process.
+/// Makes copies of a database that a recipient can open and this process cannot, and prints `copied`. Then it
+/// answers each line of input, the text of a ``MemoryNeedle``, with the number of times that its bytes occur
+/// in the memory of this process.
 enum CopyForRecipient {
     static func run(path: String, recipient: String, copyPath: String, folder: String) throws {
         try copy(path, for: DatabaseKeyring.Recipient(recipient), to: copyPath, folder)

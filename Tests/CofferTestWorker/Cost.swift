@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Dispatch
 
-/// Measures what connections cost beside the derivation of their key: `CofferTestWorker cost`.
+/// Measures the cost of connections apart from key derivation: `CofferTestWorker cost`.
 enum Cost {
     static func run() throws {
         try withTestDirectory { directory in
@@ -11,7 +11,7 @@ enum Cost {
             var derivations: [Duration] = []
             var pools: [Duration] = []
             for _ in 0..<15 {
-                // A queue with a passphrase costs a derivation more than one with a raw key.
+                // A queue with a passphrase needs one derivation more than one with a raw key.
                 let clock = ContinuousClock()
                 let queue = try clock.measure { _ = try directory.makeQueue("a.db", .passphrase()) }
                 let rawKeyed = try clock.measure { _ = try directory.makeQueue("b.db", .rawKeyed) }
@@ -28,7 +28,7 @@ enum Cost {
         }
     }
 
-    /// Has a pool open its writer and five readers.
+    /// Makes a pool open its writer and five readers.
     private static func readFiveTimesAtOnce(_ pool: DatabasePool) throws {
         let arrived = DispatchSemaphore(value: 0)
         let mayEnd = DispatchSemaphore(value: 0)

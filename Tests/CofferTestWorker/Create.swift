@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Creates a file with the passphrase on the standard input, at the same time as others do, and writes a row.
+/// Creates a file with the passphrase on standard input, concurrently with other processes, and writes a row.
 enum Create {
     static func run(path: String, access: String) throws {
         var configuration = Configuration()

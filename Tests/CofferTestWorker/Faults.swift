@@ -1,7 +1,7 @@
 import Coffer
 import CofferTestSupport
 
-/// Does what engines with a fault do wrongly, and prints what has become of it.
+/// Runs operations that engines with a fault perform wrongly, and prints the results.
 enum Faults {
     static func run() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)

@@ -1,7 +1,7 @@
 import Coffer
 import CofferTestSupport
 
-/// Fills the disk in the middle of a transaction, and goes on afterwards. Prints what happens.
+/// Fills the disk in the middle of a transaction, continues afterwards, and prints the results.
 enum Fill {
     static func run(path: String, access: String) throws {
         let configuration = Configuration.rawKeyed.with { $0.pageCacheSize = 64 * 1024 }

@@ -2,8 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Has a database open, in a write, a read, in nothing, or for itself alone after a write, until the standard
-/// input ends. Prints `ready` as soon as it has.
+/// Keeps a database open until standard input ends: in a write, in a read, idle, or exclusively after a
+/// write. Prints `ready` once the database is in that state.
 enum Hold {
     static func run(path: String, state: String) throws {
         let configuration = Configuration.rawKeyed.with {

@@ -2,8 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Measures what keyrings cost beside raw keys: `CofferTestWorker keyrings MEGABYTES`, where the last part is
-/// measured on a database of that size.
+/// Measures the cost of keyrings compared to raw keys: `CofferTestWorker keyrings MEGABYTES`. The last part
+/// uses a database of that size.
 enum KeyringCost {
     private static let rounds = 101
     private static let clock = ContinuousClock()
@@ -25,7 +25,7 @@ enum KeyringCost {
         return configuration
     }
 
-    /// A configuration of its own for each, so that nothing is known from the one before.
+    /// Measures openings, each with a new configuration, so that no key is cached.
     private static func openings(_ directory: TestDirectory) throws {
         let office = try DatabaseKeyring.Identity.random()
         let path = directory.path("keyring.db")
@@ -99,7 +99,7 @@ enum KeyringCost {
         )
     }
 
-    /// The median, and the least and the most.
+    /// Formats the median, the minimum and the maximum.
     private static func text(_ durations: [Duration]) -> String {
         let sorted = durations.sorted().map {
             String(

@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Commits three rows after a rollback to a savepoint, and ends as if it was killed.
+/// Commits three rows after a rollback to a savepoint, and exits as if it had been killed.
 enum Lose {
     static func run(path: String) throws {
         var configuration = Configuration.rawKeyed

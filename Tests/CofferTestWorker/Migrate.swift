@@ -2,13 +2,13 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Applies the migrations of ``MigrationHistory`` and writes a line at the beginning of each, and one at the
+/// Applies the migrations of ``MigrationHistory``. Writes a line at the beginning of each, and one at the
 /// end.
 enum Migrate {
     static func run(path: String, access: String) throws {
         let configuration = Configuration.rawKeyed.with {
             $0.busyMode = .timeout(Patience.seconds)
-            // Transactions that do not fit are written to the file before they are committed.
+            // Transactions that exceed the cache are written to the file before they are committed.
             $0.pageCacheSize = 64 * 1024
         }
         let writer: any DatabaseWriter =
@@ -21,7 +21,7 @@ enum Migrate {
         tell("end")
     }
 
-    /// One `write` for each line: what was written is out of the process, whatever happens to it next.
+    /// Writes a line with a single `write`, so the output survives if the process is killed.
     private static func tell(_ line: String) {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }

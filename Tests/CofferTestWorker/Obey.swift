@@ -3,10 +3,10 @@ import CofferTestSupport
 import Foundation
 import Synchronization
 
-/// Does what the lines of the standard input say, and answers each with a line: `done`, a number, `busy`, or
-/// the code of another error.
+/// Runs the commands on standard input and answers each with a line: `done`, a number, `busy`, or the code of
+/// another error.
 ///
-/// It works on a table `player`, in transactions: see `OtherProcess`.
+/// The commands work on a table `player`, in transactions: see `OtherProcess`.
 enum Obey {
     static func run(path: String, access: String, patience: Double) throws {
         var configuration = Configuration.rawKeyed
@@ -47,7 +47,7 @@ enum Obey {
         case "vacuum": try writer.vacuum()
         case "count":
             return "\(try writer.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM player") } ?? -1)"
-        // Two rows in each transaction, as fast as it can, until it is told to end.
+        // Two rows in each transaction, as fast as possible, until `end pairs`.
         case "pairs": pairs.begin()
         case "end pairs": return "\(try pairs.end())"
         default: throw CocoaError(.featureUnsupported)
@@ -60,7 +60,7 @@ enum Obey {
     }
 }
 
-/// Writes two rows in each transaction, on a thread of its own.
+/// Writes two rows in each transaction, on a separate thread.
 private final class Pairs: Sendable {
     private let writer: any DatabaseWriter
     private let isOver = Atomic<Bool>(false)
@@ -85,13 +85,13 @@ private final class Pairs: Sendable {
                 for _ in 0..<2 { try db.execute(sql: "INSERT INTO player DEFAULT VALUES") }
             }
             count += 1
-            // SQLite's waiters look for a free lock now and then: with no gap at all, they wait for luck.
+            // SQLite's waiters poll for the lock. Without any gap, they would get it only by luck.
             usleep(1000)
         }
         return count
     }
 
-    /// Returns how many pairs were written.
+    /// Stops writing and returns the number of pairs written.
     func end() throws -> Int {
         isOver.store(true, ordering: .relaxed)
         hasEnded.wait()

@@ -2,14 +2,15 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Random transactions with savepoints, failing statements, small caches and checkpoints, until it is killed.
+/// Runs random transactions with savepoints, failing statements, small caches and checkpoints until it is
+/// killed.
 ///
-/// Each transaction has its number, and what the table has then, in a row of its own. After each commit that
-/// was acknowledged it prints the number, the count of rows and the sum of their versions.
+/// Each transaction writes a row with its number and the expected content of the table. After each
+/// acknowledged commit, the process prints the number, the row count, and the sum of the row versions.
 struct Savepoints {
     private var random: SeededRandom
     private let writers: [DatabasePool]
-    /// The versions of the rows, by their identifiers: what the transactions must have made.
+    /// The expected versions of the rows, by their identifiers.
     private var model: [Int: Int] = [:]
     private var nextID = 1
 
@@ -47,7 +48,7 @@ struct Savepoints {
         if chance(2) {
             try writer.write { try work($0, number) }
         } else {
-            // A transaction of which the savepoint is the outermost one.
+            // A transaction whose outermost level is the savepoint.
             try writer.writeWithoutTransaction { db in
                 try db.execute(sql: "SAVEPOINT outermost")
                 let before = model
@@ -122,7 +123,7 @@ struct Savepoints {
         model = model.filter { $0.key % 4 != part }
     }
 
-    /// Inserts many rows, the last of which the table refuses.
+    /// Inserts many rows, the last of which violates a constraint.
     private mutating func fail(_ db: Database) {
         try? db.execute(
             sql: """
@@ -139,7 +140,7 @@ struct Savepoints {
         case 1: try db.execute(sql: "PRAGMA cache_size = \(Int.random(in: 5...60, using: &random))")
         default:
             let kinds: [Database.CheckpointMode] = [.passive, .full, .restart, .truncate]
-            // Another connection may have a reader at the end of the log.
+            // Another connection may have a reader at the end of the WAL.
             _ = try? db.checkpoint(kinds[Int.random(in: 0..<4, using: &random)])
         }
     }

@@ -1,8 +1,8 @@
 import Coffer
 import CofferTestSupport
 
-/// Everything that makes SQLite want files beside the database: sorts, temporary tables, VACUUM, indexes,
-/// full-text search, statement journals, and transactions that do not fit into the page cache.
+/// Runs every operation for which SQLite may create temporary files: sorts, temporary tables, VACUUM,
+/// indexes, full-text search, statement journals, and transactions that exceed the page cache.
 enum Spill {
     static func run(path: String, marker: String, isEncrypted: Bool) throws {
         for access in Access.allCases {
@@ -25,7 +25,7 @@ enum Spill {
     private static func run(_ writer: any DatabaseWriter, marker: String) throws {
         try writer.write { db in
             try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b TEXT)")
-            // A big transaction, far beyond the page cache.
+            // A big transaction, far larger than the page cache.
             try db.execute(
                 sql: """
                     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000)
@@ -37,7 +37,7 @@ enum Spill {
             try db.execute(sql: "INSERT INTO f(f) VALUES ('optimize')")
         }
         try writer.write { db in
-            // A statement that may fail in the middle needs a statement journal.
+            // A statement that may fail halfway needs a statement journal.
             try db.execute(sql: "CREATE UNIQUE INDEX t_b ON t (b)")
             try? db.execute(
                 sql:
@@ -56,7 +56,8 @@ enum Spill {
             try db.execute(sql: "VACUUM")
         }
         try writer.read { db in
-            // Neither can use an index, and both are larger than the memory that SQLite gives to a sort.
+            // Neither query can use an index, and both are larger than the memory that SQLite allows for a
+            // sort.
             let source = """
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 12000),
                 r(a) AS (SELECT ? || hex(randomblob(100)) FROM n)

@@ -1,10 +1,10 @@
 import Coffer
 import CofferTestSupport
 
-/// Everything that full-text indexes write: far more than the page cache holds, by triggers, with a tokenizer
-/// in Swift, merged, optimized, rebuilt and searched.
+/// Runs every operation for which full-text indexes write data, on much more than the page cache holds: with
+/// triggers and a tokenizer in Swift, merging, optimizing, rebuilding and searching.
 enum SpillIndex {
-    /// Folds each word with Swift's strings, and adds a synonym.
+    /// Folds each word with Swift's strings and adds a synonym.
     private final class Folding: FTS5WrapperTokenizer {
         static let name = "folding"
         let wrappedTokenizer: any FTS5Tokenizer
@@ -24,7 +24,7 @@ enum SpillIndex {
         }
     }
 
-    /// - Parameter marker: one word of ASCII letters and digits.
+    /// - Parameter marker: a single word of ASCII letters and digits.
     static func run(path: String, marker: String, isEncrypted: Bool) throws {
         for access in Access.allCases {
             var configuration = isEncrypted ? Configuration.rawKeyed : Configuration()
@@ -58,7 +58,7 @@ enum SpillIndex {
                 t.tokenizer = Folding.tokenizerDescriptor()
                 t.column("body")
             }
-            // Small segments, so that there is much to merge.
+            // Small segments, so there is much to merge.
             try db.execute(
                 sql:
                     "INSERT INTO new(new, rank) VALUES ('pgsz', 64), ('automerge', 2); INSERT INTO swift(swift, rank) VALUES ('crisismerge', 2)"

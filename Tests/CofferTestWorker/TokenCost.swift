@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Measures what a token costs in a tokenizer of the engine, and in those that are written in Swift:
+/// Measures the cost of a token with the engine's tokenizers and with tokenizers written in Swift:
 /// `CofferTestWorker tokens`.
 enum TokenCost {
     private final class Wrapper: FTS5WrapperTokenizer {
@@ -21,7 +21,7 @@ enum TokenCost {
         }
     }
 
-    /// Words between spaces, over the bytes of the text.
+    /// Splits at spaces, working on the bytes of the text.
     private final class Spaces: FTS5CustomTokenizer {
         static let name = "spaces"
 
@@ -47,7 +47,7 @@ enum TokenCost {
 
     static func run() throws {
         var random = SeededRandom(seed: 16, "words")
-        // A million tokens, of 10,000 different words, in texts of 100.
+        // A million tokens from 10,000 distinct words, in texts of 100 words.
         let texts = (0..<10_000).map { _ in
             (0..<100).map { _ in "word\(Int.random(in: 0..<10_000, using: &random))" }.joined(separator: " ")
         }

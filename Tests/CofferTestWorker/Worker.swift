@@ -2,11 +2,11 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// What the integration tests do in another process: under `strace`, on a small disk, or twice at the same
-/// time.
+/// The work of the integration tests in another process: under `strace`, on a small disk, or several times at
+/// once.
 ///
-/// The first argument is the name of the work, the others belong to it. The key is that of
-/// `Configuration.rawKeyed`, or a passphrase on the standard input.
+/// The first argument is the name of the work, and the rest are its arguments. The key is the one of
+/// `Configuration.rawKeyed`, or a passphrase on standard input.
 @main
 enum Worker {
     static func main() throws {

@@ -2,10 +2,10 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// What the tests of crashes do with closed files in a process that may be killed.
+/// The crash tests' work on closed files, in a process that may be killed.
 enum ConversionWork {
-    /// `work PATH WORK [PATIENCE]`: prints `changed` or `unchanged`; see ``FileWork``. With a patience it
-    /// tries again as long as the file is busy.
+    /// `work PATH WORK [PATIENCE]`: Does the work and prints `changed` or `unchanged`; see ``FileWork``. If a
+    /// patience is given, retries while the file is busy.
     static func work(_ arguments: [String]) throws {
         guard let work = FileWork(rawValue: arguments[1]) else { throw CocoaError(.featureUnsupported) }
         let patience = arguments.count > 2 ? Double(arguments[2]) ?? 0 : 0
@@ -21,8 +21,7 @@ enum ConversionWork {
         }
     }
 
-    /// `weigh PATH WORK`: does the work, and prints by how many KiB the greatest memory of the process has
-    /// grown.
+    /// `weigh PATH WORK`: Does the work and prints the growth of the process's peak memory in KiB.
     static func weigh(_ arguments: [String]) throws {
         guard let work = FileWork(rawValue: arguments[1]) else { throw CocoaError(.featureUnsupported) }
         let before = try RotationWork.peakMemory()
@@ -30,20 +29,19 @@ enum ConversionWork {
         print(try RotationWork.peakMemory() - before)
     }
 
-    /// `turns PATH FORM FORM`: opens the file in whichever form it has, transfers money, acknowledges the
-    /// number, closes the file, and so on.
+    /// `turns PATH FORM FORM`: Opens the file in its current form, transfers money, acknowledges the number,
+    /// closes the file, and starts over.
     static func turns(_ arguments: [String]) throws {
         let forms = arguments[1...2].compactMap { FileForm($0) }
         var turn = 0
         while true {
             for form in forms {
-                // It may be locked, have the other form by now, or be another file than the one that was
-                // opened.
+                // The file may be locked, have changed its form, or have been replaced since it was opened.
                 guard let number = try? transfer(arguments[0], form) else { continue }
                 FileHandle.standardOutput.write(Data("\(number)\n".utf8))
                 turn += 1
             }
-            // A pause in which somebody else may find nobody.
+            // A pause, in which another process may find the file unused.
             usleep(UInt32(turn % 4) * 5000)
         }
     }
@@ -58,8 +56,8 @@ enum ConversionWork {
         }
     }
 
-    /// `copy PATH KEY backup|vacuum|salvage DESTINATION`: copies into another file with the same key, and
-    /// prints `done`.
+    /// `copy PATH KEY backup|vacuum|salvage DESTINATION`: Copies to another file with the same key and prints
+    /// `done`.
     static func copy(_ arguments: [String]) throws {
         let file = DatabaseFile(path: arguments[0])
         let key = RotationWork.key(arguments[1])
@@ -76,7 +74,7 @@ enum ConversionWork {
         }
     }
 
-    /// `fill PATH FORM MEGABYTES`: a file of about this size, with rows of ten kilobytes.
+    /// `fill PATH FORM MEGABYTES`: Makes a file of about this size, with rows of ten kilobytes.
     static func fill(_ arguments: [String]) throws {
         guard var configuration = FileForm(arguments[1])?.configuration else {
             throw CocoaError(.featureUnsupported)
@@ -86,8 +84,8 @@ enum ConversionWork {
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = OFF; CREATE TABLE t (id INTEGER PRIMARY KEY, a BLOB)")
         }
-        // Incompressible, and with less work for random numbers: each row is the same block from another byte
-        // on.
+        // The rows are incompressible without much work for random numbers: each is the same block, rotated
+        // by a different number of bytes.
         let block = Data((0..<10_100).map { _ in UInt8.random(in: 0...255) })
         for _ in 0..<(Int(arguments[2]) ?? 1) {
             try queue.write { db in

@@ -2,12 +2,12 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// A process that transfers money as fast as it can, acknowledges each transfer on its standard output, and
-/// may be killed at any time.
+/// A process that transfers money as fast as it can, acknowledges each transfer on standard output, and may
+/// be killed at any time.
 ///
-/// Arguments: the path, `queue` or `pool`, the number of the teller, and how many seconds to work, or 0 for
-/// ever. Other works begin with a name: see ``RotationWork``, ``VisitWork``, ``ConversionWork`` and
-/// ``FaultWork``.
+/// Arguments: the path, `queue` or `pool`, the number of the teller, and the time to work in seconds, or 0
+/// for no limit. Other work has a name as its first argument: see ``RotationWork``, ``VisitWork``,
+/// ``ConversionWork`` and ``FaultWork``.
 @main
 enum CrashWorker {
     static func main() throws {
@@ -42,7 +42,7 @@ enum CrashWorker {
 
         var configuration = Configuration.rawKeyed
         configuration.busyMode = .timeout(Patience.seconds)
-        // Transactions that do not fit are written to the file before they are committed.
+        // Transactions that exceed the cache are written to the file before they are committed.
         configuration.pageCacheSize = 64 * 1024
         let writer: any DatabaseWriter =
             switch access {
@@ -54,19 +54,19 @@ enum CrashWorker {
         var number = try writer.read { try Bank.lastNumber($0, teller: teller) }
         while Date() < end {
             number += 1
-            // Now and then a big one, and a checkpoint.
+            // From time to time, a big transfer and a checkpoint.
             let noteSize = number % 50 == 0 ? 300_000 : number % 7 == 0 ? 5000 : 50
             try writer.write { try Bank.transfer($0, teller: teller, number: number, noteSize: noteSize) }
             acknowledge(number)
             if number % 10 == 0 { try writer.read { try Bank.glance($0) } }
             if number % 100 == 0 {
-                // Others may be reading; then the next one will do.
+                // Other connections may be reading. Then a later checkpoint has to do.
                 try? writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
             }
         }
     }
 
-    /// One `write` for each line: what was written is out of the process, whatever happens to it next.
+    /// Writes a line with a single `write`, so the output survives if the process is killed.
     private static func acknowledge(_ number: Int) {
         FileHandle.standardOutput.write(Data("\(number)\n".utf8))
     }

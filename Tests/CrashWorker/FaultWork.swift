@@ -2,13 +2,13 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// What the sweep of faults does with a database in use, of whose calls of the system one fails.
+/// The work of the fault sweep on a database in use, in which one system call fails.
 enum FaultWork {
-    /// `fault PATH queue|pool copy|inPlace|passphrase|whileInUse FROM TO`: rotates the key, then writes 50
-    /// more transfers by the same queue or pool.
+    /// `fault PATH queue|pool copy|inPlace|passphrase|whileInUse FROM TO`: Rotates the key, then makes 50
+    /// more transfers through the same queue or pool.
     ///
-    /// Prints `rotating` and `rotated`, between which the rotation is, then what it said, then the number of
-    /// the last transfer that was acknowledged, and how many were refused.
+    /// Prints `rotating` and `rotated` before and after the rotation, then its result, then the number of the
+    /// last acknowledged transfer and the number of failed ones.
     static func rotateAndGoOn(_ arguments: [String]) throws {
         let writer: any DatabaseWriter =
             arguments[1] == "pool"
@@ -53,7 +53,7 @@ enum FaultWork {
         } catch let error as DatabaseFileError {
             return "failed\(error.isPublished ? " after publishing" : ""): \(error)"
         } catch {
-            // Of `changePassphrase`, which tells less.
+            // The error of `changePassphrase`, which has fewer details.
             return "failed somewhere: \(error)"
         }
     }
@@ -62,8 +62,8 @@ enum FaultWork {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
 
-    /// `judge PATH KEY KEY LAST`: prints the key that opens the file, if it is one and all transfers up to
-    /// the last one are there, else what is wrong.
+    /// `judge PATH KEY KEY LAST`: Prints the key if exactly one of the keys opens the file and all transfers
+    /// up to the last one are present, and the problem otherwise.
     static func judge(_ arguments: [String]) throws {
         let opening = arguments[1...2].filter { FileForm($0)?.isIntact(arguments[0]) == true }
         guard opening.count == 1, let last = Int(arguments[3]) else {

@@ -2,11 +2,11 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// What `Tests/power-loss` records of changes of a keyring, and what it asks about the states that a loss of
-/// power may leave: see ``OutageWork``, whose arguments and answers these are.
+/// The keyring changes that `Tests/power-loss` records, and its checks of the states that a power loss may
+/// leave. See ``OutageWork`` for the arguments and answers.
 ///
-/// The secrets are raw keys of equal bytes. The database begins with the slots of 1 and 2, and of others; for
-/// `keyInit` it has no keyring, and a key of its own.
+/// The secrets are raw keys of equal bytes. The database initially has slots for 1, 2, and other secrets. For
+/// `keyInit` it has no keyring and a raw key.
 enum KeyringOutage: String {
     case keyAdd, keyRemove, keyChange, keyRotate, keyInit
 
@@ -24,7 +24,7 @@ enum KeyringOutage: String {
         }
     }
 
-    /// Which secrets open the database before the work, and after it.
+    /// The secrets that open the database before the work.
     private var before: Set<UInt8> { self == .keyInit ? [] : [1, 2] }
 
     private var after: Set<UInt8> {
@@ -48,7 +48,7 @@ enum KeyringOutage: String {
         let text = KeyringOutage.former.text
         try RotationWork.make([path, text, "\(OutageWork.transferCount)", mode])
         guard self != .keyInit, let key = KeyringOutage.former.key else { return }
-        // The others make it as long as several blocks of a disk.
+        // The other slots make the keyring several disk blocks long.
         let slots = (before.sorted() + Array(10..<32)).map {
             DatabaseKeyring.NewSlot.secret(KeyringOutage.secret($0), name: "slot of \($0)")
         }
@@ -66,7 +66,7 @@ enum KeyringOutage: String {
         }
     }
 
-    // MARK: - The judgement
+    // MARK: - The check
 
     private struct Loss: Error, CustomStringConvertible {
         let description: String
@@ -89,7 +89,7 @@ enum KeyringOutage: String {
         }
     }
 
-    /// The secrets that open the database are those of before or those of after, and the next change
+    /// Checks that the secrets that open the database are the old or the new ones, and that the next change
     /// completes and leaves nothing.
     private func judge(_ path: String, mode: String, isDone: Bool) throws -> [UInt8] {
         let keyring = DatabaseKeyring(databasePath: path)
@@ -100,7 +100,8 @@ enum KeyringOutage: String {
         guard isChanged || Set(opening) == before else { throw Loss("the database is opened by \(opening)") }
         guard isChanged || !isDone else { throw Loss("the work was reported as done, and is not") }
         if self == .keyInit {
-            // One of the two, and not both: what the former key opened would be a copy that nobody knows of.
+            // Exactly one of the two may work: a file that the former key still opens would be a forgotten
+            // copy.
             guard KeyringOutage.former.isIntact(path) != isChanged else {
                 throw Loss("the former key opens it too, or nothing does")
             }
@@ -109,7 +110,7 @@ enum KeyringOutage: String {
                 throw Loss("the keyring is damaged: \(String(describing: contents?.damage))")
             }
         }
-        // The work once more; where it was done, another change does.
+        // Repeats the work, or makes another change if the work was done.
         if !isChanged || self == .keyInit {
             try change(keyring)
         } else if self == .keyRotate {

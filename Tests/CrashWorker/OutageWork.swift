@@ -2,16 +2,16 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// What `Tests/power-loss` records, and what it asks about the states that a loss of power may leave.
+/// The work that `Tests/power-loss` records, and its checks of the states that a power loss may leave.
 ///
-/// Arguments: `outage make|run|judge WORK delete|wal|extra`, then the path, but for `judge`. `extra` is a
-/// mode of `commit`: as `delete`, with `synchronous = EXTRA`.
+/// Arguments: `outage make|run|judge WORK delete|wal|extra`, followed by the path except for `judge`. `extra`
+/// is a mode of `commit`: `delete` with `synchronous = EXTRA`.
 enum OutageWork: String {
     case rotate, rotateInPlace, encrypt, decrypt, upgrade, vacuum, commit, live, liveInUse
 
-    /// How many transfers a file begins with.
+    /// The number of transfers in a new file.
     static let transferCount = 20
-    /// How many more `commit` and `live` make.
+    /// The number of further transfers that `commit` and `live` make.
     private static let commitCount = 24
 
     static func main(_ arguments: [String]) throws {
@@ -31,10 +31,10 @@ enum OutageWork: String {
 
     private var fileWork: FileWork? { isLive ? .rotate : FileWork(rawValue: rawValue) }
 
-    /// Whether the work is that of a queue or pool.
+    /// True if the work uses a queue or pool.
     private var isInUse: Bool { self == .commit || isLive }
 
-    /// Whether the key is rotated among the transfers.
+    /// True if the key is rotated between transfers.
     private var isLive: Bool { self == .live || self == .liveInUse }
 
     private var before: FileForm { fileWork?.before ?? .encrypted(0x42) }
@@ -46,7 +46,7 @@ enum OutageWork: String {
     private func make(_ path: String, mode: String) throws {
         try RotationWork.make([path, before.text, "\(OutageWork.transferCount)", mode])
         guard self == .vacuum else { return }
-        // Free pages, which the vacuum is to take out.
+        // Free pages, for the vacuum to remove.
         let queue = try DatabaseQueue(path: path, configuration: before.configuration)
         try queue.write { db in
             try db.execute(
@@ -57,8 +57,8 @@ enum OutageWork: String {
         try queue.close()
     }
 
-    /// Prints `changed` where a record of the work would be made, and `commit` and `live` the number of each
-    /// transfer once it is committed.
+    /// Prints `changed` at the point where the work would be recorded. `commit` and `live` print the number
+    /// of each transfer after its commit.
     private func run(_ path: String, mode: String) throws {
         if isInUse {
             try use(path, mode: mode)
@@ -69,7 +69,7 @@ enum OutageWork: String {
         }
     }
 
-    /// The work on a closed file. Returns whether there was anything to do.
+    /// Does the work on a closed file. Returns false if there was nothing to do.
     private func change(_ path: String, audit: @escaping @Sendable () -> Void = {}) throws -> Bool {
         let file = DatabaseFile(path: path)
         var rotation = DatabaseFile.RotationOptions()
@@ -91,9 +91,9 @@ enum OutageWork: String {
         }
     }
 
-    /// The queue or the pool of a work in use, with the settings that Coffer gives it.
+    /// Returns the queue or pool for work on a file in use, with Coffer's settings.
     private func writer(_ path: String, _ form: FileForm, mode: String) throws -> any DatabaseWriter {
-        // Transactions that do not fit are written to the file before they are committed.
+        // Transactions that exceed the cache are written to the file before they are committed.
         var configuration = form.configuration.with { $0.pageCacheSize = 64 * 1024 }
         if mode == "extra" {
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = EXTRA") }
@@ -106,7 +106,7 @@ enum OutageWork: String {
     private func use(_ path: String, mode: String) throws {
         let writer = try writer(path, before, mode: mode)
         for number in OutageWork.transferCount + 1...OutageWork.transferCount + OutageWork.commitCount {
-            // Most of one page, some of a few, one that does not fit into the cache.
+            // Most transfers take one page, some take a few, and one exceeds the cache.
             let noteSize = number % 16 == 0 ? 100_000 : number % 5 == 0 ? 9000 : 50
             try writer.write { try Bank.transfer($0, teller: 1, number: number, noteSize: noteSize) }
             OutageWork.say("\(number)")
@@ -116,8 +116,8 @@ enum OutageWork: String {
                 try writer.rotateKey(to: key, options: options)
                 OutageWork.say("changed")
             }
-            // Checkpoints that leave the log, and one that cuts it, so that later transactions go over what
-            // is in it.
+            // Checkpoints that keep the WAL, and one that truncates it, so later transactions overwrite its
+            // frames.
             if mode == "wal", number % 6 == 0 {
                 try writer.writeWithoutTransaction {
                     _ = try $0.checkpoint(number % 18 == 0 ? .truncate : .passive)
@@ -129,7 +129,7 @@ enum OutageWork: String {
 
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
-    // MARK: - The judgement
+    // MARK: - The check
 
     private struct Loss: Error, CustomStringConvertible {
         let description: String
@@ -137,11 +137,11 @@ enum OutageWork: String {
         init(_ description: String) { self.description = description }
     }
 
-    /// A line of standard input for each state: `PATH LEAST MOST DONE`. The path is that of the file, in a
-    /// folder of its own that is used up; it has to have so many transfers; `DONE` is 1 if the work was
-    /// reported to be done.
+    /// Reads a line of standard input for each state: `PATH LEAST MOST DONE`. The file at the path is in its
+    /// own folder, which is consumed. The number of transfers must be between `LEAST` and `MOST`. `DONE` is 1
+    /// if the work was reported as done.
     ///
-    /// Prints `good FORM TRANSFERS` as it was found, or `lost` and why.
+    /// Prints `good FORM TRANSFERS` for the state as found, or `lost` and the reason.
     private func judge(mode: String) throws {
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
@@ -176,7 +176,7 @@ enum OutageWork: String {
         try Bank.inspect(writer)
         try writer.close()
         if isLive, let key = before.key, let newKey = after.key {
-            // The next rotation removes what the one in use has left.
+            // The next rotation removes the leftovers of the one in use.
             let isChanged = try DatabaseFile(path: path).rotate(from: key, to: newKey).isChanged
             guard isChanged == (form != after), after.isIntact(path) else {
                 throw Loss("the next rotation did not complete")
@@ -186,7 +186,7 @@ enum OutageWork: String {
         return "\(form.text) \(last)"
     }
 
-    /// The one form in which the file is intact.
+    /// Returns the one form in which the file is intact.
     private func form(of path: String, isDone: Bool) throws -> FileForm {
         let forms = Set([before, after]).filter { $0.isIntact(path) }
         guard let form = forms.first, forms.count == 1 else {
@@ -200,7 +200,7 @@ enum OutageWork: String {
 
     private func judgeChange(_ path: String, mode: String, isDone: Bool) throws -> String {
         let form = try form(of: path, isDone: isDone)
-        // Somebody may use the file before the work goes on, or may not: one state for each.
+        // The file may or may not be used before the work continues, so both states are checked.
         let folder = (path as NSString).deletingLastPathComponent
         let copy = folder + "-used"
         try FileManager.default.copyItem(atPath: folder, toPath: copy)
@@ -215,7 +215,7 @@ enum OutageWork: String {
         return "\(form.text) \(OutageWork.transferCount)"
     }
 
-    /// Returns how many pages are free.
+    /// Returns the number of free pages.
     private func checkContent(_ path: String, _ form: FileForm) throws -> Int {
         let queue = try DatabaseQueue(path: path, configuration: form.configuration)
         let (last, freePages) = try queue.read { db in
@@ -229,7 +229,7 @@ enum OutageWork: String {
         return freePages
     }
 
-    /// Does the work again, and expects the one file, changed and complete.
+    /// Repeats the work and expects a single file, changed and complete.
     private func checkCompletes(_ path: String, mode: String, from form: FileForm, _ when: String) throws {
         do {
             let isChanged = try change(path)

@@ -2,10 +2,10 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// What the tests of crashes and faults do with keys in a process that may be killed, or whose calls of the
-/// system fail. Keys are raw keys of 32 equal bytes.
+/// The crash and fault tests' work with keys, in a process that may be killed or whose system calls fail.
+/// Keys are raw keys of 32 equal bytes.
 enum RotationWork {
-    /// `rotate PATH FROM TO [copy|inPlace [KEPT]]`: prints `changed` or `unchanged`.
+    /// `rotate PATH FROM TO [copy|inPlace [KEPT]]`: Rotates the key and prints `changed` or `unchanged`.
     static func rotate(_ arguments: [String]) throws {
         var options = DatabaseFile.RotationOptions()
         options.lockTimeout = 5
@@ -23,7 +23,7 @@ enum RotationWork {
         }
     }
 
-    /// `make PATH FORM ROWS delete|wal`: a file with so many accounts' transfers; see ``FileForm/text``.
+    /// `make PATH FORM ROWS delete|wal`: Makes a file with `ROWS` transfers; see ``FileForm/text``.
     static func make(_ arguments: [String]) throws {
         guard var configuration = FileForm(arguments[1])?.configuration else {
             throw CocoaError(.featureUnsupported)
@@ -39,7 +39,7 @@ enum RotationWork {
         try queue.close()
     }
 
-    /// `check PATH KEY KEY`: prints which of the keys opens the file, and what is left beside it. Changes
+    /// `check PATH KEY KEY`: Prints which of the keys opens the file, and the leftovers next to it. Changes
     /// nothing.
     static func check(_ arguments: [String]) throws {
         let file = DatabaseFile(path: arguments[0])
@@ -51,13 +51,13 @@ enum RotationWork {
             leftovers.joined(separator: " "))
     }
 
-    /// `mode PATH KEY`: prints the journal mode that the file is in.
+    /// `mode PATH KEY`: Prints the journal mode of the file.
     static func mode(_ arguments: [String]) throws {
         print(try DatabaseFile(path: arguments[0]).inspect(key: key(arguments[1])).journalMode)
     }
 
-    /// `pool PATH KEY`: opens the file with a pool, and prints the journal mode that its connection then
-    /// works in, or `failed`.
+    /// `pool PATH KEY`: Opens the file with a pool and prints the journal mode of its connection, or
+    /// `failed`.
     static func pool(_ arguments: [String]) throws {
         do {
             let pool = try DatabasePool(path: arguments[0], configuration: configuration(arguments[1]))
@@ -70,8 +70,8 @@ enum RotationWork {
         }
     }
 
-    /// `live PATH queue|pool KEY KEY [whileInUse]`: one thread transfers money and acknowledges each number,
-    /// another one rotates the key back and forth.
+    /// `live PATH queue|pool KEY KEY [whileInUse]`: One thread transfers money and acknowledges each number
+    /// while another rotates the key back and forth.
     static func live(_ arguments: [String]) throws {
         var configuration = configuration(arguments[2])
         configuration.previousKeys = [key(arguments[3])]
@@ -90,20 +90,20 @@ enum RotationWork {
             do {
                 try writer.rotateKey(to: key(arguments[next]), options: options)
             } catch let error as DatabaseFileError where error.reason == .sameKey {
-                // The file began with this one.
+                // The file had this key at the start.
             }
             next = next == 3 ? 2 : 3
         }
     }
 
-    /// `once PATH FROM TO`: rotates the key of a pool while it is in use, and ends.
+    /// `once PATH FROM TO`: Rotates the key of a pool once while it is in use.
     static func once(_ arguments: [String]) throws {
         let pool = try DatabasePool(path: arguments[0], configuration: configuration(arguments[1]))
         var options = DatabaseFile.RotationOptions()
         options.whileInUse = DatabaseFile.WhileInUse()
         var number = try pool.read { try Bank.lastNumber($0, teller: 1) }
         try pool.rotateKey(to: key(arguments[2]), options: options) { step in
-            // In the pause, a transfer would wait for itself.
+            // During the pause, a transfer would deadlock.
             guard
                 step.phase == .verifying
                     || step.phase == .copying && step.completedPageCount > 0 && step.round < 2
@@ -116,7 +116,7 @@ enum RotationWork {
         try pool.close()
     }
 
-    /// Transfers money on a thread, and acknowledges each number.
+    /// Transfers money on a thread and acknowledges each number.
     private static func work(on writer: any DatabaseWriter) {
         Thread.detachNewThread {
             do {
@@ -134,7 +134,7 @@ enum RotationWork {
         }
     }
 
-    /// Reads on a thread, and checks that each state is whole.
+    /// Reads on a thread and checks that every state is consistent.
     private static func look(at reader: any DatabaseReader) {
         Thread.detachNewThread {
             do {
@@ -149,8 +149,8 @@ enum RotationWork {
         }
     }
 
-    /// `measure PATH FROM TO`: rotates, and prints the seconds, by how many KiB the greatest memory has
-    /// grown, and when each phase ended.
+    /// `measure PATH FROM TO`: Rotates the key and prints the duration in seconds, the growth of the peak
+    /// memory in KiB, and the end time of each phase.
     static func measure(_ arguments: [String]) throws {
         _ = try DatabaseFile(path: arguments[0]).inspect(key: key(arguments[1]))
         let before = try peakMemory()
@@ -161,7 +161,7 @@ enum RotationWork {
         print(String(format: "%.2f", result.duration), try peakMemory() - before, phases.text)
     }
 
-    /// When the phases of a rotation have ended, in seconds since its beginning.
+    /// The end times of the phases of a rotation, in seconds since its start.
     struct PhaseEnds {
         private let start = ContinuousClock.now
         private var ends: [(name: String, seconds: Double)] = []
@@ -177,7 +177,7 @@ enum RotationWork {
         }
     }
 
-    /// In KiB.
+    /// Returns the peak memory, in KiB.
     static func peakMemory() throws -> Int {
         let lines = try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
         return lines.first { $0.hasPrefix("VmHWM:") }.flatMap {

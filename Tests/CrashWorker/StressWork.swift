@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Synchronization
 
-/// What rotations of a key do to those who use the database meanwhile.
+/// Measures the effect of key rotations on concurrent users of the database.
 enum StressWork {
     private struct Tally {
         var (transfers, reads, values) = (0, 0, 0)
@@ -12,13 +12,13 @@ enum StressWork {
         var failures: [String] = []
     }
 
-    /// `stress PATH KEY KEY COUNT MEGABYTES [paced]`: makes a file of this size, and rotates its key back and
-    /// forth while four threads transfer money, eight read, and one value is observed: with short rests, or
-    /// paced, with 1,000 transfers and 1,000 reads a second at the most.
+    /// `stress PATH KEY KEY COUNT MEGABYTES [paced]`: Makes a file of this size and rotates its key back and
+    /// forth while four threads transfer money, eight read, and one value is observed. The threads rest
+    /// briefly between accesses. With `paced`, there are at most 1,000 transfers and 1,000 reads a second.
     ///
-    /// Prints each pause, each duration, and when its phases and rounds ended; at last what the others have
-    /// done, how long they waited at most, and the speeds of two rotations while nobody uses the file. Ends
-    /// with 1 if one of them has failed, or if anything is missing.
+    /// Prints each pause, each duration, and the end times of the phases and rounds. At the end it prints the
+    /// totals and longest waits of the other threads, and the speeds of two rotations of the unused file.
+    /// Exits with 1 if any of them has failed or anything is missing.
     static func stress(_ arguments: [String]) throws {
         let (path, count, megabytes) = (arguments[0], Int(arguments[3]) ?? 1, Int(arguments[4]) ?? 1)
         let isPaced = arguments.count > 5 && arguments[5] == "paced"
@@ -46,7 +46,7 @@ enum StressWork {
         let tally = Mutex(Tally())
         let isOver = Atomic<Bool>(false)
         let observation = ValueObservation.tracking {
-            // Not their number, which takes the longer to count, the more there are.
+            // Not the number of transfers, because counting them takes longer and longer.
             try Int.fetchOne($0, sql: "SELECT MAX(seq) FROM transfer") ?? 0
         }
         let observer = observation.start(
@@ -96,7 +96,7 @@ enum StressWork {
         }
         let before = try memoryAtWork(forSeconds: max(1, megabytes / 16))
         var options = DatabaseFile.RotationOptions()
-        // These writers make 25 MB of log a second.
+        // These writers produce 25 MB of WAL a second.
         options.whileInUse = DatabaseFile.WhileInUse(maximumLogSize: 16 << 30)
         var pauses: [Double] = []
         let transfersBefore = tally.withLock { $0.transfers }
@@ -150,13 +150,13 @@ enum StressWork {
         }
     }
 
-    /// In megabytes a second.
+    /// Returns the speed in megabytes a second.
     private static func speed(of result: DatabaseFile.RotationResult, _ path: String) throws -> Double {
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
         return Double(size) / 1e6 / result.duration
     }
 
-    /// Rests until so many microseconds after a start, or for some.
+    /// Sleeps until `wholeTime` microseconds after the start, or for `time` microseconds if it is nil.
     private static func rest(_ wholeTime: Int?, since start: ContinuousClock.Instant, else time: UInt32) {
         guard let wholeTime else {
             usleep(time)
@@ -166,8 +166,8 @@ enum StressWork {
         if used < wholeTime { usleep(UInt32(wholeTime - used)) }
     }
 
-    /// The memory that those who read and write need by themselves, in KiB: what they have when they need no
-    /// more than five seconds before, or after some time at the latest. Their page caches grow with what is
+    /// Returns the memory that the readers and writers need by themselves, in KiB: the peak once it has not
+    /// grown for five seconds, or after `longest` seconds. Their page caches grow with the amount of data
     /// written.
     private static func memoryAtWork(forSeconds longest: Int) throws -> Int {
         var memory = 0

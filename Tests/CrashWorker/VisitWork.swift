@@ -2,8 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Rotations that wait for all accesses of a pool, next to processes that open the database, write and close
-/// it: nothing that a process was told is committed may be missing at the end.
+/// Rotations that wait for all accesses of a pool, while other processes open the database, write and close
+/// it. At the end, no commit that was reported to a process may be missing.
 enum VisitWork {
     private static func configuration(_ key: String, _ other: String) -> Configuration {
         var configuration = RotationWork.configuration(key)
@@ -12,10 +12,10 @@ enum VisitWork {
         return configuration
     }
 
-    /// `visit PATH KEY KEY TELLER SECONDS`: opens a pool or a queue, in any journal mode, writes one to four
-    /// rows, closes it, and begins anew. Prints the number of each row that was committed.
+    /// `visit PATH KEY KEY TELLER SECONDS`: Opens a pool or a queue in any journal mode, writes one to four
+    /// rows, closes it, and starts over. Prints the number of each committed row.
     ///
-    /// What fails is not committed: a rotation may be in the way, or have changed the key.
+    /// A row whose write fails is not committed: a rotation may be in the way or have changed the key.
     static func visit(_ arguments: [String]) throws {
         let (path, teller) = (arguments[0], Int(arguments[3]) ?? 0)
         let end = Date(timeIntervalSinceNow: Double(arguments[4]) ?? 0)
@@ -50,9 +50,9 @@ enum VisitWork {
         }
     }
 
-    /// `visits PATH KEY KEY SECONDS COUNT`: has so many processes visit a database while its key is rotated
-    /// back and forth. Prints how many rows were committed, how many of them are lost, how many rotations
-    /// were completed, and how many were busy. Ends with 1 if anything is lost.
+    /// `visits PATH KEY KEY SECONDS COUNT`: Runs `COUNT` processes that visit a database while its key is
+    /// rotated back and forth. Prints the numbers of committed rows, lost rows, completed rotations and busy
+    /// rotations. Exits with 1 if any row is lost.
     static func visits(_ arguments: [String]) throws {
         let (path, count) = (arguments[0], Int(arguments[4]) ?? 1)
         let keys = [arguments[1], arguments[2]]

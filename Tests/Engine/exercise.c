@@ -1,11 +1,11 @@
-// Typical work on an encrypted database, in the current folder: it trains an engine that is built with a
-// profile, and proves the one that was built.
+// Typical work on an encrypted database in the current folder. It trains an engine that is built with a
+// profile, and verifies the built engine.
 //
-//   exercise                  does the work
-//   exercise --options        does it, and prints what the engine was compiled with
-//   exercise --options-only   prints that only
+//     exercise                  does the work
+//     exercise --options        does the work, and prints the compile options of the engine
+//     exercise --options-only   only prints the compile options
 //
-// Exits with 1, and the line that was wrong, as soon as an answer is not the expected one.
+// Exits with 1, and prints the failing line, at the first unexpected result.
 #define SQLITE_HAS_CODEC 1
 #include "sqlite3.h"
 
@@ -97,7 +97,7 @@ static void fill(void) {
     run("INSERT INTO text (rowid, body) SELECT id, title || ' ' || details FROM item WHERE id % 3 = 0; COMMIT");
 }
 
-// All columns of all rows, as a cursor of records reads them.
+// Reads all columns of all rows, as a cursor of records does.
 static void scan(void) {
     sqlite3_stmt *all = prepare("SELECT id, ownerId, title, size, price, note, details FROM item");
     sqlite3_int64 rows = 0, bytes = 0;
@@ -196,7 +196,7 @@ int main(int count, char **arguments) {
         change();
         copy();
         CHECK(sqlite3_close(database) == SQLITE_OK);
-        // Another connection reads what is in the file, and there is no plaintext in it.
+        // Another connection reads the content of the file, which contains no plaintext.
         open_database();
         CHECK(number("SELECT count(*) FROM item") > item_count - item_count / 50);
         for (int i = 0; i < 5; i++) CHECK(number("SELECT count(*) FROM item WHERE title IS NOT NULL AND price >= 0") > 0);

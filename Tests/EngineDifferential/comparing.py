@@ -1,10 +1,10 @@
-"""Runs a program on both engines, and compares what they say, what they hold, and what recovery finds after each acknowledged commit.
+"""Runs a program on both engines, and compares their answers, their content, and the recovered content after each acknowledged commit.
 
-Differences between versions of SQLite that are no faults, which are ignored here or avoided by the programs:
-  - the choice among equal values (1 and 1.0, NOCASE), and the order of rows: `canonical`, `rows_differ`, and no statement depends on them;
-  - the words of errors, the statistics of ANALYZE, and the text of the schema: not compared;
+The following differences between versions of SQLite are not faults. They are ignored here, or avoided by the programs:
+  - the choice among equal values (1 and 1.0, NOCASE), and the order of rows: see `canonical` and `rows_differ`; no statement depends on them;
+  - error messages, the statistics of ANALYZE, and the text of the schema: not compared;
   - the text of floating-point numbers with many digits, and the numbers of such texts: fractions are quarters (expressions.py);
-  - LIKE on blobs, an option of the build (expressions.py), and the affinity of a column of a compound SELECT whose parts have different ones (schema.py).
+  - LIKE on blobs, a build option (expressions.py), and the affinity of a column in a compound SELECT whose parts have different affinities (schema.py).
 """
 import shutil, signal, struct, time
 from pathlib import Path
@@ -13,7 +13,7 @@ from engines import Died, Runner
 
 
 class Failure:
-    """A difference. `kind` is the same for the same fault of a smaller program, as far as can be told."""
+    """A difference. As far as possible, a smaller program with the same fault has the same `kind`."""
 
     def __init__(self, kind, step, words): self.kind, self.step, self.words = kind, step, words
 
@@ -25,7 +25,7 @@ def shorten(value): return value if len(value) <= 60 else f"{value[:24]}… ({le
 
 
 def canonical(value):
-    """Of equal values that an engine may choose among, all are the same."""
+    """Normalizes values that an engine may choose from, so that they are equal."""
     if value[0] == "r":
         number = struct.unpack("<d", struct.pack("<Q", int(value[1:], 16)))[0]
         return f"i{int(number)}" if number == number and abs(number) < 2**53 and number == int(number) else value
@@ -33,7 +33,7 @@ def canonical(value):
 
 
 def rows_differ(mine, theirs, are_answers):
-    """Returns words about the first difference, or None. The order of rows does not count."""
+    """Returns a description of the first difference, or None. The order of rows does not count."""
     if are_answers: mine, theirs = ([[canonical(value) for value in row] for row in rows] for rows in (mine, theirs))
     mine, theirs = sorted(mine), sorted(theirs)
     if mine == theirs: return None
@@ -43,7 +43,7 @@ def rows_differ(mine, theirs, are_answers):
 
 
 def statements_of(step):
-    """The statements of a step, in the order of the answers."""
+    """Returns the statements of a step, in the order of the answers."""
     def inner(items):
         for item in items:
             if "savepoint" in item: yield from inner(item["savepoint"])
@@ -52,16 +52,16 @@ def statements_of(step):
     return [step.get("sql") or f"{step['kind']} {step.get('name', '')}"]
 
 
-# Of an engine's own.
+# Internal tables of an engine.
 PRIVATE_TABLES = ("integrity_check", "main.sqlite_schema", "other.sqlite_schema", "main.sqlite_stat1", "main.sqlite_stat4", "other.sqlite_stat1", "other.sqlite_stat4")
 
 
 def contents_differ(mine, theirs, with_shadows, prefix=""):
-    """Returns words about the first difference of tables whose name begins with `prefix`, or None."""
+    """Returns a description of the first difference of tables whose name starts with `prefix`, or None."""
     def tables(content):
         return {table["name"]: table["answer"] for table in content
                 if table["name"].startswith(prefix) and (with_shadows or not (table["isShadow"] or table["name"] in PRIVATE_TABLES))}
-    # The second engine has an attached database always.
+    # The second engine always has an attached database.
     if not any(table["name"].startswith("other.") for table in mine): theirs = [table for table in theirs if not table["name"].startswith("other.")]
     mine, theirs = tables(mine), tables(theirs)
     if mine.keys() != theirs.keys(): return f"the tables {sorted(mine)} instead of {sorted(theirs)}"
@@ -80,7 +80,7 @@ class Comparison:
     def __init__(self, program, command, judge, folder, make_other, left_out):
         self.program, self.command, self.judge, self.folder, self.left_out = program, command, judge, Path(folder), left_out
         self.other = make_other(self.program["options"])
-        # The content before the first step and after each one, and how often Coffer refused.
+        # The content before the first step and after each one, and the number of Coffer's refusals.
         self.contents, self.refusals = [], 0
 
     def run(self):
@@ -155,7 +155,7 @@ class Comparison:
         return None
 
     def recover(self, number, content):
-        """What is in the files now is what a process finds that opens them after this one was killed."""
+        """Compares the current files with the acknowledged content. They are in the state that a kill of this process would leave."""
         copy = str(self.folder / "copy.db")
         for end in ("", "-wal", "-other", "-other-wal"):
             if Path(self.path + end).exists(): shutil.copyfile(self.path + end, copy + end)
@@ -167,13 +167,13 @@ class Comparison:
 
 
 class Kill:
-    """One more run of a program, which is killed. `contents` are those of a run that was not."""
+    """Another run of a program, which is killed. `contents` comes from a run that was not killed."""
 
     def __init__(self, comparison): self.comparison, self.steps = comparison, comparison.program["steps"]
 
     def run(self, prefix=(), after=None, delay=0):
-        """Runs all steps without a rest: `prefix` is a command that kills the process at some call. `after` kills it when so many steps are acknowledged and the
-        next one has been at work for `delay` seconds.
+        """Runs all steps without a pause. `prefix` is a command that kills the process at some call. `after` kills it when that many steps are acknowledged and
+        the next one has been running for `delay` seconds.
         Returns whether it was killed, and the failure."""
         comparison, folder = self.comparison, self.comparison.folder
         path = str(folder / "killed.db")
@@ -198,7 +198,8 @@ class Kill:
             for file in folder.iterdir(): file.unlink()
 
     def judge(self, path, acknowledged):
-        """The content is that of the last acknowledged step, or that of the one that was at work; of each file by itself, as SQLite promises with logs."""
+        """Returns a failure unless the content is the same as after the last acknowledged step, or after the step that was running.
+        Each file is compared separately, because SQLite guarantees no more with write-ahead logs."""
         contents = self.comparison.contents
         if not Path(path).exists(): return None
         found = self.comparison.judge.ask({"kind": "content", "path": path, "options": self.comparison.program["options"] | {"isQueue": True}})

@@ -1,11 +1,11 @@
-"""The two engines: Coffer's process, and a plain SQLite that Python can load. Both answer steps in the same form (Tests/EngineRunner/Reply.swift)."""
+"""The two engines: Coffer's process, and a plain SQLite that Python can load. Both reply to steps in the same format (Tests/EngineRunner/Reply.swift)."""
 import base64, importlib, json, select, struct, subprocess
 
 ABORT = 4
 
 
 class Died(Exception):
-    """The process has ended, or answers no more; `code` is its exit code, or None."""
+    """The process has ended, or no longer answers; `code` is its exit code, or None."""
 
     def __init__(self, code): self.code = code
 
@@ -50,12 +50,12 @@ class Runner:
         try:
             self.process.stdin.close()
         except BrokenPipeError:
-            # A part of a line that it did not read.
+            # The rest of a line that the process did not read.
             pass
 
 
 def text(value):
-    """The value as EngineRunner writes it."""
+    """Returns the value in the notation of EngineRunner."""
     if value is None: return "n"
     if isinstance(value, int): return f"i{value}"
     if isinstance(value, float): return f"r{struct.unpack('<Q', struct.pack('<d', value))[0]:x}"
@@ -64,7 +64,7 @@ def text(value):
 
 
 class Plain:
-    """A connection of a module of Python to a database in memory."""
+    """A connection of a Python module to an in-memory database."""
 
     def __init__(self, module):
         self.module = module
@@ -91,7 +91,7 @@ class Plain:
 
 
 class Reference:
-    """Runs steps on a plain SQLite as Coffer runs them. Where Coffer refused something, it is not done here either."""
+    """Runs steps on a plain SQLite in the same way as Coffer. Statements that Coffer refused are skipped."""
 
     def __init__(self, module): self.plain = Plain(module)
 
@@ -137,7 +137,7 @@ class Reference:
         other = next(self.others, None)
         failure = (other or {}).get("error") or {}
         if self.is_over or failure.get("isRefusal"):
-            # A refusal may have rolled back the whole transaction: the rest of it fails there.
+            # A refusal may have rolled back the whole transaction: its remaining steps then fail in Coffer.
             if self.plain.is_in_transaction and not other["isInTransaction"]:
                 self.plain.run("ROLLBACK")
                 self.is_over = True
@@ -154,7 +154,7 @@ class Reference:
 
 
 class OtherRunner:
-    """An EngineRunner with another engine, as the second one."""
+    """An EngineRunner with another engine, used as the second engine."""
 
     def __init__(self, command, path, options):
         self.runner = Runner(command)

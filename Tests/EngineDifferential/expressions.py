@@ -1,4 +1,4 @@
-"""Random values, expressions and conditions, of which each version of SQLite must say the same."""
+"""Random values, expressions, and conditions with the same result in each version of SQLite."""
 
 NUMBERS = ("2147483648", "-2147483649", "1000003", "0", "-1", "1")
 WORDS = ("alpha", "beta", "gamma", "delta", "12", "007", "Alpha", "")
@@ -8,11 +8,11 @@ class Expressions:
     def __init__(self, random): self.random = random
 
     def value(self, kind, most=20):
-        """An SQL literal, or an expression without columns, of at most `most` bytes."""
+        """Returns an SQL literal, or an expression without columns, of at most `most` bytes."""
         random = self.random
         if kind == "any": kind = random.choice(("int", "real", "text", "blob"))
         if kind == "int": return random.choice(NUMBERS) if random.random() < 0.1 else str(random.randint(-9, 40))
-        # Fractions whose text has few digits in each version, and that are not whole.
+        # Fractions that are not whole, and whose text has few digits in each version.
         if kind == "real": return f"{random.randint(-9, 40)}.{random.choice(('25', '5', '75'))}"
         if most > 40 and random.random() < 0.6:
             text = f"printf('%0*d', {random.randint(most // 4, most)}, {random.randint(0, 99999)})"
@@ -21,12 +21,12 @@ class Expressions:
         return f"x'{random.randbytes(random.randint(0, 6)).hex()}'"
 
     def any_value(self, kind, most=20):
-        """A value of the kind, or now and then NULL or one of another kind."""
+        """Returns a value of the kind, or sometimes NULL or a value of another kind."""
         if self.random.random() < 0.12: return "NULL"
         return self.value("any" if self.random.random() < 0.06 else kind, most)
 
     def row_value(self, kind):
-        """An expression of the number i of a row, which is different for most rows and in no order."""
+        """Returns an expression of the number i of a row, with different and unordered values for most rows."""
         random = self.random
         factor = random.choice((7919, 104729, 611953))
         if kind == "any": kind = random.choice(("int", "real", "text", "blob"))
@@ -66,7 +66,7 @@ class Expressions:
         if choice == 6: return f"length({name}) {random.choice('<>=')} {random.randint(0, 9)}"
         if choice == 7: return f"{name} {random.choice(('=', '<', 'IS'))} {random.choice(scope)[0]}"
         if choice == 8: return f"NOT ({self.predicate(scope, depth - 1)})"
-        # Not of blobs: whether LIKE matches them is an option of the build.
+        # Not for blobs, because a build option decides whether LIKE matches them.
         if choice == 9: return f"typeof({name}) = 'text' AND {name} LIKE '{random.choice(('a', '%', '0', '1'))}%'"
         joiner = random.choice((" AND ", " OR "))
         return "(" + joiner.join(self.predicate(scope, depth - 1) for _ in range(2)) + ")"

@@ -1,4 +1,4 @@
-"""Random programs: a schema, then transactions, statements, reads, checkpoints and openings. A program is a dictionary that JSON can hold."""
+"""Random programs: a schema, then transactions, statements, reads, checkpoints, and openings. A program is a dictionary that can be converted to JSON."""
 import random as randomness
 
 from schema import Schema
@@ -6,7 +6,7 @@ from statements import Statements
 
 
 def make(seed, number, may_spill=True):
-    """Returns the program of this number. If it may spill, half of the programs have transactions that are larger than the page cache."""
+    """Returns the program with this number. If it may spill, half of the programs have transactions larger than the page cache."""
     random = randomness.Random(f"{seed}:{number}")
     is_spilling = may_spill and random.random() < 0.5
     program = {"seed": seed, "number": number, "options": options(random, is_spilling), "steps": []}
@@ -21,7 +21,7 @@ def make(seed, number, may_spill=True):
 
 def options(random, is_spilling):
     is_attaching = random.random() < 0.25
-    # ATTACH needs SQLCipher's own settings.
+    # ATTACH requires SQLCipher's default settings.
     page_size = 4096 if is_attaching else random.choice((1024, 1024, 4096))
     pages = random.choice((5, 10, 20)) if is_spilling else random.choice((10, 100, 4000))
     preparations = ["PRAGMA synchronous = OFF"]
@@ -64,7 +64,7 @@ class Maker:
         return items
 
     def spilling(self):
-        """A transaction of which a large part is taken back: by a savepoint, or by statements that fail. More commits may follow."""
+        """Returns a transaction of which a large part is rolled back, by a savepoint or by failing statements. More commits may follow."""
         random = self.random
         table = random.choice(self.schema.tables)
         large = [{"sql": self.statements.mass_insert(table, may_fail=False)}]
@@ -76,7 +76,7 @@ class Maker:
         return {"kind": "write", "end": "commit", "body": large + self.body(1)}
 
     def raw(self):
-        """Statements that begin and end transactions themselves, some of them in the wrong place."""
+        """Returns statements that begin and end transactions themselves, some of them in the wrong place."""
         random = self.random
         statements, names = [random.choice(("BEGIN", "BEGIN IMMEDIATE", "SAVEPOINT s0"))], ["s0"]
         for _ in range(random.randint(2, 8)):

@@ -1,4 +1,4 @@
-"""Random schemas: tables of each kind, with constraints, generated columns, indexes, views, triggers and full text."""
+"""Random schemas: tables of each kind, with constraints, generated columns, indexes, views, triggers, and full text."""
 from expressions import Expressions
 
 STRICT_TYPES = {"INTEGER": "int", "REAL": "real", "TEXT": "text", "BLOB": "blob", "ANY": "any"}
@@ -24,7 +24,7 @@ class Table:
 
 
 class Schema:
-    """The tables of a program, and the statements that make them."""
+    """The tables of a program, and the statements that create them."""
 
     def __init__(self, random, is_spilling, is_attaching):
         self.random, self.expressions, self.is_spilling = random, Expressions(random), is_spilling
@@ -35,7 +35,7 @@ class Schema:
         for number in range(random.randint(0, 3)): self.add_view(f"v{number}")
         for number in range(random.choice((0, 0, 0, 1, 2))): self.add_trigger(f"g{number}")
         if random.random() < 0.25: self.add_text("f0")
-        # After the others, which cannot refer to another file.
+        # Last, because the other tables cannot refer to another file.
         if is_attaching: self.add_table("u0", "other.")
 
     def add(self, sql): self.statements.append(sql)
@@ -43,7 +43,7 @@ class Schema:
     def add_table(self, name, file=""):
         random, expressions = self.random, self.expressions
         is_strict = random.random() < 0.2
-        # No type of which values are converted: a table of notes and files, as programs have it.
+        # Only types without conversion of values, as in applications' tables of notes and files.
         is_bare = not is_strict and random.random() < 0.4
         types = STRICT_TYPES if is_strict else {"": "any", "BLOB": "blob"} if is_bare else FREE_TYPES
         is_without_rowid = random.random() < 0.15
@@ -108,7 +108,8 @@ class Schema:
             distinct = "DISTINCT " if kind == "distinct" else ""
             left, right = random.choice(one.columns), random.choice(other.columns)
             where = f" WHERE {expressions.predicate(one.scope())}" if random.random() < 0.4 else ""
-            # The affinity of a column that has several is the choice of the version. Without one there is no choice.
+            # If the affinities of a column differ, the version decides. A column without affinity avoids
+            # that.
             if left.type != right.type: distinct += "+"
             columns, body = [Column("p", "any")], f"SELECT {distinct}{left.name} FROM {one.name}{where} UNION ALL SELECT {distinct}{right.name} FROM {other.name}"
         elif kind == "group":
@@ -125,7 +126,7 @@ class Schema:
         self.views.append(Table(name, columns))
 
     def add_trigger(self, name):
-        """Its effects do not depend on the order of the rows, which is the engine's own choice."""
+        """Adds a trigger whose effects do not depend on the order of the rows, which the engine may choose."""
         random, expressions = self.random, self.expressions
         table = random.choice(self.tables)
         event = random.choice(("INSERT", "UPDATE", "DELETE"))

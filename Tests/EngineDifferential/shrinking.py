@@ -1,9 +1,9 @@
-"""Makes a program that fails smaller: removes what it fails without."""
+"""Reduces a failing program: removes the parts that it does not need to fail."""
 import copy, re, time
 
 
 def without_chunks(items, keep_fails):
-    """Removes ever smaller runs of the items, as long as `keep_fails` says that the rest still fails."""
+    """Removes smaller and smaller runs of the items, as long as the rest still fails according to `keep_fails`."""
     size = max(1, len(items) // 2)
     while items:
         start, removed = 0, False
@@ -19,7 +19,7 @@ def without_chunks(items, keep_fails):
 
 
 def bodies(program):
-    """The bodies of all steps and savepoints, the outer ones first."""
+    """Returns the bodies of all steps and savepoints, the outer ones first."""
     waiting = [step["body"] for step in program["steps"] if "body" in step]
     while waiting:
         body = waiting.pop(0)
@@ -28,7 +28,7 @@ def bodies(program):
 
 
 def shrink(program, fails, seconds):
-    """Returns the smallest program that was found within the time for which `fails` is true."""
+    """Returns the smallest program found within the time for which `fails` is true."""
     end = time.monotonic() + seconds
     state = {"best": program}
 
@@ -52,7 +52,7 @@ def shrink(program, fails, seconds):
                 return edited(change)
             items = without_chunks(list(bodies(state["best"]))[number], replace)
             for place, item in enumerate(items):
-                # The statements of a savepoint without it.
+                # Tries the statements of a savepoint without the savepoint.
                 if "savepoint" in item and replace(items[:place] + item["savepoint"] + items[place + 1:]): break
             else:
                 number += 1
@@ -76,13 +76,13 @@ def shrink_numbers(state, edited):
                 item = places(candidate)[number]
                 count = int(pattern.search(item["sql"])[2])
                 if count < 2: return False
-                # The failing row is the last one: other mentions of the number follow.
+                # Replaces all mentions of the number, because the failing row is the last one.
                 item["sql"] = re.sub(rf"\b{count}\b", str(count // 2), item["sql"])
             if not edited(halve): break
 
 
 def split_rows(sql):
-    """The text before the rows of VALUES, the rows, and the text after them; or None if there is one row at most."""
+    """Returns the text before the rows of VALUES, the rows, and the text after them; or None if there is at most one row."""
     start = sql.find("VALUES (")
     if start < 0: return None
     rows, begin, depth, position = [], start + 7, 0, start + 7
@@ -117,12 +117,12 @@ def shrink_rows(state, edited):
                 places(candidate)[number]["sql"] = before + ", ".join(rows) + after
             return edited(change)
         without_chunks(rows, keep)
-        # With one row the statement is no place any more.
+        # A statement with one row is no longer in `places`.
         if len(places(state["best"])) == count: number += 1
 
 
 def script(program, failure):
-    """The program for people: SQL with comments."""
+    """Returns the program in readable form: SQL with comments."""
     options = program["options"]
     lines = [f"-- {'with an attached database, ' if options['isAttaching'] else ''}{'queue' if options['isQueue'] else 'pool'}, pages of {options['pageSize']} bytes, a cache of {options['pageCacheSize']} bytes"]
     lines += [f"{sql};" for sql in options["preparations"]]

@@ -1,4 +1,4 @@
-"""Random statements on a schema. What they do does not depend on the order in which the engine visits the rows."""
+"""Random statements on a schema. Their effects do not depend on the order in which the engine visits the rows."""
 
 ROWS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
 
@@ -31,7 +31,7 @@ class Statements:
                          for _ in range(count))
 
     def value(self, table, column, size):
-        """A value for a column; where types are enforced, seldom one of another type, which would fail."""
+        """Returns a value for a column. If types are enforced, it is rarely of another type, which would fail."""
         if column.is_reference: return self.random.choice(("NULL", self.key(), self.key()))
         if table.is_strict and self.random.random() < 0.98: return self.expressions.value(column.kind, size)
         return self.expressions.any_value(column.kind, size)
@@ -48,7 +48,7 @@ class Statements:
         return f"{verb} INTO {table.name} ({self.names(table)}) VALUES {self.rows(table, random.choice((1, 1, 2, 5)))}{returning}"
 
     def mass_insert(self, table=None, may_fail=True):
-        """Many rows, in the order of their number: the failing one may be the last."""
+        """Returns a statement with many rows, in the order of their number: the failing row may be the last one."""
         random = self.random
         table = table or random.choice(self.schema.tables)
         count = random.choice((60, 200, 200, 600, 2000)) if self.schema.is_spilling else random.choice((10, 50, 200))
@@ -102,7 +102,7 @@ class Statements:
         return f"INSERT INTO {table.name} ({self.names(table)}) VALUES {self.rows(table, random.choice((1, 3)))} ON CONFLICT (k) {action}"
 
     def copy(self):
-        """Rows of another table, in the order of their keys."""
+        """Returns a statement that uses rows of another table, in the order of their keys."""
         random = self.random
         if not self.schema.keyed: return self.insert()
         table, source = random.choice(self.schema.tables), random.choice(self.schema.keyed)
@@ -111,7 +111,7 @@ class Statements:
         return f"{verb} INTO {table.name} ({self.names(table)}) SELECT {', '.join(terms)} FROM {source.name}{self.where(source.scope())} ORDER BY k LIMIT {random.randint(1, 50)}"
 
     def update_from(self):
-        """At most one row of the other table matches, by its key."""
+        """Returns a statement for which at most one row of the other table matches, by its key."""
         random = self.random
         free = [(table, column) for table in self.schema.tables for column in table.stored if not column.is_unique and not column.is_reference]
         if not free or not self.schema.keyed: return self.update()
@@ -146,7 +146,7 @@ class Statements:
         return self.random.choice(self.schema.tables + self.schema.views * 2)
 
     def joined(self, table):
-        """The table for a query that compares each row with each other one: some of its rows, where there may be many."""
+        """Returns the table for a query that compares all pairs of rows: only some of its rows if it may have many."""
         if not self.schema.is_spilling: return table.name
         return f"(SELECT * FROM {table.name} ORDER BY {'k' if table.key else 'rowid'} LIMIT 60)"
 
@@ -158,7 +158,7 @@ class Statements:
         scope = table.scope()
         terms = [self.expressions.scalar(scope) for _ in range(random.randint(1, 3))]
         distinct = random.choice(("", "", "DISTINCT "))
-        # All terms, so that the order of the rows is one of their values only.
+        # Sorts by all terms, so that only the values determine the order of the rows.
         order = " ORDER BY " + ", ".join(str(number + 1) for number in range(len(terms))) if random.random() < 0.5 else ""
         limit = f" LIMIT {random.randint(1, 20)} OFFSET {random.randint(0, 3)}" if order and random.random() < 0.5 else ""
         return f"SELECT {distinct}{', '.join(terms)} FROM {table.name}{self.where(scope)}{order}{limit}"
@@ -194,7 +194,7 @@ class Statements:
         return f"SELECT count(*), {self.total(random.choice(left)[0])}, {self.total(random.choice(right)[0])} FROM {self.joined(one)} x {kind} {self.joined(other)} y ON {condition}{self.where(left + right)}"
 
     def long_join(self):
-        """Three tables; some rows of each."""
+        """Returns a query on three tables, with some rows of each."""
         random = self.random
         tables = [random.choice(self.schema.tables) for _ in range(3)]
         scopes = [table.scope(f"{name}.") for table, name in zip(tables, "xyz")]
@@ -209,7 +209,7 @@ class Statements:
                 f"{self.where(everything)}")
 
     def common(self):
-        """A common table expression that is used twice."""
+        """Returns a query with a common table expression that is used twice."""
         random = self.random
         table = random.choice(self.schema.tables)
         scope = table.scope()
@@ -222,7 +222,8 @@ class Statements:
     def compound(self):
         random = self.random
         one, other = random.choice(self.schema.tables), random.choice(self.schema.tables)
-        # A term with + has no affinity: that of a column with several is the choice of the version.
+        # A term with + has no affinity. The affinity of a compound's column depends on the version if its
+        # terms differ.
         verb = random.choice(("UNION", "UNION ALL", "EXCEPT", "INTERSECT"))
         inner = (f"SELECT {random.choice(('', 'DISTINCT '))}+{self.expressions.scalar(one.scope())} AS p FROM {one.name}{self.where(one.scope())} "
                  f"{verb} SELECT {random.choice(('', 'DISTINCT '))}+{self.expressions.scalar(other.scope())} FROM {other.name}")

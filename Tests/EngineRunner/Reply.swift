@@ -1,9 +1,9 @@
 import Coffer
 import Foundation
 
-/// The line that answers a step.
+/// The reply to a step.
 struct Reply: Encodable {
-    /// What became of one statement, or of a step that is one call.
+    /// The result of one statement, or of a step that is a single call.
     struct Answer: Encodable {
         var rows: [[String]]?
         var error: Failure?
@@ -14,19 +14,19 @@ struct Reply: Encodable {
     struct Failure: Encodable {
         /// The primary result code, or nil for errors that are not SQLite's.
         var code: Int32?
-        /// True if Coffer refused the statement, so that a fault of the engine cannot do harm.
+        /// True if Coffer rejected the statement so that a fault of the engine cannot do harm.
         var isRefusal: Bool
         var words: String
     }
 
     struct Table: Encodable {
         var name: String
-        /// True for tables that a virtual table keeps for itself.
+        /// True for the shadow tables of a virtual table.
         var isShadow: Bool
         var answer: Answer
     }
 
-    /// In the order of the statements, without those that did not run.
+    /// The results in the order of the statements, without those that did not run.
     var answers: [Answer] = []
     /// The error that the step ended with.
     var error: Failure?
@@ -48,7 +48,8 @@ extension Reply.Answer {
 }
 
 extension Reply {
-    /// A value with a letter for its type. Numbers are exact: floating-point ones are their bits.
+    /// Returns a value as text, prefixed with a letter for its type. Numbers are exact: floating-point values
+    /// appear as their bits.
     static func text(of value: DatabaseValue) -> String {
         switch value.storage {
         case .null: "n"

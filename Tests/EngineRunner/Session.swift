@@ -27,7 +27,7 @@ struct Session {
             case .content: reply.content = try content(of: step)
             }
         } catch is Stop {
-            // The program meant it.
+            // The program asked for this rollback.
         } catch {
             reply.error = Reply.Failure(error)
         }
@@ -71,7 +71,7 @@ struct Session {
 
     // MARK: Statements
 
-    /// Runs one statement. Its error is an answer, after which the program continues.
+    /// Runs one statement. Its error is a result, after which the program continues.
     private static func answer(_ sql: String, _ db: Database) -> Reply.Answer {
         var answer: Reply.Answer
         do {
@@ -114,7 +114,7 @@ struct Session {
                     return item.end == .rollback ? .rollback : .commit
                 }
             } catch is Stop {
-                // The program meant it.
+                // The program asked for this rollback.
             }
         }
     }

@@ -1,4 +1,4 @@
-/// One line of the input: what to do next.
+/// A line of input: the next step.
 struct Step: Decodable {
     enum Kind: String, Decodable {
         /// Opens the database at `path`.
@@ -7,22 +7,22 @@ struct Step: Decodable {
         case close
         /// Runs `body` in one transaction.
         case write
-        /// Runs `body` outside a transaction: its statements may begin and end some.
+        /// Runs `body` outside a transaction. Its statements may begin and end transactions.
         case raw
-        /// Runs `sql` on a connection that reads.
+        /// Runs `sql` on a reader.
         case read
-        /// Counts the rows of the table or view `name` by a request.
+        /// Counts the rows of the table or view `name` with a request.
         case count
         /// Runs a checkpoint of the kind `name`.
         case checkpoint
-        /// Reads all tables of the open database, or of the one at `path`, which is opened for it.
+        /// Reads all tables of the open database, or of the database at `path`, which is opened for this.
         case content
     }
 
-    /// How a transaction or a savepoint ends.
+    /// The end of a transaction or a savepoint.
     enum End: String, Decodable {
         case commit, rollback
-        /// By an error that the program throws, and catches outside.
+        /// With an error that the program throws and catches outside.
         case error
     }
 
@@ -41,12 +41,12 @@ struct Step: Decodable {
     var end: End?
     var options: Options?
 
-    /// How a database is opened.
+    /// The options for opening a database.
     struct Options: Decodable {
         var isQueue: Bool
         var pageSize: Int
         var pageCacheSize: Int
-        /// Whether the file next to `path` whose name ends with `-other` is attached as `other`.
+        /// True to attach the file next to `path` with the suffix `-other` as `other`.
         var isAttaching: Bool
         /// Statements that prepare each connection.
         var preparations: [String]

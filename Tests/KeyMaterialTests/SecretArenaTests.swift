@@ -27,7 +27,7 @@ struct SecretArenaTests {
         #expect(total(arena) == 0)
     }
 
-    @Test("never give the same bytes to two secrets, whatever their sizes and the order of their ends are")
+    @Test("never give the same bytes to two secrets, in any sizes and order of release")
     func distinct() {
         let arena = SecretArena()
         var random = SeededRandom("secrets in an arena")
@@ -57,7 +57,7 @@ struct SecretArenaTests {
         #expect(total(arena) == 0)
     }
 
-    @Test("that the system refuses to lock are counted as long as they are there")
+    @Test("that the system refuses to lock are counted as long as they exist")
     func unlocked() async {
         await #expect(processExitsWith: .success) {
             var limit = rlimit(rlim_cur: 0, rlim_max: 0)

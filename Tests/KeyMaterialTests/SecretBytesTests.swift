@@ -50,8 +50,8 @@ struct SecretBytesTests {
             }
             return nil
         }
-        /// Whether a page that is locked here shows it: sanitizers make `mlock` do nothing, and limits refuse
-        /// it.
+        /// Returns true if the kernel reports a locked page as locked. Sanitizers turn `mlock` into a no-op,
+        /// and limits may prevent it.
         func canLockMemory() throws -> Bool {
             let page = unsafe mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
             defer { unsafe munmap(page, 4096) }
@@ -78,7 +78,7 @@ struct SecretBytesTests {
     @Test("comparison sees every byte and the count")
     func equality() {
         let a = SecretBytes([1, 2, 3])
-        // The macros cannot take a noncopyable value apart.
+        // The macros cannot expand noncopyable values.
         let answers = [
             a == SecretBytes([1, 2, 3]), a == SecretBytes([1, 2, 4]), a == SecretBytes([0, 2, 3]),
             a == SecretBytes([1, 2]), SecretBytes(count: 0) == SecretBytes(utf8: ""),
@@ -104,7 +104,9 @@ struct SecretBytesTests {
         #expect(isEqual)
     }
 
-    @Test("what is not hexadecimal is refused", arguments: ["0", "0g", "::", "  ", "0A0", "@@", "``"])
+    @Test(
+        "text other than hexadecimal digits is refused",
+        arguments: ["0", "0g", "::", "  ", "0A0", "@@", "``"])
     func badHex(text: String) {
         let digits = SecretBytes(utf8: text)
         var target = SecretBytes(count: 8)

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Coffer
 
-/// A keyring with five slots, and what must hold of everything that resembles it.
+/// Checks the parser with a keyring of five slots and with everything that resembles it.
 final class Examination {
     let forgery: Forgery
     private(set) var tally = (read: 0, opened: 0)
@@ -27,10 +27,10 @@ final class Examination {
         forgery = try Forgery(Array(Data(contentsOf: URL(fileURLWithPath: keyring.path))))
     }
 
-    /// Removes what was made.
+    /// Removes the temporary files.
     func end() { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// At once, also where the output is a pipe.
+    /// Prints a message unbuffered, even if the output is a pipe.
     static func say(_ words: String) {
         FileHandle.standardOutput.write(Data("keyring-parser: \(words)\n".utf8))
     }
@@ -41,7 +41,7 @@ final class Examination {
         exit(1)
     }
 
-    /// What opens has to say what was written.
+    /// Checks that a keyring that opens has the original content.
     func examine(_ bytes: [UInt8]) {
         guard let found = try? KeyringText.read(bytes) else { return }
         tally.read += 1
@@ -52,7 +52,7 @@ final class Examination {
         if found.document != forgery.document { fail("a forged keyring was opened", bytes) }
     }
 
-    /// Flips each `step`-th bit, in one copy and in both. Returns how many.
+    /// Flips every `step`-th bit, in one copy and in both. Returns the number of flipped bits.
     func examineBits(step: Int) -> Int {
         let half = forgery.file.count / 2
         let bits = stride(from: 0, to: 8 * half, by: step)
@@ -70,7 +70,7 @@ final class Examination {
         return Array(bits).count
     }
 
-    /// What people type or paste.
+    /// Checks texts that people type or paste.
     func examineTexts(count: Int, _ random: inout Random) {
         let texts = [
             office.recipient.description,
@@ -88,7 +88,7 @@ final class Examination {
             _ = DatabaseKeyring.Secret.identity(bytes)
             _ = DatabaseKeyring.Secret.recoveryKey(bytes)
         }
-        // A check sum of 32 bits takes one of so many.
+        // A 32-bit checksum accepts one in 2^32 wrong texts.
         if taken > 1 { fail("\(taken) wrong recipients were taken", []) }
     }
 }

@@ -1,7 +1,7 @@
 #if DEBUG
 @testable import Coffer
 
-/// Random numbers that are the same for the same seed (SplitMix64).
+/// A random number generator that produces the same sequence for the same seed (SplitMix64).
 struct Random: RandomNumberGenerator {
     private var state: UInt64
 
@@ -20,8 +20,8 @@ struct Random: RandomNumberGenerator {
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in byte() } }
 }
 
-/// Makes files that a keyring could have, of one that is whole: by bytes, by lines, and by what its text
-/// says, with the right check sum.
+/// Forges keyring files from an intact one: by changing bytes, lines, or fields of the text, with a correct
+/// checksum.
 struct Forgery {
     let file: [UInt8]
     let document: KeyringDocument
@@ -44,7 +44,7 @@ struct Forgery {
         }
     }
 
-    /// A few bytes are others, in one copy or in both.
+    /// Changes a few bytes, in one copy or in both.
     private func withBytes(_ random: inout Random) -> [UInt8] {
         var bytes = file
         for _ in 0...random.below(4) {
@@ -62,7 +62,7 @@ struct Forgery {
         var mixed = lines
         switch random.below(5) {
         case 0:
-            // What somebody asks of those who open the slot.
+            // Changes the key stretching cost that opening the slot requires.
             guard let index = mixed.firstIndex(where: { $0.starts(with: "scrypt ".utf8) }) else { break }
             let numbers = (0..<3).map { _ in
                 [0, 1, 2, 8, 14, 20, 63, Int.max].randomElement(using: &random) ?? 0
@@ -85,7 +85,7 @@ struct Forgery {
         return bytes
     }
 
-    /// What somebody makes who has no key, and knows the format.
+    /// Forges a document as an attacker could with knowledge of the format, but without a key.
     private func forged(_ random: inout Random) -> KeyringDocument {
         var forged = document
         for _ in 0...random.below(3) {

@@ -5,10 +5,10 @@ import Synchronization
 
 @testable import Coffer
 
-/// The parser under libFuzzer, which looks for texts that run through more of it.
+/// The parser under libFuzzer, which searches for texts that reach more of its code.
 ///
-/// A fuzzer does not find the check sum of a text. So each input is read as a file, and as one copy of a
-/// keyring without its last line, with the right check sum.
+/// A fuzzer cannot find the checksum of a text. Therefore each input is parsed as a file, and also as one
+/// copy of a keyring without its last line, with the correct checksum.
 enum Fuzzing {
     #if FUZZER
     /// - Returns: the exit code.
@@ -21,7 +21,7 @@ enum Fuzzing {
             try Data(bytes).write(to: URL(fileURLWithPath: "\(corpus)/\(name)"))
         }
         Fuzzing.examination.withLock { $0 = examination }
-        // The first argument is the name of the program, the others are the corpus and options.
+        // The first argument is the name of the program, and the rest are the corpus and options.
         var count = CommandLine.argc - 1
         var arguments = unsafe CommandLine.unsafeArgv + 1
         return unsafe runDriver(&count, &arguments, examineInput)
@@ -56,7 +56,7 @@ private func runDriver(
     _ examine: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
-/// By this name, because the main function of libFuzzer, which is linked and never called, asks for it.
+/// The name is required by the main function of libFuzzer, which is linked but never called.
 @_cdecl("LLVMFuzzerTestOneInput")
 func examineInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     Fuzzing.examine(unsafe Array(UnsafeBufferPointer(start: start, count: count)))

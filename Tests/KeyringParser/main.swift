@@ -3,11 +3,12 @@ import Foundation
 
 @testable import Coffer
 
-// KeyringParser SEED COUNT STEP: gives so many forged keyrings to the parser and to what opens them, and each
-// STEP-th flipped bit of one with five slots. What is not the text that was written has to be refused; a
-// single whole copy is enough. The sanitizer ends the process where memory is not used well.
+// KeyringParser SEED COUNT STEP: passes COUNT forged keyrings to the parser and to the code that opens them,
+// and also a keyring with five slots after flipping every STEP-th bit. Any text that differs from the
+// original must be rejected; a single intact copy is enough. The sanitizer ends the process on an invalid
+// memory access.
 //
-// KeyringParser fuzz CORPUS OPTION...: the same checks by libFuzzer, where it is built with it.
+// KeyringParser fuzz CORPUS OPTION...: the same checks with libFuzzer, if the program is built with it.
 
 let arguments = CommandLine.arguments
 if arguments.count >= 3, arguments[1] == "fuzz" { exit(try Fuzzing.run(corpus: arguments[2])) }

@@ -1,7 +1,7 @@
-// Compares the lanes with libcrypto on random messages of random sizes, places and numbers; exits with 1 at
+// Compares the lanes with libcrypto on random messages of random sizes, offsets and counts. Exits with 1 at
 // the first difference.
 //
-//   page_lanes_test SEED PAGES [TIME]    with TIME, prints what a page of 4096 bytes costs
+//   page_lanes_test SEED PAGES [TIME]    with TIME, prints the cost of a page of 4096 bytes
 #include "page_lanes.h"
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -14,7 +14,7 @@ enum { largest = 65536, stride = largest + 128 };
 
 static uint64_t state;
 
-// xorshift64: fast, and the same for the same seed.
+// xorshift64: fast, and deterministic for a seed.
 static uint64_t random_word(void) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return state;
@@ -40,7 +40,7 @@ static void differ(const char *what, int kind, size_t count, size_t lane, size_t
     exit(1);
 }
 
-// One batch. Each buffer is exactly as large as it has to be, so that a sanitizer sees a byte too many.
+// Compares one batch. Every buffer has exactly the required size, so a sanitizer detects any overrun.
 static void compare(int kind, size_t count, size_t length, size_t step) {
     uint8_t *input = allocate(step * count), *output = allocate(step * count), *ivs = allocate(step * count);
     uint8_t *expected = allocate(length), *opened = allocate(length), *whole = allocate(length + 4);
@@ -109,8 +109,8 @@ int main(int count, char **arguments) {
         return 0;
     }
     while (pages < wanted) {
-        // Mostly the content of a page of some size, from 512 to 65536 bytes, small ones more often; else any
-        // number of blocks.
+        // Usually the content of a page of 512 to 65536 bytes, with a preference for small ones, otherwise
+        // any number of blocks.
         size_t lanes = 1 + below(page_lanes_most), page = (size_t)512 << below(1 + below(8));
         size_t length = below(8) ? page - 80 : 16 * below(largest / 16 + 1);
         size_t step = below(8) ? (length > page ? length : page) : length + below(128);

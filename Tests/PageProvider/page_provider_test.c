@@ -1,7 +1,7 @@
-// Compares the provider with libcrypto on random pages, has threads share a memo, forks, and looks for keys
-// in the memory of the process; exits with 1 at the first fault.
+// Compares the provider with libcrypto on random pages, shares a memo between threads, forks, and searches
+// the memory of the process for keys. Exits with 1 at the first fault.
 //
-//   page_provider_test SEED PAGES [TIME]    with TIME, prints what a page of 4096 bytes costs
+//   page_provider_test SEED PAGES [TIME]    with TIME, prints the cost of a page of 4096 bytes
 #define _GNU_SOURCE
 #define SQLITE_HAS_CODEC 1
 #include "page_provider.h"
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// The provider as the engine sees it: functions in their order.
+// The provider's interface to the engine: its functions, in order.
 typedef int random_function(void *, void *, int);
 typedef int hmac_function(void *, int, unsigned char *, int, unsigned char *, int, unsigned char *, int, unsigned char *);
 typedef int cipher_function(void *, int, unsigned char *, int, unsigned char *, unsigned char *, int, unsigned char *);
@@ -32,7 +32,7 @@ static context_function *begin, *end;
 static void fail(const char *what) {
     printf("page provider: %s\n", what);
     fflush(stdout);
-    // Other threads may be at work: what the libraries do at the end of a process is not for them to meet.
+    // Other threads may still be running, so the libraries' exit handlers must not run.
     _exit(1);
 }
 
@@ -54,13 +54,13 @@ enum { largest = 65536 };
 
 static const EVP_MD *digest(int algorithm) { return algorithm == 0 ? EVP_sha1() : algorithm == 1 ? EVP_sha256() : EVP_sha512(); }
 
-// One page: sealed, opened, opened again, and refused with one bit changed.
+// Tests one page: sealed, opened, opened again, and rejected with one bit changed.
 static void compare(void *context, unsigned *seed, unsigned char keys[3][32], unsigned char *page, unsigned char *other, page_memo *memo) {
     static const int sizes[3] = { 20, 32, 64 };
     int algorithm = rand_r(seed) % 3, size = sizes[algorithm], page_size = 1024 << rand_r(seed) % 7;
-    // Page 1 begins behind the salt.
+    // On page 1, the content begins after the salt.
     int start = rand_r(seed) % 4 == 0 ? 16 : 0, covered = page_size - start - 64, length = covered - 16;
-    // Mostly one key, and at times more than two.
+    // Usually one key, and sometimes more than two.
     unsigned char *key = keys[rand_r(seed) % 8 > 5 ? rand_r(seed) % 3 : 0], number[4], code[64], stored[64];
     unsigned expected_size = 0;
     int n = 0;
@@ -84,7 +84,7 @@ static void compare(void *context, unsigned *seed, unsigned char keys[3][32], un
     int place = 0, bit = 0;
     for (int round = 0; round < 6; round++) {
         int is_changed = round == 3 || round == 4, is_other_number = round == 5;
-        // The same change twice: what was refused once is not known the second time.
+        // Makes the same change twice: a page that was rejected once is not known the second time.
         if (round != 4) place = rand_r(seed) % (covered + size), bit = 1 << rand_r(seed) % 8;
         if (is_changed) sealed[place] ^= bit;
         if (is_other_number) number[rand_r(seed) % 4] ^= bit;
@@ -94,7 +94,7 @@ static void compare(void *context, unsigned *seed, unsigned char keys[3][32], un
         if (make_code(context, algorithm, key, 32, sealed, covered, number, 4, out) != SQLITE_OK) fail("no code");
         if (memcmp(out, stored, (size_t)size) != 0) fail("a code differs");
         if (is_changed) sealed[place] ^= bit;
-        // Now and then, what all threads know is forgotten.
+        // Occasionally clears the memo that all threads share.
         if (memo && rand_r(seed) % 5000 == 0) page_memo_forget_all(memo);
     }
     free(message), free(sealed);
@@ -126,7 +126,7 @@ static void compare_in_threads(unsigned seed, long pages) {
     pthread_t threads[4];
     share shares[4];
     for (int i = 0; i < 4; i++) {
-        // One of them without memo.
+        // One of the threads has no memo.
         shares[i] = (share) { i ? memo : NULL, seed + (unsigned)i, pages / 4 };
         if (pthread_create(&threads[i], NULL, work, &shares[i]) != 0) fail("no thread");
     }
@@ -139,7 +139,7 @@ static void compare_in_threads(unsigned seed, long pages) {
 
 // MARK: - Forks
 
-// A child has none of the random bytes that its parent has drawn before.
+// A child does not reuse random bytes that its parent has drawn.
 static void fork_and_draw(void) {
     void *context = context_with(NULL);
     unsigned char first[80], parents[80], childs[80];
@@ -161,8 +161,8 @@ static void fork_and_draw(void) {
 
 // MARK: - Keys in memory
 
-// How often bytes stand in the memory of the process, wherever it can be written. The pattern is given with
-// each byte changed.
+// Returns the number of occurrences of 32 bytes in the writable memory of the process. Every byte of the
+// pattern is masked.
 static int occurrences(const unsigned char masked[32], unsigned char mask) {
     FILE *maps = fopen("/proc/self/maps", "r"), *memory = fopen("/proc/self/mem", "r");
     if (!maps || !memory) fail("the memory cannot be read");
@@ -174,7 +174,7 @@ static int occurrences(const unsigned char masked[32], unsigned char mask) {
         unsigned long from, to;
         char rights[5];
         if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3 || strncmp(rights, "rw", 2) != 0) continue;
-        // What sanitizers know of the memory takes terabytes of addresses.
+        // Skips the shadow memory of sanitizers, which spans terabytes of addresses.
         if (to - from > 1ul << 28) continue;
         for (unsigned long at = from; at < to; at += sizeof piece - 32) {
             size_t size = to - at < sizeof piece ? to - at : sizeof piece;
@@ -182,7 +182,7 @@ static int occurrences(const unsigned char masked[32], unsigned char mask) {
             for (size_t i = 0; i + 32 <= size; i++) {
                 size_t j = 0;
                 while (j < 32 && (piece[i + j] ^ mask) == masked[j]) j++;
-                // Not what was just read of this very buffer.
+                // Skips the copy that was just read into this buffer.
                 if (j == 32 && !(at + i >= (unsigned long)piece && at + i < (unsigned long)piece + sizeof piece)) count++;
             }
             OPENSSL_cleanse(piece, size);
@@ -208,7 +208,7 @@ static void look_for_keys(void) {
     end(&context);
     page_memo_release(memo);
     for (int i = 0; i < 2; i++) {
-        // As they are, and as HMAC combines them with its pads.
+        // The keys themselves, and combined with the pads of HMAC.
         if (occurrences(masked[i], mask) + occurrences(masked[i], mask ^ 0x36) + occurrences(masked[i], mask ^ 0x5c) != 0)
             fail("a key is left in memory");
     }

@@ -1,4 +1,4 @@
-"""Judges states: by a worker of Coffer, and by the stock shell."""
+"""Judges states, with a worker of Coffer and with the stock shell."""
 import os, re, shutil, subprocess, tempfile
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class Judge:
         if self.process: self.process.communicate()
 
     def judge(self, state, with_shell):
-        """An answer that begins with `good` or `lost`."""
+        """Returns an answer that starts with `good` or `lost`."""
         folder = Path(tempfile.mkdtemp(prefix="state-", dir=self.folder))
         try:
             store(state, folder)
@@ -54,7 +54,7 @@ class Judge:
 
 
 def shell(work, folder):
-    """The forms in which the stock shell finds a whole file, each with the number of transfers. Each gets a copy: it may play a journal back."""
+    """Returns the forms in which the stock shell finds an intact file, each with the number of transfers. Each uses a copy, because the shell may replay a journal."""
     found = []
     for form in FORMS[work.split("-")[0]]:
         copy = f"{folder}-shell"

@@ -1,12 +1,12 @@
-"""What is on the disk for certain at each moment of a recording, what only may be, and the states that follow from it."""
+"""Models the durable data at each time of a recording, the data that may or may not survive, and the resulting states."""
 import hashlib, itertools, random
 from dataclasses import dataclass, replace
 
 from recording import DATABASE
 
 FIRST_TRANSFERS = 20  # OutageWork.transferCount
-GARBAGE = 0.1  # the share of torn files whose blocks that were never written have anything in them
-MOST_NAMES = 6  # changes of names of which each choice is tried
+GARBAGE = 0.1  # the share of torn files whose unwritten blocks contain garbage
+MOST_NAMES = 6  # the maximum number of name changes for which every combination is tried
 
 
 def applied(content, event):
@@ -23,10 +23,10 @@ def take(names, changes):
 
 @dataclass(frozen=True)
 class File:
-    durable: bytes  # as it was at the last synchronisation
+    durable: bytes  # the content at the last sync
     now: bytes
-    pending: tuple = ()  # the events since then, with their numbers
-    promised: int = 0  # of a log: the last transfer that it holds for certain
+    pending: tuple = ()  # the numbered events since the last sync
+    promised: int = 0  # for a log: the last transfer that it certainly contains
 
     def after(self, number, event): return replace(self, now=applied(self.now, event), pending=self.pending + ((number, event),))
 
@@ -37,9 +37,9 @@ class File:
         return replace(self, durable=durable, pending=tuple(pair for pair in self.pending if pair[0] >= begin), promised=promised)
 
     def torn(self, source):
-        """Any content that there may be, and what it is, in words."""
+        """Returns a random content that the file can have after a power failure, and its description."""
         block, has_garbage, share = source.choice((512, 4096)), source.random() < GARBAGE, source.choice((0.1, 0.5, 0.9))
-        survived = source.randint(0, len(self.pending))  # The size is the one after so many of the changes.
+        survived = source.randint(0, len(self.pending))  # The size after this many of the changes.
         now, size, versions = self.durable, len(self.durable), {}
         for index, (_, event) in enumerate(self.pending):
             length, now = len(now), applied(now, event)
@@ -49,7 +49,7 @@ class File:
             for number in touched:
                 content = now[number * block:(number + 1) * block]
                 if event.kind == "write": versions.setdefault(number, [self.durable[number * block:(number + 1) * block]]).append(content)
-                # What was cut off never comes back, if the size after it has survived.
+                # Truncated data never comes back if the size after it has survived.
                 elif index < survived: versions[number] = [content]
         result, old = bytearray(self.durable[:size].ljust(size, b"\0")), 0
         for number, choices in sorted(versions.items()):
@@ -65,10 +65,10 @@ class File:
 
 @dataclass
 class State:
-    """What is in the folder after the loss of power, and what has to hold."""
-    names: dict  # to the numbers of files; two names of one file are hard links
-    contents: dict  # of the files, by their numbers
-    lost: list  # in words
+    """The content of the folder after a power failure, and the conditions that must hold."""
+    names: dict  # maps names to the numbers of files; two names of one file are hard links
+    contents: dict  # maps the numbers of files to their content
+    lost: list  # descriptions
     least: int
     most: int
     is_done: bool
@@ -81,7 +81,7 @@ class State:
 
 
 class Model:
-    """What is on the disk for certain, and what may be, after the first events of a recording."""
+    """The data that is durable, and the data that may survive, after the first events of a recording."""
 
     def __init__(self, recording):
         self.names = {name: number for number, name in enumerate(recording.start)}
@@ -108,7 +108,7 @@ class Model:
             for other, change in self.pending_names:
                 if other < event.begin: take(new.durable_names, change.changes)
             new.pending_names = tuple(pair for pair in self.pending_names if pair[0] >= event.begin)
-        # A log keeps its promise when its name is certain too.
+        # The guarantee of a log holds once its name is durable too.
         log = new.durable_names.get(DATABASE + "-wal")
         if log is not None: new.floor = max(self.floor, new.files[log].promised)
         return new
@@ -119,12 +119,12 @@ class Model:
     def contents(self): return {name: self.files[number].now for name, number in self.names.items()}
 
     def surviving_names(self, how, source):
-        """The names that survive, and the changes that do not, in words. `how` is ordered, any, halves, or a tuple of what survives."""
-        changes = []  # (words, changes, names of which it needs the changes before)
+        """Returns the surviving names, and descriptions of the lost changes. `how` is ordered, any, halves, or a tuple of Booleans, one for each change."""
+        changes = []  # (description, changes, names of which it needs the changes before)
         for _, event in self.pending_names:
             parts = [event.changes] if how != "halves" or event.atomic else [(change,) for change in event.changes]
             for index, part in enumerate(parts):
-                # The old name of a rename goes after the new one has come.
+                # In a rename, the old name is removed after the new one has been added.
                 needed = {name for name, _ in itertools.chain(*parts[:index + 1])}
                 changes.append((event.words + (f" ({part[0][0]})" if len(parts) > 1 else ""), part, needed))
         first = source.randint(0, len(changes))
@@ -139,7 +139,7 @@ class Model:
         return names, lost
 
     def state(self, work, how, data, source):
-        """A state. `data` is kept, lost or random; for `how` see `surviving_names`."""
+        """Returns a state. `data` is kept, lost, or random; for `how` see `surviving_names`."""
         names, lost = self.surviving_names(how, source)
         contents = {}
         for name, number in sorted(names.items()):
@@ -159,7 +159,7 @@ class Model:
         return State(names, contents, lost, self.promised(work, names, last), last + 1, self.is_done)
 
     def promised(self, work, names, last):
-        """The last transfer that has to be there: see `Tests/power-loss`."""
+        """Returns the last transfer that must survive: see `Tests/power-loss`."""
         if work.endswith("-wal"): return self.floor
         if work.endswith("-extra"): return last
         journal = names.get(DATABASE + "-journal")
@@ -168,7 +168,7 @@ class Model:
 
 
 def moments(recording):
-    """The model before the first event, and after each."""
+    """Returns the model before the first event, and after each event."""
     models = [Model(recording)]
     for number, event in enumerate(recording.events):
         models[-1].next_kind = event.kind
@@ -177,16 +177,18 @@ def moments(recording):
 
 
 def plan(work, models, seed):
-    """What to try, without an end: (the number of the moment, names, data), as for `Model.state`. What is worth most comes early."""
+    """Yields an endless plan: (the index of the model, names, data), as for `Model.state`. The most valuable states come first."""
     source = random.Random(f"{seed} {work}")
 
     def all_names(index, survive): return (survive,) * len(models[index].pending_names)
 
-    # Each choice of names where there are most of them to choose from: before they are made certain, and at the end.
+    # Every combination of names at the times with the most choices: before the names are synced, and at the
+    # end.
     choices = [(index, kept) for index, model in enumerate(models) if model.next_kind in ("syncFolder", "") and len(model.pending_names) <= MOST_NAMES
                for kept in itertools.product((True, False), repeat=len(model.pending_names))]
     source.shuffle(choices)
-    # Each moment, those first at which there is more to lose than in the middle of a file that grows: a kill, and the least that there may be.
+    # Each time, starting with those at which more can be lost than in the middle of a growing file: a kill,
+    # and the minimum that may survive.
     ranks = {"cut": 0, "write": 2, "": 2}
     order = sorted(range(len(models)), key=lambda index: (ranks.get(models[index].next_kind, 1), source.random()))
     ends = [(index, all_names(index, True), "kept") for index in order] + [(index, all_names(index, False), "lost") for index in order]
@@ -201,7 +203,7 @@ def plan(work, models, seed):
 
 
 def states(work, models, seed, count):
-    """So many states that differ, or as many as are found: (number, model, state)."""
+    """Yields this number of distinct states, or as many as are found: (number, model, state)."""
     seen = set()
     for number, (index, how, data) in enumerate(plan(work, models, seed)):
         if len(seen) >= count or number > 200 * count: return

@@ -1,4 +1,4 @@
-"""What a process did to the files of one folder, in the order of the calls: from a trace of strace."""
+"""Reads the changes that a process made to the files of one folder from an strace log, in the order of the calls."""
 import os, re, shutil, subprocess, sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,32 +19,32 @@ def unescape(text): return bytes.fromhex(text.replace("\\x", ""))
 
 @dataclass(frozen=True)
 class Event:
-    """What a call did to the folder, or to standard output."""
+    """The effect of a call on the folder, or on standard output."""
     kind: str  # write, cut, sync (of a file), names, syncFolder, said
     words: str
     file: int = 0
     offset: int = 0
     data: bytes = b""
     size: int = 0
-    changes: tuple = ()  # of names: (name, file, or None for a name that goes); of a rename the new name comes first
-    atomic: bool = False  # the changes cannot come by half
-    begin: int = 0  # of a synchronisation: the number of the first event that it may not have seen
+    changes: tuple = ()  # of names: (name, file or None if the name is removed); in a rename, the new name comes first
+    atomic: bool = False  # the changes cannot survive in part
+    begin: int = 0  # of a sync: the number of the first event that it may not include
 
 
 @dataclass(frozen=True)
 class Call:
     name: str
-    arguments: list  # as strace writes them
-    strings: list  # those of the arguments, as bytes
+    arguments: list  # in strace's notation
+    strings: list  # the string arguments, as bytes
     result: int
-    descriptor: int | None  # the first argument, if it is one
-    file: object  # that the descriptor is of: a number, "folder", or None for what is elsewhere
+    descriptor: int | None  # the first argument, if it is a descriptor
+    file: object  # the descriptor's file: a number, "folder", or None if it is elsewhere
     begin: int
     text: str
 
 
 class Recording:
-    """The files of the folder at first, and the events of a trace. Files are numbers: names come and go."""
+    """The initial files of the folder, and the events of a trace. Files are identified by numbers, because names change."""
 
     def __init__(self, folder):
         self.path = (folder / "path").read_bytes()
@@ -92,7 +92,7 @@ class Recording:
     def name_of(self, file): return next((name for name, other in self.names.items() if other == file), "a file without a name")
 
     def local(self, call, index, directory=None):
-        """The name of a path in the folder, "" for the folder itself, else None. The path may be relative to an argument."""
+        """Returns the name of a path in the folder, "" for the folder itself, otherwise None. The path may be relative to an argument."""
         base = re.search(f"<({STRING})>", call.arguments[directory]) if directory is not None else None
         path = os.path.normpath(os.path.join(unescape(base[1]) if base else b"/", call.strings[index]))
         if path == self.path: return ""
@@ -186,7 +186,7 @@ class Recording:
         if not self.name_of(file).endswith("-shm"): self.refuse(call)
 
     def check_end(self, folder, contents):
-        """Ends the program if a call was not understood or not traced: the contents that follow from the trace have to be those of the folder."""
+        """Exits if a call was not understood or not traced: the contents derived from the trace must be the same as in the folder."""
         said = b"".join(event.data for event in self.events if event.kind == "said")
         if not said or said != (folder / "said").read_bytes(): end(f"{folder.name}: the trace does not hold what was printed")
         real = {path.name: path.read_bytes() for path in (folder / "end").iterdir()}
@@ -194,7 +194,7 @@ class Recording:
 
 
 def record(worker, folder, work):
-    """Records a work in a folder, which gets `start` and `end` with the files, `trace`, `said`, and the `path` where it was."""
+    """Records an operation in a folder: `start` and `end` with the files, `trace`, `said`, and `path`, its original location."""
     kind, mode = work.split("-")
     real = folder / "end"
     real.mkdir(parents=True)

@@ -1,9 +1,9 @@
-// Processes that exit while six of their threads write encrypted files. Counts those that crash, and those
-// that leave a damaged file.
+// Runs processes that exit while six of their threads write encrypted files. Counts the processes that crash
+// or leave a damaged file.
 //
-//   process_exit_test FOLDER ROUNDS [bare]    bare: without Coffer's handler, to see what an engine does alone
+//   process_exit_test FOLDER ROUNDS [bare]    bare: without Coffer's handler, to test the engine alone
 //
-// Exits with 1 if there was any.
+// Exits with 1 if there were any.
 #define _GNU_SOURCE
 #define SQLITE_HAS_CODEC 1
 #include "page_provider.h"
@@ -42,8 +42,8 @@ static void run(sqlite3 *db, const char *sql) {
     _exit(test_failed);
 }
 
-// Even files have a log, odd ones a journal. Some transactions are larger than the cache, so that the engine
-// also reads pages and writes some before the end.
+// Even files use a WAL, odd ones a journal. Some transactions exceed the cache, so the engine also reads
+// pages and writes some before the commit.
 static void *write_on(void *argument) {
     int index = (int)(long)argument;
     sqlite3 *db = open_file(index);
@@ -98,7 +98,7 @@ static void remove_files(void) {
     }
 }
 
-// Answers the wait status of a child that runs a part of the test in a process of its own.
+// Runs a part of the test in a child process and returns its wait status.
 static int child(void (*body)(int, unsigned), int argument, unsigned delay) {
     fflush(NULL);
     pid_t process = fork();

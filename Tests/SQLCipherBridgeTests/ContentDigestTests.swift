@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Digests that grow")
 struct ContentDigestTests {
-    @Test("in parts of any size, beside or not, it is that of all bytes", arguments: [false, true])
+    @Test(
+        "in parts of any size, on this thread or another, it is the digest of all bytes",
+        arguments: [false, true])
     func parts(isBeside: Bool) throws {
         var random = SeededRandom("parts of a digest")
         let digest = try ContentDigest(isBeside: isBeside)
@@ -18,7 +20,7 @@ struct ContentDigestTests {
                 try digest.update(part.span)
             }
             #expect(try digest.finish() == Digest.sha256(all))
-            // What was begun and left does not count.
+            // An unfinished digest does not count.
             try digest.restart()
             try digest.update([1, 2, 3].span)
             try digest.restart()

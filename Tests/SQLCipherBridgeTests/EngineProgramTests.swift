@@ -15,7 +15,7 @@ struct EngineProgramTests {
             ([typeOnly, record], true),
             ([column, record], false),
             ([record, typeOnly], false),
-            // The value is used before the record, and another one is in its place.
+            // The value is used before the record, or another one is stored in its place.
             ([typeOnly, Operation("IsNull", 4, 9, 0), record], true),
             ([typeOnly, Operation("Integer", 1, 4, 0), record], false),
             ([typeOnly, column, record], false),

@@ -26,8 +26,8 @@ struct HPKETests {
                 == Self.bytes("3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d"))
     }
 
-    // The first is the vector of RFC 9180, A.1.1. The RFC has none of X25519 with AES-256-GCM: the second was
-    // computed with Python from the same inputs, by code that gives the first one too.
+    // The first is the vector of RFC 9180, A.1.1. The RFC has no vector for X25519 with AES-256-GCM. The
+    // second was computed with Python from the same inputs, with code that also reproduces the first.
     @Test(
         "known answers",
         arguments: [
@@ -54,7 +54,7 @@ struct HPKETests {
         #expect(opened == "4265617574792069732074727574682c20747275746820626561757479")
     }
 
-    @Test("what the HPKE of Python's cryptography 48 has sealed is opened")
+    @Test("ciphertext of the HPKE in Python's cryptography 48 is opened")
     func opensWhatOthersHaveSealed() throws {
         let all = Self.bytes(
             "ee18c6a71e3924225c7ccc6e4276ec11ef562b769c0607ceb4a97d605d02de5284753992a4e2488e5a0ac73aa6a19906d2c5bcf25f1462352477ebed0f539716"
@@ -74,7 +74,7 @@ struct HPKETests {
         #expect(whole != nil)
         for bit in 0..<8 * (32 + sealed.ciphertext.count) {
             var other = sealed
-            // X25519 ignores the highest bit of a public key; the derivation does not.
+            // X25519 ignores the highest bit of a public key, but the key derivation does not.
             if bit < 256 {
                 other.encapsulation[bit / 8] ^= 1 << (bit % 8)
             } else {
@@ -117,7 +117,7 @@ struct HPKETests {
         for cost in [
             (63, 8, 1), (40, 8, 1), (20, 32, 1), (17, 8, 1_000_000), (17, 0, 1), (17, 8, 0), (0, 8, 1),
             (-1, 8, 1), (10, Int.max, 1),
-            // libcrypto refuses N of 2^(16 r) and more.
+            // libcrypto rejects N of 2^(16 r) and more.
             (16, 1, 1), (20, 1, 1),
         ] {
             #expect(
@@ -127,7 +127,7 @@ struct HPKETests {
         #expect(PassphraseStretching.Cost(logarithm: 15, blockSize: 1).isAcceptable)
     }
 
-    @Test("what is acceptable is derived", arguments: [(15, 1, 1), (16, 2, 1), (10, 32, 4)])
+    @Test("an acceptable cost is derived", arguments: [(15, 1, 1), (16, 2, 1), (10, 32, 4)])
     func derivesAcceptable(_ logarithm: Int, _ blockSize: Int, _ parallelism: Int) throws {
         let cost = PassphraseStretching.Cost(
             logarithm: logarithm, blockSize: blockSize, parallelism: parallelism)
@@ -136,7 +136,7 @@ struct HPKETests {
         #expect(derived.count == 32)
     }
 
-    /// The digits of what was sealed; nil where nothing was opened.
+    /// Returns the digits of the opened plaintext, or nil if opening failed.
     private static func opened(
         _ sealed: HPKE.Sealed, _ privateKey: borrowing SecretBytes, info: [UInt8] = info,
         authenticated: [UInt8] = [],

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The missing checksums of a log")
 struct LogSealingTests {
-    /// A log in memory with frames of which some have no salts and no checksum, as the engine leaves them.
+    /// A WAL in memory, in which some frames have no salts and no checksum, as the engine leaves them.
     private final class Log {
         let pageSize: Int
         var bytes: [UInt8]
@@ -51,7 +51,7 @@ struct LogSealingTests {
         let whole = Log(pageSize: pageSize, frames: 9, unsealed: nil, isBigEndian: isBigEndian)
         for first in 1...8 {
             let log = Log(pageSize: pageSize, frames: 9, unsealed: first...9, isBigEndian: isBigEndian)
-            // The engine writes those of frame 8 and 9 itself.
+            // The engine itself writes the checksums of frames 8 and 9.
             let answer = try log.seal(before: 8, last: 9)
             let end = whole.header(8)
             #expect(log.bytes[..<end] == whole.bytes[..<end])

@@ -52,7 +52,7 @@ struct PageCipherTests {
         let page = try seal(content(layout), number: 3, layout: layout)
         let cipher = try PageCipher(key: key(7), salt: salt, layout: layout)
         let sizeOfCode = try #require(layout.hmac).digestSize
-        // Padding behind the code is covered by nothing.
+        // Nothing covers the padding after the MAC.
         let end = layout.pageSize - layout.reserve + 16 + sizeOfCode
         for index in stride(from: 0, to: end, by: 37) {
             var changed = page

@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Lanes for pages")
 struct PageLanesTests {
-    /// The kinds of lanes that this machine has: none on other processors, where there is nothing to test.
+    /// The kinds of lanes that this machine supports. There are none on other processors, where there is
+    /// nothing to test.
     static let kinds = PageLanes.available.filter { $0 != .libcrypto }
 
     private static func bytes(_ hexadecimal: String) -> [UInt8] {
@@ -61,7 +62,7 @@ struct PageLanesTests {
         for (key, message, code) in PageLanesTests.codes {
             var state = page_lanes_code_key()
             unsafe page_lanes_code_key_init(&state, key, key.count)
-            // The last four bytes take the way of the number of a page.
+            // The last four bytes are passed like a page number.
             let length = message.count - 4
             let messages = (0..<count).flatMap { _ in message }
             let tails = (0..<count).flatMap { _ in message.suffix(4) }
@@ -109,7 +110,8 @@ struct PageLanesTests {
         unsafe page_lanes_decrypt(
             native(lanes), &key, PageLanesTests.cipherIV, PageLanesTests.ciphertext, &output, 64)
         #expect(output == PageLanesTests.plaintext)
-        // Twelve times the same: a block after the first ones is combined with the last stored one before it.
+        // Twelve repetitions: the first block of each is combined with the last ciphertext block of the one
+        // before.
         let many = (0..<12).flatMap { _ in PageLanesTests.ciphertext }
         var long = [UInt8](repeating: 0, count: many.count)
         unsafe page_lanes_decrypt(native(lanes), &key, PageLanesTests.cipherIV, many, &long, many.count)
@@ -124,7 +126,7 @@ struct PageLanesTests {
 
     // MARK: Against libcrypto
 
-    /// All sizes of pages, all reserves of HMAC-SHA512 pages, and what else a layout can say.
+    /// All page sizes, all reserves of HMAC-SHA512 pages, and the other layout options.
     static let layouts: [PageCipher.Layout] = (9...16).flatMap { power in
         [(0, false), (32, true)].map { header, hasBigEndianNumbers in
             PageCipher.Layout(
@@ -138,7 +140,7 @@ struct PageLanesTests {
         try compare(lanes, layout, rounds: Nightly.pick(400, byDay: 1))
     }
 
-    @Test("layouts without HMAC-SHA512, and processors without lanes, are the business of libcrypto")
+    @Test("layouts without HMAC-SHA512, and processors without lanes, are left to libcrypto")
     func otherLayouts() throws {
         for hmac in [nil, KeyDerivation.Hash.sha1, .sha256] {
             let layout = PageCipher.Layout(
@@ -148,7 +150,7 @@ struct PageLanesTests {
         try compare(.libcrypto, PageLanesTests.layouts[0], rounds: 1)
     }
 
-    /// Seals and opens random pages, 1 to 20 in a row, from page 1 on and from another one.
+    /// Seals and opens runs of 1 to 20 random pages, starting at page 1 and at another page.
     private func compare(_ lanes: PageLanes, _ layout: PageCipher.Layout, rounds: Int) throws {
         let (size, reserve) = (layout.pageSize, layout.reserve)
         for _ in 0..<rounds {
@@ -187,7 +189,7 @@ struct PageLanesTests {
                 }
                 #expect(try opener.unauthentic(pages.span, first: first) == [])
                 guard let code = layout.hmac else { continue }
-                // One bit of some of the pages, wherever a code covers it.
+                // Flips one bit in some of the pages, within the part that the MAC covers.
                 let changed = (0..<count).filter { _ in Bool.random() }
                 for index in changed {
                     let start = first == 1 && index == 0 ? layout.clearSize : 0
@@ -213,7 +215,7 @@ struct PageLanesTests {
 
     private static let variable = ProcessInfo.processInfo.environment["COFFER_PAGE_LANES"]
 
-    @Test("the environment lowers what is used and never raises it, and what gives wrong answers is not used")
+    @Test("the environment only lowers the lanes in use, and lanes with wrong answers are not used")
     func choice() {
         func choice(
             _ name: String?, of kinds: [PageLanes] = PageLanes.allCases,
@@ -233,7 +235,7 @@ struct PageLanesTests {
     }
 
     @Test(
-        "lanes that authenticate what is not authentic are noticed, and turned off",
+        "lanes that accept unauthentic pages are noticed, and turned off",
         .enabled(if: PageLanes.current != .libcrypto, "no lanes are in use here"))
     func tooLenient() async {
         await #expect(processExitsWith: .success) {
@@ -246,7 +248,7 @@ struct PageLanesTests {
         }
     }
 
-    @Test("lanes that reject what is authentic are noticed, and turned off", .enabled(if: !kinds.isEmpty))
+    @Test("lanes that reject authentic pages are noticed, and turned off", .enabled(if: !kinds.isEmpty))
     func tooStrict() async {
         await #expect(processExitsWith: .success) {
             let (page, mine, theirs) = try OtherLanes.make(sealedWith: .libcrypto)
@@ -278,7 +280,7 @@ struct PageLanesTests {
     }
 }
 
-/// Lanes whose key is another one than that of libcrypto, so that each answer of theirs is a mistake.
+/// Lanes with a different key than libcrypto, so each of their results is wrong.
 private enum OtherLanes {
     enum Side { case lanes, libcrypto }
 
@@ -292,7 +294,7 @@ private enum OtherLanes {
         try PageSealer(key: key(byte), salt: salt, layout: layout)
     }
 
-    /// Page 2, sealed with the key of one of them.
+    /// Makes page 2, sealed with the key of one side.
     static func make(sealedWith side: Side) throws -> (page: [UInt8], mine: PageCipher, theirs: LaneKeys) {
         let content = [UInt8](repeating: 7, count: layout.pageSize)
         var page = content

@@ -19,7 +19,7 @@ struct PageMemoTests {
 
     // MARK: The memo
 
-    @Test("a tag is known only if each of its bits is that of a noted one", arguments: 0..<256)
+    @Test("a tag is only known if each of its bits matches a noted one", arguments: 0..<256)
     func comparison(_ bit: Int) throws {
         let memo = try memo()
         let tag = try SystemRandomness.bytes(count: PageMemo.tagSize)
@@ -29,12 +29,12 @@ struct PageMemoTests {
         #expect(memo.knows(tag, number: 7) && !memo.knows(other, number: 7))
     }
 
-    @Test("what was never noted is not known, not even a tag of zeros")
+    @Test("a tag that was never noted is not known, not even a tag of zeros")
     func nothing() throws {
         let memo = try memo()
         #expect(!memo.knows(tag(0), number: 1))
         #expect(memo.count == 0)
-        // The same place has room for more states of a page.
+        // The slot has room for more states of a page.
         memo.note(tag(1), number: 1)
         #expect(!memo.knows(tag(0), number: 1))
         #expect(memo.count == 1)
@@ -84,7 +84,7 @@ struct PageMemoTests {
                 let tag = tag(UInt8(truncatingIfNeeded: round | 1))
                 let number = UInt32(round % 512)
                 memo.note(tag, number: number)
-                // Another thread's tags are those of this one: a mixture of two is neither.
+                // Other threads note the same tags, so a mixture of two tags must not be known.
                 var mixed = tag
                 mixed[PageMemo.tagSize - 1] ^= 0xff
                 precondition(!memo.knows(mixed, number: number))
@@ -110,7 +110,7 @@ struct PageMemoTests {
         for version in others { #expect(!PageProvider.knowsLayout(ofCipher: version), "\(version)") }
     }
 
-    @Test("a provider whose layout is not known, or is not that of its version, is left alone")
+    @Test("a provider whose layout is unknown, or not the one of its version, is left alone")
     func otherLayout() throws {
         _ = try Engine.pageProvider
         let isOld = Engine.sqliteVersionNumber <= 3_046_001
@@ -132,7 +132,7 @@ struct PageMemoTests {
         }
     }
 
-    /// Whether this process has the provider, so that there is something to test.
+    /// True if this process has the provider. Otherwise there is nothing to test.
     private static var isInstalled: Bool {
         if case .kept? = try? Engine.pageProvider { true } else { false }
     }

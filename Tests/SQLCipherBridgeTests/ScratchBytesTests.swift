@@ -6,10 +6,11 @@ import Testing
 
 @Suite("Temporary files of a view")
 struct ScratchBytesTests {
-    /// To read, write and make a file that goes when it is closed, as a temporary database has.
+    /// The flags of a temporary database: a file that can be read, written and created, and is deleted on
+    /// close.
     private static let flags: CInt = 0x2 | 0x4 | 0x8 | 0x10 | 0x200
 
-    /// What is on the disk of temporary files that have no name any more.
+    /// Returns the content on disk of temporary files that are already unlinked.
     private func storedFiles() throws -> [Data] {
         let folder = "/proc/self/fd"
         return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
@@ -28,7 +29,7 @@ struct ScratchBytesTests {
         return Array(bytes.prefix(done))
     }
 
-    @Test("what is written comes back, in whatever parts, and is nowhere on the disk in the clear")
+    @Test("written data comes back, in any parts, and is nowhere on the disk in the clear")
     func parts() throws {
         var random = SeededRandom("scratch")
         let scratch = try ScratchBytes(flags: ScratchBytesTests.flags)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLCipherBridge
 
-@Suite("Files beside a database in a directory in which others can make files")
+@Suite("Side files in a directory in which other users can create files")
 struct SideFileOwnersTests {
     /// Calls `body` with the path of a database in a directory with these permissions.
     private func withDatabase(_ permissions: mode_t, _ body: (String) throws -> Void) throws {
@@ -53,10 +53,11 @@ struct SideFileOwnersTests {
     @Test("are opened without a wait, should one become a pipe after the look at it")
     func pipeAfterLook() throws {
         try withDatabase(0o700) { path in
-            // Nothing looks at the kind of a database file here.
+            // Nothing checks the type of a database file here.
             let pipe = "\(path).pipe"
             try #require(unsafe mkfifo(pipe, 0o600) == 0)
-            // Ends the wait, if there is one: the other end can be opened only where a reader is.
+            // Ends the wait, if there is one: a nonblocking open for writing succeeds only if there is a
+            // reader.
             let hasWaited = Mutex(false)
             let rescue = DispatchWorkItem {
                 let writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK)
@@ -72,7 +73,7 @@ struct SideFileOwnersTests {
         }
     }
 
-    @Test("are not asked for where nobody else can make files, or everybody may write to the database")
+    @Test("are not checked if no other user can create files, or everyone may write to the database")
     func nothingToAsk() throws {
         try withDatabase(0o755) { #expect(unsafe SideFileOwners(ofDatabase: $0) == nil) }
         try withDatabase(0o1777) { path in

@@ -1,7 +1,7 @@
 import SQLCipherBridge
 import Testing
 
-/// SQL of the package itself: an answer that is followed by an error is none.
+/// SQL of the package itself. A result that is followed by an error does not count.
 @Suite("Trusted SQL")
 struct TrustedSQLTests {
     private func withConnection<T>(_ body: (ConnectionHandle) throws -> T) throws -> T {
@@ -9,10 +9,10 @@ struct TrustedSQLTests {
         return try body(connection.handle)
     }
 
-    /// Gives its first row, and fails at the second one.
+    /// A query that returns its first row and fails at the second.
     private static let failing = "SELECT 1 UNION ALL SELECT abs(-9223372036854775807 - 1)"
 
-    @Test("a query that fails after its first row throws, whatever of it is asked for")
+    @Test("a query that fails after its first row throws, for any requested part of it")
     func failure() throws {
         try withConnection { (connection) throws in
             #expect(throws: EngineError.self) { try connection.firstText(trusted: TrustedSQLTests.failing) }
@@ -27,7 +27,7 @@ struct TrustedSQLTests {
         }
     }
 
-    @Test("the first row is the answer, NULL and no row are none")
+    @Test("the first row is the answer; NULL and no row are nil")
     func answers() throws {
         try withConnection { (connection) throws in
             #expect(try connection.firstText(trusted: "SELECT 'a' UNION ALL SELECT 'b'") == "a")

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, as it is built with the sanitizer of addresses: see Tests/salvage-fuzz.
+// A separate package, because it is built with the address sanitizer: see Tests/salvage-fuzz.
 let package = Package(
     name: "SalvageFuzz",
     dependencies: [.package(name: "Coffer", path: "../..")],

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Takes the place of `Synchronization.Mutex` in the modules that `Scripts/check-threads` builds: a mutex
-/// that the thread sanitizer knows.
+/// Replaces `Synchronization.Mutex` in the modules that `Scripts/check-threads` builds, with a mutex that the
+/// thread sanitizer understands.
 @safe struct Mutex<Value: ~Copyable>: ~Copyable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>
@@ -29,5 +29,5 @@ internal import Glibc
     }
 }
 
-// @unchecked: the value is only touched with the lock held.
+// @unchecked: the value is only accessed with the lock held.
 extension Mutex: @unchecked Sendable where Value: ~Copyable {}

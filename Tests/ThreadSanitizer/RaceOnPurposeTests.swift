@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Shows that the sanitizer reports what it should: see `Scripts/check-threads`.
+/// Verifies that the sanitizer reports races: see `Scripts/check-threads`.
 @Suite("A race on purpose")
 struct RaceOnPurposeTests {
     // @unchecked: wrong, on purpose.

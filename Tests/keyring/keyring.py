@@ -1,9 +1,9 @@
-"""A reader and a writer of keyrings, made of nothing but the article on their format: what Coffer writes has to be read by it, and the other way round.
+"""A reader and a writer of keyrings, written only from the article on their format: it must read the keyrings that Coffer writes, and vice versa.
 
-    keyring.py read FILE KIND       the secret on the standard input; prints each epoch, its data key and the salt of its database
-    keyring.py write FILE KIND      makes a keyring with one slot, and prints the same
+    keyring.py read FILE KIND       reads the secret from standard input; prints each epoch, its data key, and the salt of its database
+    keyring.py write FILE KIND      creates a keyring with one slot, and prints the same
 
-KIND is passphrase, raw (64 digits), command (64 digits: what its program answers; only to read), recovery (the groups) or identity (its text; only to read). Needs the package cryptography.
+KIND is passphrase, raw (64 digits), command (64 digits, the output of its program; only for reading), recovery (the groups), or identity (its text; only for reading). Needs the package cryptography.
 """
 
 import hashlib

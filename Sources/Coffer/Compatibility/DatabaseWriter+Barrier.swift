@@ -1,9 +1,8 @@
 extension DatabaseWriter {
-    /// The old form of ``asyncBarrierWriteWithoutTransaction(_:)-(_)``, which cannot say that there is no
-    /// access.
+    /// The former variant of ``asyncBarrierWriteWithoutTransaction(_:)-(_)``, which cannot report an error.
     ///
-    /// On a closed database, `updates` runs all the same, and each of its statements throws `SQLITE_MISUSE`.
-    @available(*, deprecated, message: "Take a Result<Database, any Error> as the argument of the function.")
+    /// On a closed database, `updates` runs anyway, and each of its statements throws `SQLITE_MISUSE`.
+    @available(*, deprecated, message: "Declare the argument of the function as Result<Database, any Error>.")
     @_disfavoredOverload
     public func asyncBarrierWriteWithoutTransaction(_ updates: @escaping @Sendable (Database) -> Void) {
         asyncBarrierWriteWithoutTransaction { (result: Result<Database, any Error>) in

@@ -1,3 +1,3 @@
-/// A type whose metatype may be sent to other threads: the name that programs for GRDB use for Swift's own
-/// protocol.
+/// The name that programs for GRDB use for Swift's own protocol, whose metatypes can be sent to other
+/// threads.
 public typealias GRDBSendableMetatype = SendableMetatype

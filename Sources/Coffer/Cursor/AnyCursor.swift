@@ -1,4 +1,4 @@
-/// A cursor that hides the type of another cursor, of a sequence, or of a function that produces elements.
+/// A type-erased cursor over another cursor, a sequence, or the results of a function.
 ///
 /// ```swift
 /// let cursor = AnyCursor([1, 2, 3])
@@ -10,8 +10,8 @@ public final class AnyCursor<Element>: Cursor {
 
     /// Creates a cursor that calls a function for each element.
     ///
-    /// - Parameter next: returns the next element, or nil at the end; once it returned nil, it must go on to
-    ///   return nil.
+    /// - Parameter next: returns the next element, or nil at the end. After it has returned nil once, it must
+    ///   always return nil.
     @inlinable
     public init(_ next: @escaping () throws -> Element?) {
         produce = next

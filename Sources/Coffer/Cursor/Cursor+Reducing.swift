@@ -4,9 +4,9 @@ extension Cursor {
     ///     let worth = try Int.fetchCursor(db, Item.select(\.worth)).reduce(0, +)
     ///
     /// - Parameters:
-    ///   - initialResult: the result where there is no element, and the first argument otherwise.
+    ///   - initialResult: the first value to combine, and the result if there are no elements.
     ///   - nextPartialResult: combines the result so far with an element.
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor or of the closure.
     @inlinable
     public func reduce<Result>(
         _ initialResult: Result,
@@ -23,9 +23,9 @@ extension Cursor {
     /// dictionaries.
     ///
     /// - Parameters:
-    ///   - initialResult: the result where there is no element.
-    ///   - updateAccumulatingResult: changes the result so far by an element.
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    ///   - initialResult: the first value to update, and the result if there are no elements.
+    ///   - updateAccumulatingResult: updates the result so far with an element.
+    /// - Throws: the error of the cursor or of the closure.
     @inlinable
     public func reduce<Result>(
         into initialResult: Result,
@@ -44,7 +44,7 @@ extension Cursor where Element: StringProtocol {
     ///
     ///     let list = try String.fetchCursor(db, Item.select(\.name)).joined(separator: ", ")  // ring, safe, candle
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     @inlinable
     public func joined(separator: String = "") throws -> String {
         guard let first = try next() else { return "" }

@@ -1,9 +1,9 @@
-// Methods that ask one question and stop at the answer, or that read everything and keep one element.
+// Methods that stop at the first match, or read everything and keep one element.
 
 extension Cursor {
-    /// Whether the cursor has no more elements.
+    /// A Boolean value that indicates whether the cursor has no more elements.
     ///
-    /// The answer consumes one element if there is one: `isEmpty` is for a cursor that is not used
+    /// Reading it consumes an element if there is one: use it only on a cursor that you do not need
     /// afterwards.
     @inlinable
     public var isEmpty: Bool {
@@ -14,7 +14,7 @@ extension Cursor {
     ///
     ///     let isHeavy = try Int.fetchCursor(db, Item.select(\.weight)).contains { $0 > 20_000 }
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor or of the closure.
     @inlinable
     public func contains(where predicate: (Element) throws -> Bool) throws -> Bool {
         while let element = try next() {
@@ -27,7 +27,7 @@ extension Cursor {
     ///
     ///     let heavy = try Item.fetchCursor(db).first { $0.weight > 20_000 }
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor or of the closure.
     @inlinable
     public func first(where predicate: (Element) throws -> Bool) throws -> Element? {
         while let element = try next() {
@@ -36,14 +36,14 @@ extension Cursor {
         return nil
     }
 
-    /// Returns the largest element in the given order, the first of them if several are equal, or nil if
-    /// there is no element.
+    /// Returns the largest element in the given order, or nil if there are no elements. If several elements
+    /// are equal, returns the first of them.
     ///
     ///     let dearest = try Item.fetchCursor(db).max { $0.worth < $1.worth }
     ///
-    /// - Parameter areInIncreasingOrder: a strict weak ordering: whether its first argument comes before its
-    ///   second one.
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Parameter areInIncreasingOrder: a strict weak ordering that returns true if its first argument comes
+    ///   before its second one.
+    /// - Throws: the error of the cursor or of the closure.
     @inlinable
     public func max(by areInIncreasingOrder: (Element, Element) throws -> Bool) throws -> Element? {
         guard var result = try next() else { return nil }
@@ -53,14 +53,14 @@ extension Cursor {
         return result
     }
 
-    /// Returns the smallest element in the given order, the first of them if several are equal, or nil if
-    /// there is no element.
+    /// Returns the smallest element in the given order, or nil if there are no elements. If several elements
+    /// are equal, returns the first of them.
     ///
     ///     let lightest = try Item.fetchCursor(db).min { $0.weight < $1.weight }
     ///
-    /// - Parameter areInIncreasingOrder: a strict weak ordering: whether its first argument comes before its
-    ///   second one.
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Parameter areInIncreasingOrder: a strict weak ordering that returns true if its first argument comes
+    ///   before its second one.
+    /// - Throws: the error of the cursor or of the closure.
     @inlinable
     public func min(by areInIncreasingOrder: (Element, Element) throws -> Bool) throws -> Element? {
         guard var result = try next() else { return nil }
@@ -72,9 +72,9 @@ extension Cursor {
 }
 
 extension Cursor where Element: Equatable {
-    /// Returns whether the element is found, and consumes the elements up to it.
+    /// Returns whether the cursor contains the element, and consumes the elements up to it.
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     @inlinable
     public func contains(_ element: Element) throws -> Bool {
         while let candidate = try next() {
@@ -85,15 +85,15 @@ extension Cursor where Element: Equatable {
 }
 
 extension Cursor where Element: Comparable {
-    /// Returns the largest element, or nil if there is none. See ``max(by:)``.
+    /// Returns the largest element, or nil if there are no elements. See ``max(by:)``.
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     @inlinable
     public func max() throws -> Element? { try max(by: <) }
 
-    /// Returns the smallest element, or nil if there is none. See ``min(by:)``.
+    /// Returns the smallest element, or nil if there are no elements. See ``min(by:)``.
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     @inlinable
     public func min() throws -> Element? { try min(by: <) }
 }

@@ -1,5 +1,5 @@
-// Methods that keep the beginning or the end. Those that need the end read the whole cursor, and so throw and
-// return arrays.
+// Methods that keep the beginning or the end of a cursor. The methods that need the end read the whole
+// cursor, so they can throw, and return arrays.
 
 extension Cursor {
     /// Returns a cursor that skips elements while the predicate holds, and produces all the others.
@@ -26,9 +26,10 @@ extension Cursor {
         DropFirstCursor(self, n)
     }
 
-    /// Returns a cursor that ends after `maxLength` elements, and never asks this cursor for more than that.
+    /// Returns a cursor that ends after `maxLength` elements, and never requests more than that from this
+    /// cursor.
     ///
-    ///     let two = try Array(Item.fetchCursor(db).prefix(2))  // reads no third row
+    ///     let two = try Array(Item.fetchCursor(db).prefix(2))  // does not read a third row
     ///
     /// - Precondition: `maxLength` is not negative.
     @inlinable
@@ -46,7 +47,7 @@ extension Cursor {
     ///
     ///     let others = try Item.fetchCursor(db).dropLast()
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     @inlinable
     public func dropLast() throws -> [Element] {
         try dropLast(1)
@@ -54,11 +55,11 @@ extension Cursor {
 
     /// Returns the remaining elements without the last `n`.
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     /// - Precondition: `n` is not negative.
     @inlinable
     public func dropLast(_ n: Int) throws -> [Element] {
-        guard n >= 0 else { fatalError("A count of elements to drop is never below zero: \(n)") }
+        guard n >= 0 else { fatalError("The number of elements to drop must not be negative: \(n)") }
         var elements = try Array(self)
         elements.removeLast(Swift.min(n, elements.count))
         return elements
@@ -70,14 +71,14 @@ extension Cursor {
     ///
     ///     let newest = try Item.fetchCursor(db).suffix(2)
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     /// - Precondition: `maxLength` is not negative.
     @inlinable
     public func suffix(_ maxLength: Int) throws -> [Element] {
         guard maxLength >= 0 else {
-            fatalError("A count of elements to take is never below zero: \(maxLength)")
+            fatalError("The number of elements to take must not be negative: \(maxLength)")
         }
-        // The oldest element is at `oldest` as soon as the buffer is full.
+        // The oldest element is at `oldest` once the buffer is full.
         var buffer: [Element] = []
         var oldest = 0
         while let element = try next() {

@@ -24,11 +24,11 @@ extension Cursor {
     public func compactMap<ElementOfResult>(
         _ transform: @escaping (Element) throws -> ElementOfResult?
     ) -> MapCursor<FilterCursor<MapCursor<Self, ElementOfResult?>>, ElementOfResult> {
-        // `!` cannot fail: the filter before it lets no nil through.
+        // `!` cannot fail: the filter before it removes nil.
         map(transform).filter { $0 != nil }.map { $0! }
     }
 
-    /// Returns a cursor of pairs of a number, which starts at 0, and an element.
+    /// Returns a cursor of pairs of a number, starting at 0, and an element.
     ///
     ///     try Item.fetchCursor(db).enumerated().forEach { number, item in
     ///         print(number + 1, item.name)
@@ -58,7 +58,7 @@ extension Cursor {
 }
 
 extension Cursor where Element: Cursor {
-    /// Returns a cursor of the elements of all the cursors in this one.
+    /// Returns a cursor of the elements of all the cursors in this cursor.
     @inlinable
     public func joined() -> FlattenCursor<Self> {
         FlattenCursor(self)

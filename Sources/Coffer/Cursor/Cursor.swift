@@ -1,4 +1,4 @@
-/// A supply of elements that are produced one after the other, where producing one may fail.
+/// A supply of elements that are produced one at a time, and may fail to be produced.
 ///
 /// ```swift
 /// let heaviest = try queue.read { db in
@@ -10,25 +10,25 @@
 /// A cursor resembles a lazy sequence: it computes elements on demand and holds few of them in memory. It is
 /// not a Swift sequence, because Swift sequences cannot report an error in the middle of an iteration.
 ///
-/// - A cursor is consumed by its iteration: it cannot be iterated twice, and methods such as ``dropFirst()``
-///   or ``map(_:)`` return a cursor that advances this one. Do not go on with a cursor after you derived
-///   another one from it.
+/// - A cursor is consumed by its iteration: it cannot be iterated twice. Methods such as ``dropFirst()`` or
+///   ``map(_:)`` return a cursor that advances this one. Do not use a cursor after you have derived another
+///   one from it.
 /// - A cursor that reads from a database belongs to the database access that created it: use it on the same
-///   queue, and do not let it escape. For this reason no cursor is `Sendable`.
+///   queue, and do not let it escape. For this reason, no cursor is `Sendable`.
 /// - Do not modify the rows that a cursor reads while you iterate it.
-/// - A cursor of ``Row`` returns the same row object again and again: copy a row that you keep, and prefer
+/// - A cursor of ``Row`` returns the same row object each time: copy a row that you keep, and use
 ///   `Row.fetchAll` and `Row.fetchSet` to build arrays and sets of rows.
 public protocol Cursor<Element>: AnyObject {
-    /// What the cursor produces.
+    /// The type of the elements.
     associatedtype Element
 
-    /// The element that follows, or nil at the end.
+    /// Returns the next element, or nil at the end.
     ///
-    /// Once nil was returned, all later calls return nil.
+    /// After it has returned nil once, all later calls return nil.
     ///
-    /// An error of the source, such as a database error, is thrown to whoever asks for the element. An error
-    /// thrown by a closure that was given to a derived cursor, such as ``map(_:)``, loses the element that
-    /// the closure was called with: a later call goes on with the element that follows it.
+    /// It throws the errors of the source, such as database errors. If it throws an error of a closure that
+    /// was given to a derived cursor, such as ``map(_:)``, the element that the closure was called with is
+    /// lost: a later call continues with the element after it.
     ///
     ///     let items = try Item.fetchCursor(db)
     ///     while let item = try items.next() {
@@ -38,7 +38,7 @@ public protocol Cursor<Element>: AnyObject {
 
     /// Calls `body` with each of the remaining elements.
     ///
-    /// It is a requirement so that database cursors can iterate in a tighter loop than repeated calls of
+    /// It is a protocol requirement so that database cursors can use a faster loop than repeated calls of
     /// ``next()``.
     ///
     ///     try Item.fetchCursor(db).forEach { item in print(item.name) }

@@ -1,12 +1,10 @@
 extension Dictionary {
-    /// Creates a dictionary of arrays: the remaining elements of a cursor, in their order, grouped by a key.
+    /// Creates a dictionary that groups the remaining elements of a cursor by a key, in their order.
     ///
     ///     let byOwner = try Dictionary(grouping: Item.fetchCursor(db), by: { $0.ownerId })
     ///
-    /// - Parameters:
-    ///   - cursor: where the elements come from.
-    ///   - keyForValue: the key of an element.
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Parameter keyForValue: returns the key of an element.
+    /// - Throws: the error of the cursor or of the closure.
     @inlinable
     public init<C: Cursor>(
         grouping cursor: C,
@@ -15,13 +13,13 @@ extension Dictionary {
         try self.init(minimumCapacity: 0, grouping: cursor, by: keyForValue)
     }
 
-    /// Creates a dictionary of arrays, with room for `minimumCapacity` keys. See `init(grouping:by:)`.
+    /// Creates a dictionary that groups the remaining elements of a cursor by a key, with a reserved
+    /// capacity. See `init(grouping:by:)`.
     ///
     /// - Parameters:
-    ///   - minimumCapacity: for how many keys there is room from the beginning.
-    ///   - cursor: where the elements come from.
-    ///   - keyForValue: the key of an element.
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    ///   - minimumCapacity: the number of keys to reserve space for.
+    ///   - keyForValue: returns the key of an element.
+    /// - Throws: the error of the cursor or of the closure.
     @inlinable
     public init<C: Cursor>(
         minimumCapacity: Int,
@@ -39,27 +37,24 @@ extension Dictionary {
     ///     let names = try Dictionary(uniqueKeysWithValues: Item.fetchCursor(db).map { ($0.id, $0.name) })
     ///
     /// - Throws: the error of the cursor.
-    /// - Precondition: no key comes twice. Where rows may have the same key, use `init(grouping:by:)` or
+    /// - Precondition: the keys are unique. For rows that may have the same key, use `init(grouping:by:)` or
     ///   `reduce(into:_:)`.
     @inlinable
     public init(uniqueKeysWithValues keysAndValues: some Cursor<(Key, Value)>) throws {
         try self.init(minimumCapacity: 0, uniqueKeysWithValues: keysAndValues)
     }
 
-    /// Creates a dictionary of keys and values, with room for `minimumCapacity` of them. No key may come
-    /// twice.
+    /// Creates a dictionary of keys and values, with a reserved capacity. The keys must be unique.
     ///
-    /// - Parameters:
-    ///   - minimumCapacity: for how many keys there is room from the beginning.
-    ///   - keysAndValues: where the pairs come from.
+    /// - Parameter minimumCapacity: the number of keys to reserve space for.
     /// - Throws: the error of the cursor.
     @inlinable
     public init(minimumCapacity: Int, uniqueKeysWithValues keysAndValues: some Cursor<(Key, Value)>) throws {
         self.init(minimumCapacity: minimumCapacity)
         try keysAndValues.forEach { key, value in
-            // The key is not printed: it may be a secret that belongs to the user.
+            // The key is not printed, as it may be confidential.
             guard updateValue(value, forKey: key) == nil else {
-                fatalError("The cursor produced a key twice")
+                fatalError("The cursor produced a duplicate key")
             }
         }
     }

@@ -3,13 +3,13 @@ public final class DropFirstCursor<Base: Cursor>: Cursor {
     @usableFromInline
     let base: Base
 
-    /// How many elements are still to skip.
+    /// The number of elements that are still to be skipped.
     @usableFromInline
     var remaining: Int
 
     @inlinable
     init(_ base: Base, _ count: Int) {
-        guard count >= 0 else { fatalError("A count of elements to drop is never below zero: \(count)") }
+        guard count >= 0 else { fatalError("The number of elements to drop must not be negative: \(count)") }
         self.base = base
         remaining = count
     }

@@ -3,14 +3,14 @@ public final class PrefixCursor<Base: Cursor>: Cursor {
     @usableFromInline
     let base: Base
 
-    /// How many elements may still be asked for.
+    /// The number of elements that may still be produced.
     @usableFromInline
     var remaining: Int
 
     @inlinable
     init(_ base: Base, _ maxLength: Int) {
         guard maxLength >= 0 else {
-            fatalError("A count of elements to take is never below zero: \(maxLength)")
+            fatalError("The number of elements to take must not be negative: \(maxLength)")
         }
         self.base = base
         remaining = maxLength

@@ -1,7 +1,7 @@
 extension RangeReplaceableCollection {
     /// Creates a collection, such as an array, of the remaining elements of a cursor.
     ///
-    /// Do not use it with a cursor of ``Row``, which returns the same row again and again: see
+    /// Do not use it with a cursor of ``Row``, which returns the same row object each time: use
     /// `Row.fetchAll`.
     ///
     ///     let items = try Array(Item.fetchCursor(db))
@@ -13,11 +13,9 @@ extension RangeReplaceableCollection {
         try append(contentsOf: cursor)
     }
 
-    /// Creates a collection of the remaining elements of a cursor, with room for `minimumCapacity` of them.
+    /// Creates a collection of the remaining elements of a cursor, with a reserved capacity.
     ///
-    /// - Parameters:
-    ///   - cursor: where the elements come from.
-    ///   - minimumCapacity: for how many elements there is room from the beginning.
+    /// - Parameter minimumCapacity: the number of elements to reserve space for.
     /// - Throws: the error of the cursor.
     @inlinable
     public init(_ cursor: some Cursor<Element>, minimumCapacity: Int) throws {
@@ -28,7 +26,7 @@ extension RangeReplaceableCollection {
 
     /// Appends the remaining elements of a cursor.
     ///
-    /// If the cursor throws an error, the elements that came before it stay in the collection.
+    /// If the cursor throws an error, the elements before it remain in the collection.
     ///
     ///     var names = ["lantern"]
     ///     try names.append(contentsOf: String.fetchCursor(db, Item.select(\.name)))

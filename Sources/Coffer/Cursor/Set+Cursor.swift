@@ -1,7 +1,7 @@
 extension Set {
     /// Creates a set of the remaining elements of a cursor.
     ///
-    /// Do not use it with a cursor of ``Row``, which returns the same row again and again: see
+    /// Do not use it with a cursor of ``Row``, which returns the same row object each time: use
     /// `Row.fetchSet`.
     ///
     ///     let names = try Set(String.fetchCursor(db, Item.select(\.name)))
@@ -13,11 +13,9 @@ extension Set {
         try formUnion(cursor)
     }
 
-    /// Creates a set of the remaining elements of a cursor, with room for `minimumCapacity` of them.
+    /// Creates a set of the remaining elements of a cursor, with a reserved capacity.
     ///
-    /// - Parameters:
-    ///   - cursor: where the elements come from.
-    ///   - minimumCapacity: for how many elements there is room from the beginning.
+    /// - Parameter minimumCapacity: the number of elements to reserve space for.
     /// - Throws: the error of the cursor.
     @inlinable
     public init(_ cursor: some Cursor<Element>, minimumCapacity: Int) throws {
@@ -29,7 +27,7 @@ extension Set {
     ///
     ///     let all = try wanted.union(String.fetchCursor(db, Item.select(\.name)))
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     @inlinable
     public func union(_ cursor: some Cursor<Element>) throws -> Set<Element> {
         var result = self
@@ -39,7 +37,7 @@ extension Set {
 
     /// Inserts the remaining elements of a cursor.
     ///
-    /// If the cursor throws an error, the elements that came before it stay in the set.
+    /// If the cursor throws an error, the elements before it remain in the set.
     ///
     ///     var all = wanted
     ///     try all.formUnion(String.fetchCursor(db, Item.select(\.name)))
@@ -52,12 +50,12 @@ extension Set {
     ///
     ///     let there = try wanted.intersection(String.fetchCursor(db, Item.select(\.name)))
     ///
-    /// - Throws: the error of the cursor, and that of a closure that was given.
+    /// - Throws: the error of the cursor.
     @inlinable
     public func intersection(_ cursor: some Cursor<Element>) throws -> Set<Element> {
         var result: Set<Element> = []
         try cursor.forEach { element in
-            // The set's own element is kept, as Swift's `intersection` does.
+            // The set's own element is kept, as in Swift's `intersection`.
             if let index = firstIndex(of: element) { result.insert(self[index]) }
         }
         return result

@@ -1,12 +1,12 @@
-// What developers look into a database with. What is dumped is plaintext: mind where the stream leads.
+// Dumps for developers. They contain plaintext: consider who can read the stream.
 
-/// Whether the name of a table stands above its rows: see
+/// Options for the table name above the rows of a table: see
 /// ``Database/dumpTables(_:format:tableHeader:stableOrder:to:)``.
 public enum DumpTableHeaderOptions: Sendable {
-    /// Only if there are several tables.
+    /// The name is written only if there are several tables.
     case automatic
 
-    /// Always.
+    /// The name is always written.
     case always
 }
 
@@ -16,14 +16,13 @@ extension Database {
     ///     try db.dumpSQL("SELECT id, fileName FROM attachment WHERE size > \(4096)")
     ///     // 1|deed.pdf
     ///
-    /// Statements without rows run and write nothing.
+    /// Statements that return no rows are executed, but write nothing.
+    ///
     /// - Parameters:
     ///   - sql: one or several statements.
-    ///   - format: how rows are written.
-    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
-    ///     see what was written.
-    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails; what was written before it
-    ///   stays.
+    ///   - format: the format of the rows.
+    ///   - stream: the destination; nil is the standard output. Pass an object to be able to read the text.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails. The output before it remains.
     public func dumpSQL(
         _ sql: SQL, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil
     ) throws {
@@ -39,8 +38,9 @@ extension Database {
     ///
     ///     try db.dumpRequest(Attachment.filter { $0.size > 4096 }, format: .line())
     ///
-    /// Columns of tables that are joined come behind those of the table of the request. Adapters have no
-    /// effect. What `including(all:)` fetches follows, below the names of the associations that lead to it:
+    /// The columns of joined tables follow the columns of the request's own table. Row adapters have no
+    /// effect. The rows that `including(all:)` fetches come last, below the names of the associations that
+    /// lead to them:
     ///
     ///     try db.dumpRequest(Owner.including(all: Owner.items))
     ///     // 1|Ada
@@ -51,12 +51,9 @@ extension Database {
     ///     // 2|1|safe
     ///
     /// - Parameters:
-    ///   - request: the request.
-    ///   - format: how rows are written.
-    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
-    ///     see what was written.
-    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails; what was written before it
-    ///   stays.
+    ///   - format: the format of the rows.
+    ///   - stream: the destination; nil is the standard output. Pass an object to be able to read the text.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails. The output before it remains.
     public func dumpRequest(
         _ request: some FetchRequest, format: some DumpFormat = .debug(),
         to stream: (any TextOutputStream)? = nil
@@ -75,17 +72,16 @@ extension Database {
     ///     // attachment
     ///     // 1|deed.pdf|41920
     ///
-    /// Rows of tables are sorted by the primary key, or the row ID where there is none.
+    /// The rows of a table are sorted by the primary key, or by the row ID if it has none.
+    ///
     /// - Parameters:
     ///   - tables: the names of tables and views.
-    ///   - format: how rows are written.
-    ///   - tableHeader: whether the name of a table stands above its rows.
-    ///   - stableOrder: whether views are sorted too: by the primary key that the schema source knows, or by
-    ///     all columns.
-    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
-    ///     see what was written.
-    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails; what was written before it
-    ///   stays.
+    ///   - format: the format of the rows.
+    ///   - tableHeader: controls the table name above the rows of a table.
+    ///   - stableOrder: if true, views are sorted too: by the primary key from the schema source, or by all
+    ///     columns.
+    ///   - stream: the destination; nil is the standard output. Pass an object to be able to read the text.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails. The output before it remains.
     public func dumpTables(
         _ tables: [String], format: some DumpFormat = .debug(),
         tableHeader: DumpTableHeaderOptions = .automatic, stableOrder: Bool = false,
@@ -99,14 +95,12 @@ extension Database {
 
     /// Writes the schema, and the rows of all tables.
     ///
-    /// Tables of SQLite and of the library are left out, and so are those in which virtual tables keep what
-    /// they know.
+    /// The tables of SQLite and of this library are left out, and so are the shadow tables of virtual tables.
+    ///
     /// - Parameters:
-    ///   - format: how rows are written.
-    ///   - stream: where the text goes; nil is the standard output. It has to be an object for the caller to
-    ///     see what was written.
-    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails; what was written before it
-    ///   stays.
+    ///   - format: the format of the rows.
+    ///   - stream: the destination; nil is the standard output. Pass an object to be able to read the text.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails. The output before it remains.
     public func dumpContent(format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil)
         throws
     {
@@ -119,16 +113,17 @@ extension Database {
         try writeTables(tables, format, hasHeaders: true, stableOrder: true, to: &stream)
     }
 
-    /// Writes the SQL of the schema: each table, with its indexes, views and triggers.
+    /// Writes the SQL of the schema: each table, with its indexes, views, and triggers.
     ///
     ///     try db.dumpSchema()
     ///     // sqlite_master
     ///     // CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT);
     ///     // CREATE INDEX ownerName ON owner(name);
     ///
-    /// What SQLite, the library and virtual tables have created for themselves is left out.
-    /// - Parameter stream: where the text goes; nil is the standard output. It has to be an object for the
-    ///   caller to see what was written.
+    /// Internal objects of SQLite, of this library, and of virtual tables are left out.
+    ///
+    /// - Parameter stream: the destination; nil is the standard output. Pass an object to be able to read the
+    ///   text.
     /// - Throws: a ``DatabaseError`` if the schema cannot be read.
     public func dumpSchema(to stream: (any TextOutputStream)? = nil) throws {
         var stream = DumpStream(stream)
@@ -142,10 +137,6 @@ extension DatabaseReader {
     ///     let text = TextBuffer()
     ///     try queue.dumpSQL("SELECT name, worth FROM item", format: .line(), to: text)
     ///
-    /// - Parameters:
-    ///   - sql: the text of statements, all of which run.
-    ///   - format: how rows are written.
-    ///   - stream: where they are written; nil is the standard output.
     /// - Throws: a ``DatabaseError`` if a statement fails.
     public func dumpSQL(
         _ sql: SQL, format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil
@@ -155,10 +146,6 @@ extension DatabaseReader {
 
     /// Writes the rows of a request: see ``Database/dumpRequest(_:format:to:)``.
     ///
-    /// - Parameters:
-    ///   - request: what is fetched.
-    ///   - format: how rows are written.
-    ///   - stream: where they are written; nil is the standard output.
     /// - Throws: a ``DatabaseError`` if a statement fails.
     public func dumpRequest(
         _ request: some FetchRequest, format: some DumpFormat = .debug(),
@@ -170,12 +157,6 @@ extension DatabaseReader {
     /// Writes the rows of tables and views: see
     /// ``Database/dumpTables(_:format:tableHeader:stableOrder:to:)``.
     ///
-    /// - Parameters:
-    ///   - tables: the names of tables and views.
-    ///   - format: how rows are written.
-    ///   - tableHeader: whether the name of each table is written before its rows.
-    ///   - stableOrder: whether rows are sorted, so that two dumps can be compared.
-    ///   - stream: where they are written; nil is the standard output.
     /// - Throws: a ``DatabaseError`` if a statement fails.
     public func dumpTables(
         _ tables: [String], format: some DumpFormat = .debug(),
@@ -190,9 +171,6 @@ extension DatabaseReader {
 
     /// Writes the schema, and the rows of all tables: see ``Database/dumpContent(format:to:)``.
     ///
-    /// - Parameters:
-    ///   - format: how rows are written.
-    ///   - stream: where they are written; nil is the standard output.
     /// - Throws: a ``DatabaseError`` if a statement fails.
     public func dumpContent(format: some DumpFormat = .debug(), to stream: (any TextOutputStream)? = nil)
         throws

@@ -1,7 +1,7 @@
 internal import SQLCipherBridge
 
 extension Database {
-    /// Runs a statement, and writes its rows in a copy of the format.
+    /// Executes a statement, and writes its rows with a copy of the format.
     func writeRows(of statement: Statement, _ format: some DumpFormat, to stream: inout DumpStream) throws {
         var format = format
         let rows = try Row.fetchCursor(statement)
@@ -11,7 +11,7 @@ extension Database {
         format.finalize(self, statement: statement, to: &stream)
     }
 
-    /// Runs a request, writes its rows, and then what is fetched for them.
+    /// Executes a request, and writes its rows, followed by the rows of its prefetched associations.
     func writeRows(of request: PreparedRequest, _ format: some DumpFormat, to stream: inout DumpStream) throws
     {
         try writeRows(of: request.statement, format, to: &stream)
@@ -43,7 +43,7 @@ extension Database {
         let rows = Table(name).all()
         if try tableExists(name) { return rows.orderByPrimaryKey() }
         guard stableOrder, try viewExists(name) else { return rows }
-        // A view has a key only if the schema source knows one.
+        // A view has a primary key only if the schema source provides one.
         let key = (try? primaryKey(name).columns) ?? []
         return key.isEmpty ? rows.withStableOrder() : rows.order(key.map { Column($0) })
     }
@@ -51,7 +51,7 @@ extension Database {
 
 // MARK: - The schema
 
-/// A row of the schema that a dump shows.
+/// A schema object that a dump shows.
 struct DumpedObject {
     let type: String
     let name: String
@@ -59,7 +59,7 @@ struct DumpedObject {
 }
 
 extension Database {
-    /// What applications have created, in the order of a dump.
+    /// Returns the objects that applications have created, in the order of a dump.
     func dumpedObjects() throws -> [DumpedObject] {
         checkIsUsedInItsAccess()
         var shadowTables: Set<CaseInsensitiveName> = []

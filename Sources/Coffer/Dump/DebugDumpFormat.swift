@@ -1,16 +1,16 @@
-/// A line for each row, for the eyes of a developer: blobs are text or UUIDs where they can be.
+/// A line for each row, for debugging: blobs are written as text or UUIDs if possible.
 ///
 ///     try db.dumpRequest(Attachment.all())  // 1|deed.pdf|41920
 ///
-/// Texts are written as they are, with the new lines that they contain.
+/// Text is written verbatim, including its line breaks.
 public struct DebugDumpFormat: DumpFormat, Sendable {
-    /// Whether the names of the columns come before the first row.
+    /// A Boolean value that indicates whether the column names are written before the first row.
     public var header: Bool
 
-    /// What stands between the values.
+    /// The text between two values.
     public var separator: String
 
-    /// What stands for NULL.
+    /// The text written for NULL.
     public var nullValue: String
 
     private var isFirstRow = true
@@ -18,9 +18,9 @@ public struct DebugDumpFormat: DumpFormat, Sendable {
     /// Creates the format.
     ///
     /// - Parameters:
-    ///   - header: whether the names of the columns come before the first row.
-    ///   - separator: what stands between the values.
-    ///   - nullValue: what stands for NULL.
+    ///   - header: if true, the column names are written before the first row.
+    ///   - separator: the text between two values.
+    ///   - nullValue: the text written for NULL.
     public init(header: Bool = false, separator: String = "|", nullValue: String = "") {
         self.header = header
         self.separator = separator
@@ -40,9 +40,9 @@ public struct DebugDumpFormat: DumpFormat, Sendable {
 }
 
 extension DumpFormat where Self == DebugDumpFormat {
-    /// A line for each row, for the eyes of a developer.
+    /// A line for each row, for debugging.
     ///
-    /// - Parameters: as those of ``DebugDumpFormat/init(header:separator:nullValue:)``.
+    /// - Parameters: see ``DebugDumpFormat/init(header:separator:nullValue:)``.
     public static func debug(header: Bool = false, separator: String = "|", nullValue: String = "") -> Self {
         DebugDumpFormat(header: header, separator: separator, nullValue: nullValue)
     }

@@ -2,10 +2,10 @@ internal import SQLCipherBridge
 
 internal import Glibc
 
-/// How rows are written by the methods that dump a database, such as ``Database/dumpSQL(_:format:to:)``.
+/// The format of the rows in a dump: see ``Database/dumpSQL(_:format:to:)``.
 ///
-/// The formats of the library are ``DebugDumpFormat``, ``JSONDumpFormat``, ``LineDumpFormat``,
-/// ``ListDumpFormat`` and ``QuoteDumpFormat``. This one only counts:
+/// The library provides ``DebugDumpFormat``, ``JSONDumpFormat``, ``LineDumpFormat``, ``ListDumpFormat``, and
+/// ``QuoteDumpFormat``. This format only counts rows:
 ///
 /// ```swift
 /// struct CountDumpFormat: DumpFormat {
@@ -19,36 +19,35 @@ internal import Glibc
 /// }
 /// ```
 ///
-/// Each statement gets a copy of the format as the caller gave it.
+/// Each statement uses its own copy of the format passed by the caller.
 public protocol DumpFormat {
     /// Writes the current row of a statement.
     ///
     /// - Parameters:
-    ///   - db: the connection.
-    ///   - statement: the statement, whose current row is read with its `sqliteStatement`.
-    ///   - stream: where the text goes.
+    ///   - statement: the statement. Read its current row through its `sqliteStatement`.
+    ///   - stream: the destination of the text.
     /// - Throws: a ``DatabaseError`` if a statement fails.
     mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) throws
 
-    /// Writes what comes after the last row of a statement.
+    /// Writes the text after the last row of a statement.
     ///
-    /// - Parameters: as those of ``writeRow(_:statement:to:)``.
+    /// - Parameters: see ``writeRow(_:statement:to:)``.
     mutating func finalize(_ db: Database, statement: Statement, to stream: inout DumpStream)
 }
 
-/// Where the text of a dump goes.
+/// The output stream of a dump.
 public struct DumpStream {
     private var base: any TextOutputStream
     private var needsMargin = false
 
-    /// - Parameter base: where the text goes; nil is the standard output.
+    /// - Parameter base: the destination of the text; nil is the standard output.
     init(_ base: (any TextOutputStream)?) {
         self.base = base ?? StandardOutput()
     }
 
-    /// Has an empty line come before the next text, if the text so far ends with a line.
+    /// Requests an empty line before the next text. The text so far must end with a line break.
     ///
-    /// It is written with the next text, if there is one, and if that does not begin with a new line itself.
+    /// The line is written only if more text follows, and that text does not start with a line break itself.
     public mutating func margin() { needsMargin = true }
 
     /// Writes the values of a row as a line.
@@ -58,7 +57,7 @@ public struct DumpStream {
 }
 
 extension DumpStream: TextOutputStream {
-    /// Writes a text, after the margin that was asked for.
+    /// Writes a text, after the margin if one was requested.
     public mutating func write(_ string: String) {
         guard let first = string.unicodeScalars.first else { return }
         if needsMargin, first != "\n" { base.write("\n") }
@@ -70,7 +69,7 @@ extension DumpStream: TextOutputStream {
 @available(*, unavailable)
 extension DumpStream: Sendable {}
 
-/// The standard output, by the buffer that `print` uses too.
+/// The standard output, through the same buffer as `print`.
 private struct StandardOutput: TextOutputStream {
     mutating func write(_ string: String) {
         for byte in string.utf8 { putchar(CInt(byte)) }
@@ -80,7 +79,7 @@ private struct StandardOutput: TextOutputStream {
 // MARK: - The columns of a row
 
 extension Statement {
-    /// The columns that a dump shows: those that the library has added for itself are left out.
+    /// The columns that a dump shows: all except the library's helper columns.
     var dumpedColumns: [CInt] {
         (0..<CInt(columnCount)).filter { !HelperName.isHelper(handle.columnName(at: $0)) }
     }
@@ -88,7 +87,7 @@ extension Statement {
     /// The names of all columns.
     var allColumnNames: [String] { (0..<CInt(columnCount)).map(handle.columnName(at:)) }
 
-    /// A value of the current row.
+    /// Returns a value of the current row.
     func value(at index: CInt) -> DatabaseValue {
         unsafe DatabaseValue(sqliteStatement: sqliteStatement, index: index)
     }

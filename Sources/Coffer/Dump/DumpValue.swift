@@ -2,11 +2,11 @@ internal import Foundation
 internal import SQLCipherBridge
 
 extension DatabaseValue {
-    /// The value as text: what a person reads.
+    /// Returns the value as readable text.
     ///
     /// - Parameters:
-    ///   - null: what stands for NULL.
-    ///   - blob: the text of a blob.
+    ///   - null: the text for NULL.
+    ///   - blob: returns the text of a blob.
     func dumpText(null: String, blob: (Data) -> String) -> String {
         switch storage {
         case .null: null
@@ -17,17 +17,18 @@ extension DatabaseValue {
         }
     }
 
-    /// The value as an SQL literal, as SQLite's `QUOTE` function writes it.
+    /// The value as an SQL literal in the format of SQLite's `QUOTE` function.
     package var dumpLiteral: String {
         if case .double(let value) = storage, value.isFinite { value.engineLiteral } else { sqlLiteral }
     }
 }
 
 extension Data {
-    /// The bytes as text, repaired where they are not UTF-8.
+    /// The bytes as text, with replacement characters for invalid UTF-8.
     var dumpText: String { String(decoding: self, as: UTF8.self) }
 
-    /// The bytes as text if they are UTF-8, as a UUID if they can be one, or else as an SQL literal.
+    /// The bytes as text if they are valid UTF-8, as a UUID if there are 16 of them, otherwise as an SQL
+    /// literal.
     var debugDumpText: String {
         if let text = String(validating: self, as: UTF8.self) { return text }
         if count == 16, let uuid = UUID.fromDatabaseValue(databaseValue) { return uuid.uuidString }

@@ -4,14 +4,14 @@ public import Foundation
 ///
 ///     try db.dumpRequest(Attachment.all(), format: .json())  // [{"id":1,"fileName":"deed.pdf","size":41920}]
 ///
-/// Blobs are in base 64. The members of an object are in the order of the columns, and two columns of one
-/// name are two members.
+/// Blobs are base64-encoded. The members of an object are in the order of the columns, and two columns of the
+/// same name are two members.
 public struct JSONDumpFormat: DumpFormat, Sendable {
-    /// What writes the names and the values, each by itself. Of its ways to format objects, only
-    /// `.prettyPrinted` has an effect.
+    /// The encoder of the names and values, which are encoded one at a time. Of its options for formatting
+    /// objects, only `.prettyPrinted` has an effect.
     public var encoder: JSONEncoder
 
-    /// An encoder that writes infinity and NaN as texts, and does not escape slashes.
+    /// An encoder that writes infinity and NaN as strings, and does not escape slashes.
     public static var defaultEncoder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.dataEncodingStrategy = .base64
@@ -25,7 +25,7 @@ public struct JSONDumpFormat: DumpFormat, Sendable {
 
     /// Creates the format.
     ///
-    /// - Parameter encoder: what writes the names and the values.
+    /// - Parameter encoder: encodes the names and the values, one at a time.
     public init(encoder: JSONEncoder = JSONDumpFormat.defaultEncoder) {
         self.encoder = encoder
     }
@@ -72,7 +72,7 @@ public struct JSONDumpFormat: DumpFormat, Sendable {
 extension DumpFormat where Self == JSONDumpFormat {
     /// A JSON array with an object for each row.
     ///
-    /// - Parameter encoder: what writes the names and the values.
+    /// - Parameter encoder: encodes the names and the values, one at a time.
     public static func json(encoder: JSONEncoder = JSONDumpFormat.defaultEncoder) -> Self {
         JSONDumpFormat(encoder: encoder)
     }

@@ -1,18 +1,18 @@
-/// A line for each value, with the name of its column: what the shell of SQLite calls the mode "line".
+/// A line for each value, with the name of its column, like the mode "line" of SQLite's shell.
 ///
 ///     try db.dumpRequest(Attachment.all(), format: .line())
 ///     //       id = 1
 ///     // fileName = deed.pdf
 ///     //     size = 41920
 public struct LineDumpFormat: DumpFormat, Sendable {
-    /// What stands for NULL.
+    /// The text written for NULL.
     public var nullValue: String
 
     private var isFirstRow = true
 
     /// Creates the format.
     ///
-    /// - Parameter nullValue: what stands for NULL.
+    /// - Parameter nullValue: the text written for NULL.
     public init(nullValue: String = "") {
         self.nullValue = nullValue
     }
@@ -38,6 +38,6 @@ public struct LineDumpFormat: DumpFormat, Sendable {
 extension DumpFormat where Self == LineDumpFormat {
     /// A line for each value, with the name of its column.
     ///
-    /// - Parameter nullValue: what stands for NULL.
+    /// - Parameter nullValue: the text written for NULL.
     public static func line(nullValue: String = "") -> Self { LineDumpFormat(nullValue: nullValue) }
 }

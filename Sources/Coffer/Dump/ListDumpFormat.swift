@@ -1,16 +1,16 @@
-/// A line for each row, with blobs as text: what the shell of SQLite calls the mode "list".
+/// A line for each row, with blobs as text, like the mode "list" of SQLite's shell.
 ///
 ///     try db.dumpRequest(Attachment.all(), format: .list())  // 1|deed.pdf|41920
 ///
-/// Texts are written as they are, with the new lines that they contain.
+/// Text is written verbatim, including its line breaks.
 public struct ListDumpFormat: DumpFormat, Sendable {
-    /// Whether the names of the columns come before the first row.
+    /// A Boolean value that indicates whether the column names are written before the first row.
     public var header: Bool
 
-    /// What stands between the values.
+    /// The text between two values.
     public var separator: String
 
-    /// What stands for NULL.
+    /// The text written for NULL.
     public var nullValue: String
 
     private var isFirstRow = true
@@ -18,9 +18,9 @@ public struct ListDumpFormat: DumpFormat, Sendable {
     /// Creates the format.
     ///
     /// - Parameters:
-    ///   - header: whether the names of the columns come before the first row.
-    ///   - separator: what stands between the values.
-    ///   - nullValue: what stands for NULL.
+    ///   - header: if true, the column names are written before the first row.
+    ///   - separator: the text between two values.
+    ///   - nullValue: the text written for NULL.
     public init(header: Bool = false, separator: String = "|", nullValue: String = "") {
         self.header = header
         self.separator = separator
@@ -42,7 +42,7 @@ public struct ListDumpFormat: DumpFormat, Sendable {
 extension DumpFormat where Self == ListDumpFormat {
     /// A line for each row, with blobs as text.
     ///
-    /// - Parameters: as those of ``ListDumpFormat/init(header:separator:nullValue:)``.
+    /// - Parameters: see ``ListDumpFormat/init(header:separator:nullValue:)``.
     public static func list(header: Bool = false, separator: String = "|", nullValue: String = "") -> Self {
         ListDumpFormat(header: header, separator: separator, nullValue: nullValue)
     }

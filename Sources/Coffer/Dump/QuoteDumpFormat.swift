@@ -1,11 +1,11 @@
-/// A line for each row, with values as SQL literals: what the shell of SQLite calls the mode "quote".
+/// A line for each row, with values as SQL literals, like the mode "quote" of SQLite's shell.
 ///
 ///     try db.dumpRequest(Attachment.all(), format: .quote())  // 1,'deed.pdf',41920
 public struct QuoteDumpFormat: DumpFormat, Sendable {
-    /// Whether the names of the columns come before the first row.
+    /// A Boolean value that indicates whether the column names are written before the first row.
     public var header: Bool
 
-    /// What stands between the values.
+    /// The text between two values.
     public var separator: String
 
     private var isFirstRow = true
@@ -13,8 +13,8 @@ public struct QuoteDumpFormat: DumpFormat, Sendable {
     /// Creates the format.
     ///
     /// - Parameters:
-    ///   - header: whether the names of the columns come before the first row.
-    ///   - separator: what stands between the values.
+    ///   - header: if true, the column names are written before the first row.
+    ///   - separator: the text between two values.
     public init(header: Bool = false, separator: String = ",") {
         self.header = header
         self.separator = separator
@@ -32,7 +32,7 @@ public struct QuoteDumpFormat: DumpFormat, Sendable {
 extension DumpFormat where Self == QuoteDumpFormat {
     /// A line for each row, with values as SQL literals.
     ///
-    /// - Parameters: as those of ``QuoteDumpFormat/init(header:separator:)``.
+    /// - Parameters: see ``QuoteDumpFormat/init(header:separator:)``.
     public static func quote(header: Bool = false, separator: String = ",") -> Self {
         QuoteDumpFormat(header: header, separator: separator)
     }

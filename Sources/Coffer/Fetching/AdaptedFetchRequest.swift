@@ -1,4 +1,4 @@
-/// A request with an adapter applied to its rows: what ``FetchRequest/adapted(_:)`` returns.
+/// A request with an adapter applied to its rows, which ``FetchRequest/adapted(_:)`` returns.
 public struct AdaptedFetchRequest<Base: FetchRequest> {
     private let base: Base
     private let adapter: @Sendable (Database) throws -> any RowAdapter

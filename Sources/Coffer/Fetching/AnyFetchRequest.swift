@@ -11,7 +11,7 @@ public struct AnyFetchRequest<RowDecoder> {
         self.request = request
     }
 
-    /// The same request, whose rows become something else.
+    /// Returns the same request with rows that are decoded to another type.
     public func asRequest<NewDecoder>(of type: NewDecoder.Type) -> AnyFetchRequest<NewDecoder> {
         AnyFetchRequest<NewDecoder>(erasing: request)
     }

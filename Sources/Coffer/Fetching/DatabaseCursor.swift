@@ -1,15 +1,18 @@
 /// A cursor over the results of a statement, which advances with each call of `next()`.
 ///
-/// A cursor lives inside of one database access, and the database must not be changed by it in ways that
-/// invalidate the iteration.
+/// A cursor is valid within one database access. Do not change the database in ways that invalidate the
+/// iteration.
 public protocol DatabaseCursor<Element>: Cursor {
-    /// Whether the statement has no more rows.
+    /// True if the statement has no more rows.
     var _isDone: Bool { get set }
+
+    /// The error that ended the iteration; nil if there was none.
+    var _failure: (any Error)? { get set }
 
     /// The statement that is iterated over.
     var _statement: Statement { get }
 
-    /// The element made of the current row.
+    /// Returns the element for the current row.
     func _element(sqliteStatement: SQLiteStatement) throws -> Element
 }
 
@@ -29,40 +32,63 @@ extension DatabaseCursor {
     /// The database region that the statement reads.
     public var databaseRegion: DatabaseRegion { _statement.databaseRegion }
 
-    /// The next element, or nil at the end.
+    /// Returns the next element, or nil at the end.
     ///
-    /// - Throws: a ``DatabaseError``, a ``RowDecodingError``, or `CancellationError` in a cancelled task. The
-    ///   cursor ends with an error.
+    /// - Throws: a ``DatabaseError``, or `CancellationError` in a canceled task. Later calls throw the same
+    ///   error again, and do not run the statement. A ``RowDecodingError`` concerns only one row: the next
+    ///   call continues after it.
     @inlinable
     public func next() throws -> Element? {
-        if _isDone { return nil }
+        guard !_isDone else {
+            try throwFailure()
+            return nil
+        }
         let statement = _statement
-        guard try statement.step({ _ in _isDone = true }) else { return nil }
+        guard try step(statement) else { return nil }
         return unsafe try _element(sqliteStatement: statement.sqliteStatement)
     }
 
-    /// Calls `body` with each element that is left.
+    /// Calls `body` with each remaining element.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails; and a ``RowDecodingError`` if a value cannot be converted.
     @inlinable
     public func forEach(_ body: (Element) throws -> Void) throws {
-        guard !_isDone else { return }
+        guard !_isDone else { return try throwFailure() }
         let statement = _statement
-        while try statement.step({ _ in _isDone = true }) {
+        while try step(statement) {
             unsafe try body(_element(sqliteStatement: statement.sqliteStatement))
-            // The body may have used the cursor.
+            // `body` may have used the cursor.
             if _isDone { return }
         }
+    }
+
+    /// Steps to the next row, and keeps the error of a step that fails.
+    ///
+    /// - Returns: true if there is a row.
+    @inlinable @inline(__always)
+    func step(_ statement: Statement) throws -> Bool {
+        do {
+            return try statement.step { _ in _isDone = true }
+        } catch {
+            _failure = error
+            throw error
+        }
+    }
+
+    /// Throws the error of a step that has failed, if any.
+    @usableFromInline
+    func throwFailure() throws {
+        if let _failure { throw _failure }
     }
 }
 
 extension DatabaseCursor {
-    /// The first element, of a cursor that is given up afterwards.
+    /// Returns the first element. The cursor must not be used afterwards.
     ///
-    /// A statement that writes and returns rows is executed to its end, also when the element cannot be
-    /// decoded: before its end it has neither committed nor notified the observers, and the failure of a
-    /// commit would go unnoticed.
+    /// A statement that writes and returns rows is executed to its end, even if the element cannot be
+    /// decoded. Before its end, it has neither committed nor notified the observers, and a failed commit
+    /// would go unnoticed.
     @inlinable
     func first<Value>(_ transform: (Element) throws -> Value) throws -> Value? {
         let result = Result { try next().map(transform) }
@@ -72,7 +98,7 @@ extension DatabaseCursor {
         return try result.get()
     }
 
-    /// Executes the statement to its end without looking at the rows that are left.
+    /// Executes the statement to its end, without reading the remaining rows.
     @usableFromInline
     func finish() throws {
         while try _statement.step({ _ in _isDone = true }) {}

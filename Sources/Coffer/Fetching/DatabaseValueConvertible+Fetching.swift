@@ -1,14 +1,15 @@
 // MARK: - Fetching from a prepared statement
 
 extension DatabaseValueConvertible {
-    /// A cursor over the values of the leftmost column of a statement.
+    /// Returns a cursor over the values of the leftmost column of a statement.
     ///
     /// - Parameters:
     ///   - statement: a statement that returns rows.
-    ///   - arguments: new arguments, or nil to use those that were set before.
-    ///   - adapter: what is applied to the rows, before the leftmost column is chosen.
-    /// - Throws: a ``DatabaseError`` if the arguments do not fit. The cursor throws a ``RowDecodingError``
-    ///   for a value that cannot be converted, NULL included: fetch optionals where there may be NULL.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that is applied to each row before its leftmost column is read.
+    /// - Throws: a ``DatabaseError`` if the arguments do not match the parameters. The cursor throws a
+    ///   ``RowDecodingError`` if a value, including NULL, cannot be converted. Fetch optionals if values may
+    ///   be NULL.
     @inlinable
     public static func fetchCursor(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -16,14 +17,14 @@ extension DatabaseValueConvertible {
         try DatabaseValueCursor(statement: statement, arguments: arguments, adapter: adapter)
     }
 
-    /// All values of the leftmost column of a statement: see `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches all values of the leftmost column of a statement: see `fetchCursor(_:arguments:adapter:)`.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails; and a ``RowDecodingError`` if a value cannot be converted.
     @inlinable
     public static func fetchAll(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -31,17 +32,17 @@ extension DatabaseValueConvertible {
         try Array(fetchCursor(statement, arguments: arguments, adapter: adapter))
     }
 
-    /// The first value of the leftmost column of a statement, or nil if there is no row, or NULL: see
-    /// `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches the first value of the leftmost column of a statement, or returns nil if there is no row or
+    /// the value is NULL: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// Fetch an optional to distinguish the two. A statement that writes is executed to its end.
+    /// Fetch an optional to distinguish the two cases. A statement that writes is executed to its end.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails; and a ``RowDecodingError`` if a value cannot be converted.
     @inlinable
     public static func fetchOne(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -53,14 +54,15 @@ extension DatabaseValueConvertible {
 }
 
 extension DatabaseValueConvertible where Self: Hashable {
-    /// The distinct values of the leftmost column of a statement: see `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches the distinct values of the leftmost column of a statement: see
+    /// `fetchCursor(_:arguments:adapter:)`.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails; and a ``RowDecodingError`` if a value cannot be converted.
     @inlinable
     public static func fetchSet(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -72,15 +74,16 @@ extension DatabaseValueConvertible where Self: Hashable {
 // MARK: - Fetching with SQL
 
 extension DatabaseValueConvertible {
-    /// A cursor over the values of the leftmost column of a query: see `fetchCursor(_:arguments:adapter:)`.
+    /// Returns a cursor over the values of the leftmost column of a query: see
+    /// `fetchCursor(_:arguments:adapter:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails; and a ``RowDecodingError`` if a value cannot be converted.
     @inlinable
     public static func fetchCursor(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
@@ -89,15 +92,15 @@ extension DatabaseValueConvertible {
         try fetchCursor(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
-    /// All values of the leftmost column of a query: see `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches all values of the leftmost column of a query: see `fetchCursor(_:arguments:adapter:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails; and a ``RowDecodingError`` if a value cannot be converted.
     @inlinable
     public static func fetchAll(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
@@ -106,15 +109,16 @@ extension DatabaseValueConvertible {
         try fetchAll(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
-    /// The first value of the leftmost column of a query, or nil: see `fetchOne(_:arguments:adapter:)`.
+    /// Fetches the first value of the leftmost column of a query, or returns nil: see
+    /// `fetchOne(_:arguments:adapter:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails; and a ``RowDecodingError`` if a value cannot be converted.
     @inlinable
     public static func fetchOne(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
@@ -125,15 +129,16 @@ extension DatabaseValueConvertible {
 }
 
 extension DatabaseValueConvertible where Self: Hashable {
-    /// The distinct values of the leftmost column of a query: see `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches the distinct values of the leftmost column of a query: see
+    /// `fetchCursor(_:arguments:adapter:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails; and a ``RowDecodingError`` if a value cannot be converted.
     @inlinable
     public static func fetchSet(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),

@@ -1,4 +1,4 @@
-/// A cursor over the values of one column, by way of ``DatabaseValue``.
+/// A cursor over the values of one column, which are converted from ``DatabaseValue``.
 ///
 /// ```swift
 /// // DatabaseValueCursor<UUID>
@@ -10,6 +10,7 @@ public final class DatabaseValueCursor<Value: DatabaseValueConvertible>: Databas
 
     public let _statement: Statement
     public var _isDone = false
+    public var _failure: (any Error)?
     @usableFromInline let columnIndex: CInt
     private let execution: Int
 
@@ -48,6 +49,7 @@ public final class FastDatabaseValueCursor<Value: DatabaseValueConvertible & Sta
 
     public let _statement: Statement
     public var _isDone = false
+    public var _failure: (any Error)?
     @usableFromInline let columnIndex: CInt
     private let execution: Int
 
@@ -77,20 +79,20 @@ public final class FastDatabaseValueCursor<Value: DatabaseValueConvertible & Sta
 extension FastDatabaseValueCursor: Sendable {}
 
 extension Statement {
-    /// The column that the adapter shows as the leftmost one.
+    /// Returns the column that the adapter shows as the leftmost one.
     fileprivate func leftmostColumn(adapter: (any RowAdapter)?) throws -> CInt {
         guard let adapter else { return 0 }
         guard let column = try adapter._layoutedAdapter(from: self)._mapping._layoutColumns.first else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "Values are read from the leftmost column, but the row adapter shows no column.",
+                message: "Values are read from the leftmost column, but the row adapter has no columns.",
                 sql: sql)
         }
         return CInt(column.0)
     }
 }
 
-/// The type that a message should name: an optional fails to decode where its wrapped type does.
+/// Returns the type to name in a message: an optional fails to decode if its wrapped type does.
 @usableFromInline
 func nonOptionalType(of type: any Any.Type) -> any Any.Type {
     (type as? any OptionalType.Type)?.wrappedType ?? type

@@ -1,11 +1,8 @@
 extension Row {
-    /// A cursor over the rows of a request.
+    /// Returns a cursor over the rows of a request.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> RowCursor {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -13,13 +10,10 @@ extension Row {
         return try fetchCursor(request.statement, adapter: request.adapter)
     }
 
-    /// All rows of a request.
+    /// Fetches all rows of a request.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Row] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -27,13 +21,10 @@ extension Row {
         return try fetchAll(request.statement, adapter: request.adapter)
     }
 
-    /// All distinct rows of a request.
+    /// Fetches all distinct rows of a request.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Row> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -41,13 +32,10 @@ extension Row {
         return try fetchSet(request.statement, adapter: request.adapter)
     }
 
-    /// The first row of a request, or nil if there is none.
+    /// Fetches the first row of a request, or returns nil if there is none.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Row? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -57,31 +45,31 @@ extension Row {
 }
 
 extension FetchRequest where RowDecoder == Row {
-    /// A cursor over the rows.
+    /// Returns a cursor over the rows.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     @inlinable
     public func fetchCursor(_ db: Database) throws -> RowCursor { try Row.fetchCursor(db, self) }
 
-    /// All rows.
+    /// Fetches all rows.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [Row] { try Row.fetchAll(db, self) }
 
-    /// All distinct rows.
+    /// Fetches all distinct rows.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<Row> { try Row.fetchSet(db, self) }
 
-    /// The first row, or nil if there is none.
+    /// Fetches the first row, or returns nil if there is none.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     @inlinable
     public func fetchOne(_ db: Database) throws -> Row? { try Row.fetchOne(db, self) }
 }

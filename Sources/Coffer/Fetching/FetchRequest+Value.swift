@@ -1,11 +1,9 @@
 extension DatabaseValueConvertible {
-    /// A cursor over the values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
+    /// Returns a cursor over the values of the leftmost column of a request: see
+    /// `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for
-    ///   what is no such value.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared. The cursor throws a
+    ///   ``RowDecodingError`` if a value, including NULL, cannot be converted.
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws
         -> DatabaseValueCursor<Self>
@@ -14,26 +12,21 @@ extension DatabaseValueConvertible {
         return try fetchCursor(request.statement, adapter: request.adapter)
     }
 
-    /// All values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches all values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
-    ///   ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if a value, including
+    ///   NULL, cannot be converted.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
         return try fetchAll(request.statement, adapter: request.adapter)
     }
 
-    /// The first value of the leftmost column of a request, or nil: see `fetchOne(_:arguments:adapter:)`.
+    /// Fetches the first value of the leftmost column of a request, or returns nil: see
+    /// `fetchOne(_:arguments:adapter:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another
-    ///   type.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if the value cannot
+    ///   be converted.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -42,13 +35,11 @@ extension DatabaseValueConvertible {
 }
 
 extension DatabaseValueConvertible where Self: Hashable {
-    /// The distinct values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches the distinct values of the leftmost column of a request: see
+    /// `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
-    ///   ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if a value, including
+    ///   NULL, cannot be converted.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -57,13 +48,11 @@ extension DatabaseValueConvertible where Self: Hashable {
 }
 
 extension DatabaseValueConvertible where Self: StatementColumnConvertible {
-    /// A cursor over the values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
+    /// Returns a cursor over the values of the leftmost column of a request: see
+    /// `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for
-    ///   what is no such value.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared. The cursor throws a
+    ///   ``RowDecodingError`` if a value, including NULL, cannot be converted.
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws
         -> FastDatabaseValueCursor<Self>
@@ -72,26 +61,21 @@ extension DatabaseValueConvertible where Self: StatementColumnConvertible {
         return try fetchCursor(request.statement, adapter: request.adapter)
     }
 
-    /// All values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches all values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
-    ///   ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if a value, including
+    ///   NULL, cannot be converted.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
         return try fetchAll(request.statement, adapter: request.adapter)
     }
 
-    /// The first value of the leftmost column of a request, or nil: see `fetchOne(_:arguments:adapter:)`.
+    /// Fetches the first value of the leftmost column of a request, or returns nil: see
+    /// `fetchOne(_:arguments:adapter:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another
-    ///   type.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if the value cannot
+    ///   be converted.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -100,13 +84,11 @@ extension DatabaseValueConvertible where Self: StatementColumnConvertible {
 }
 
 extension DatabaseValueConvertible where Self: Hashable & StatementColumnConvertible {
-    /// The distinct values of the leftmost column of a request: see `fetchCursor(_:arguments:adapter:)`.
+    /// Fetches the distinct values of the leftmost column of a request: see
+    /// `fetchCursor(_:arguments:adapter:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
-    ///   ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if a value, including
+    ///   NULL, cannot be converted.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -115,69 +97,71 @@ extension DatabaseValueConvertible where Self: Hashable & StatementColumnConvert
 }
 
 extension FetchRequest where RowDecoder: DatabaseValueConvertible {
-    /// A cursor over the values of the leftmost column.
+    /// Returns a cursor over the values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for
-    ///   what is no such value.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared. The cursor throws a
+    ///   ``RowDecodingError`` if a value, including NULL, cannot be converted.
     @inlinable
     public func fetchCursor(_ db: Database) throws -> DatabaseValueCursor<RowDecoder> {
         try RowDecoder.fetchCursor(db, self)
     }
 
-    /// All values of the leftmost column.
+    /// Fetches all values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
-    ///   ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if a value, including
+    ///   NULL, cannot be converted.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
 
-    /// The first value of the leftmost column, or nil if there is no row, or NULL.
+    /// Fetches the first value of the leftmost column, or returns nil if there is no row or the value is
+    /// NULL.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another
-    ///   type.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if the value cannot
+    ///   be converted.
     @inlinable
     public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
 }
 
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & Hashable {
-    /// The distinct values of the leftmost column.
+    /// Fetches the distinct values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
-    ///   ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if a value, including
+    ///   NULL, cannot be converted.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
 }
 
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & StatementColumnConvertible {
-    /// A cursor over the values of the leftmost column.
+    /// Returns a cursor over the values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL. The cursor throws ``RowDecodingError`` for
-    ///   what is no such value.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared. The cursor throws a
+    ///   ``RowDecodingError`` if a value, including NULL, cannot be converted.
     @inlinable
     public func fetchCursor(_ db: Database) throws -> FastDatabaseValueCursor<RowDecoder> {
         try RowDecoder.fetchCursor(db, self)
     }
 
-    /// All values of the leftmost column.
+    /// Fetches all values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
-    ///   ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if a value, including
+    ///   NULL, cannot be converted.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
 
-    /// The first value of the leftmost column, or nil if there is no row, or NULL.
+    /// Fetches the first value of the leftmost column, or returns nil if there is no row or the value is
+    /// NULL.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails, and ``RowDecodingError`` for a value of another
-    ///   type.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if the value cannot
+    ///   be converted.
     @inlinable
     public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
 }
 
 extension FetchRequest where RowDecoder: DatabaseValueConvertible & StatementColumnConvertible & Hashable {
-    /// The distinct values of the leftmost column.
+    /// Fetches the distinct values of the leftmost column.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement fails. A value of another type, or NULL, throws
-    ///   ``RowDecodingError``.
+    /// - Throws: a ``DatabaseError`` if the statement fails, and a ``RowDecodingError`` if a value, including
+    ///   NULL, cannot be converted.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
 }

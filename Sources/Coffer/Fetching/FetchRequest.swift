@@ -1,39 +1,38 @@
-/// A request that fetches rows, and knows what the rows become.
+/// A request that fetches rows, with a type that they are decoded to.
 ///
-/// To make your own, wrap another request and forward to it, or conform with ``SQLSubqueryable/sqlSubquery``,
-/// ``makePreparedRequest(_:forSingleResult:)`` and ``fetchCount(_:)``.
+/// To implement your own, wrap another request and forward to it, or implement
+/// ``SQLSubqueryable/sqlSubquery``, ``makePreparedRequest(_:forSingleResult:)`` and ``fetchCount(_:)``.
 public protocol FetchRequest<RowDecoder>: DatabaseRegionConvertible, SQLSubqueryable {
-    /// What the rows become: ``Row``, a value, or a record.
+    /// The type that rows are decoded to: ``Row``, a value, or a record.
     associatedtype RowDecoder
 
     /// Prepares the statement of the request and sets its arguments.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - singleResult: whether only the first row will be read, so that the request may ask for no more.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Parameter singleResult: true if only the first row will be read, so that the request can be limited
+    ///   to one row.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool) throws -> PreparedRequest
 
-    /// How many rows the request has.
+    /// Returns the number of rows of the request.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     func fetchCount(_ db: Database) throws -> Int
 }
 
 extension FetchRequest {
-    /// The region that the request reads: tables, columns, and where it is known, rows.
+    /// Returns the region that the request reads: tables, columns, and rows if they are known.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public func databaseRegion(_ db: Database) throws -> DatabaseRegion {
         try makePreparedRequest(db, forSingleResult: false).statement.databaseRegion
     }
 
-    /// The request with an adapter applied to its rows, after those that it already has.
+    /// Returns the request with an adapter applied to its rows, after any adapter that it already has.
     ///
-    /// - Parameter adapter: a closure that returns the adapter; it is called each time that the request is
+    /// - Parameter adapter: a closure that returns the adapter. It is called each time the request is
     ///   prepared.
     public func adapted(_ adapter: @escaping @Sendable (Database) throws -> any RowAdapter)
         -> AdaptedFetchRequest<Self>
@@ -43,12 +42,12 @@ extension FetchRequest {
 }
 
 extension SQLSubquery {
-    /// How many rows the query has.
+    /// Returns the number of rows of the query.
     func fetchCount(_ db: Database) throws -> Int {
         var writer = SQLWriter(db)
         writer.append("SELECT COUNT(*) FROM (")
         try write(to: &writer)
-        // A query that ends with a comment must not comment the parenthesis out.
+        // If the query ends with a comment, the parenthesis must not become part of it.
         writer.append(writer.sql.contains("--") ? "\n)" : ")")
         let statement = try db.makeStatement(sql: writer.sql)
         // An aggregate without GROUP BY always has one row.
@@ -56,7 +55,7 @@ extension SQLSubquery {
     }
 }
 
-/// A statement that is ready to be executed, and how to look at its rows.
+/// A statement that is ready to be executed, and the adapter for its rows.
 public struct PreparedRequest {
     /// The statement, with its arguments set.
     public var statement: Statement
@@ -64,7 +63,7 @@ public struct PreparedRequest {
     /// The adapter for the rows.
     public var adapter: (any RowAdapter)?
 
-    /// What fetches the rows that belong to those of the request; nil for most requests.
+    /// The supplement that fetches associated rows; nil for most requests.
     @usableFromInline var supplement: RequestSupplement?
 
     /// Creates a prepared request.
@@ -74,15 +73,15 @@ public struct PreparedRequest {
     }
 }
 
-/// What fetches the rows that belong to those of a request, by requests of their own.
+/// The closures that fetch the associated rows of a request's rows, with requests of their own.
 @usableFromInline
 final class RequestSupplement {
-    /// Fetches what belongs to rows, which are copies and of which there is one at least, and gives it to
-    /// them.
+    /// A closure that fetches the associated rows of the given rows, and attaches them. The given rows must
+    /// be copies, and there must be at least one.
     let attach: (Database, [Row]) throws -> Void
 
-    /// The requests by which that is fetched, with the names that lead to their rows. There are several for
-    /// one name only where the engine allows no request for all of the rows.
+    /// A closure that returns the requests for the associated rows, with the names that lead to these rows. A
+    /// name has several requests only if the engine does not allow one request for all rows.
     let requests: (Database, [Row]) throws -> [(names: [String], requests: [PreparedRequest])]
 
     init(
@@ -95,7 +94,7 @@ final class RequestSupplement {
 }
 
 extension PreparedRequest {
-    /// All rows, with what belongs to them.
+    /// Fetches all rows, with their associated rows.
     @usableFromInline
     func supplementedRows(_ db: Database, _ supplement: RequestSupplement) throws -> [Row] {
         let rows = try Row.fetchAll(statement, adapter: adapter)
@@ -103,7 +102,7 @@ extension PreparedRequest {
         return rows
     }
 
-    /// The first row, with what belongs to it.
+    /// Fetches the first row, with its associated rows.
     @usableFromInline
     func supplementedRow(_ db: Database, _ supplement: RequestSupplement) throws -> Row? {
         guard let row = try Row.fetchOne(statement, adapter: adapter) else { return nil }
@@ -111,17 +110,16 @@ extension PreparedRequest {
         return row
     }
 
-    /// Refuses a request whose rows need a supplement, which a cursor cannot give them: it does not know all
-    /// rows.
+    /// Throws a ``DatabaseError`` with `SQLITE_MISUSE` if the rows need a supplement. A cursor cannot provide
+    /// it, because it does not know all rows.
     @usableFromInline
     func checkCursor() throws {
         guard supplement != nil else { return }
         throw DatabaseError(
             resultCode: .SQLITE_MISUSE,
             message:
-                "A request has no cursor if it fetches associated rows, too: including(all:) has to know "
-                + "all of the rows. "
-                + "Use fetchAll, fetchSet or fetchOne.", sql: statement.sql)
+                "A request with including(all:) cannot be fetched with a cursor, because associated rows are "
+                + "fetched for all rows at once. Use fetchAll, fetchSet or fetchOne.", sql: statement.sql)
     }
 }
 

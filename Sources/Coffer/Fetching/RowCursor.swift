@@ -1,11 +1,12 @@
 internal import SQLCipherBridge
 
-/// A cursor over rows. All of them are the same object, which changes with each step: copy a row to keep it.
+/// A cursor over rows. All rows are the same object, which changes with each step: copy a row to keep it.
 public final class RowCursor: DatabaseCursor {
     public typealias Element = Row
 
     public let _statement: Statement
     public var _isDone = false
+    public var _failure: (any Error)?
     @usableFromInline private(set) var row: Row
 
     /// The row without the adapter.
@@ -16,8 +17,8 @@ public final class RowCursor: DatabaseCursor {
     init(statement: Statement, arguments: StatementArguments?, adapter: (any RowAdapter)?) throws {
         _statement = statement
         try statement.prepareExecution(arguments: arguments)
-        // The row ends the execution at the end of its life, not the cursor: a row may be read after the last
-        // use of its cursor.
+        // The row, not the cursor, ends the execution when it is deallocated: a row may be read after the
+        // last use of its cursor.
         liveRow = Row(executionOf: statement)
         row = try liveRow.adapted(with: adapter, layout: statement)
         self.adapter = adapter
@@ -29,8 +30,8 @@ public final class RowCursor: DatabaseCursor {
         return row
     }
 
-    /// Follows a change of the schema that SQLite has noticed with the first step: the columns may be others
-    /// than they were before.
+    /// Adapts to a change of the schema that SQLite has detected with the first step: the columns may have
+    /// changed.
     @usableFromInline
     func beginRows() throws {
         isBeforeFirstRow = false
@@ -45,13 +46,13 @@ public final class RowCursor: DatabaseCursor {
 extension RowCursor: Sendable {}
 
 extension Row {
-    /// The row seen through an adapter.
+    /// Returns the row seen through an adapter.
     func adapted(with adapter: (any RowAdapter)?, layout: some _RowLayout) throws -> Row {
         guard let adapter else { return self }
         return Row(base: self, layoutedAdapter: try adapter._layoutedAdapter(from: layout))
     }
 
-    /// A row seen through an adapter.
+    /// Creates a row seen through an adapter.
     convenience init(base: Row, adapter: some RowAdapter) throws {
         self.init(base: base, layoutedAdapter: try adapter._layoutedAdapter(from: base))
     }
@@ -65,27 +66,27 @@ extension Statement: _RowLayout {
 // MARK: - Fetching from a prepared statement
 
 extension Row {
-    /// A cursor over the rows of a statement.
+    /// Returns a cursor over the rows of a statement.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the arguments do not fit.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the arguments do not match the parameters.
     public static func fetchCursor(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
     ) throws -> RowCursor {
         try RowCursor(statement: statement, arguments: arguments, adapter: adapter)
     }
 
-    /// All rows of a statement.
+    /// Fetches all rows of a statement.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public static func fetchAll(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
     ) throws -> [Row] {
@@ -95,14 +96,14 @@ extension Row {
         return rows
     }
 
-    /// The distinct rows of a statement.
+    /// Fetches the distinct rows of a statement.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public static func fetchSet(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
     ) throws -> Set<Row> {
@@ -112,14 +113,14 @@ extension Row {
         return rows
     }
 
-    /// The first row of a statement, or nil if there is none.
+    /// Fetches the first row of a statement, or returns nil if there is none.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public static func fetchOne(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
     ) throws -> Row? {
@@ -131,15 +132,15 @@ extension Row {
 // MARK: - Fetching with SQL
 
 extension Row {
-    /// A cursor over the rows of a query.
+    /// Returns a cursor over the rows of a query.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public static func fetchCursor(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
         adapter: (any RowAdapter)? = nil
@@ -147,15 +148,15 @@ extension Row {
         try fetchCursor(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
-    /// All rows of a query.
+    /// Fetches all rows of a query.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public static func fetchAll(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
         adapter: (any RowAdapter)? = nil
@@ -163,15 +164,15 @@ extension Row {
         try fetchAll(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
-    /// The distinct rows of a query.
+    /// Fetches the distinct rows of a query.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public static func fetchSet(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
         adapter: (any RowAdapter)? = nil
@@ -179,15 +180,15 @@ extension Row {
         try fetchSet(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
-    /// The first row of a query, or nil if there is none.
+    /// Fetches the first row of a query, or returns nil if there is none.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public static func fetchOne(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
         adapter: (any RowAdapter)? = nil

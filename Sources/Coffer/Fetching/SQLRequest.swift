@@ -1,13 +1,13 @@
 /// A request that is written in SQL.
 ///
 ///     extension Item {
-///         /// What was lent to a guest, and should be back by now.
+///         /// Items that were lent to a guest and are overdue.
 ///         static func overdue(on day: Date) -> SQLRequest<Item> {
 ///             "SELECT item.* FROM item JOIN share ON share.itemId = item.id WHERE share.expiry < \(day)"
 ///         }
 ///     }
 ///
-/// `RowDecoder` says what the rows become: ``Row``, a value, or a record.
+/// `RowDecoder` is the type that rows are decoded to: ``Row``, a value, or a record.
 public struct SQLRequest<RowDecoder> {
     /// The adapter that is applied to the rows.
     public var adapter: (any RowAdapter)?
@@ -18,10 +18,10 @@ public struct SQLRequest<RowDecoder> {
     /// Creates a request from plain SQL.
     ///
     /// - Parameters:
-    ///   - sql: one SQL statement.
-    ///   - arguments: its arguments.
-    ///   - adapter: what is applied to the rows.
-    ///   - cached: whether the statement stays prepared for the next use of the same SQL. Do not iterate over
+    ///   - sql: a single SQL statement.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: an adapter that is applied to each row.
+    ///   - cached: true to keep the prepared statement for the next use of the same SQL. Do not iterate over
     ///     two cursors of the same cached request at the same time.
     public init(
         sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil,
@@ -30,13 +30,14 @@ public struct SQLRequest<RowDecoder> {
         self.init(literal: SQL(sql: sql, arguments: arguments), adapter: adapter, cached: cached)
     }
 
-    /// Creates a request of a literal, whose values become arguments; see
+    /// Creates a request from an SQL literal, whose values become arguments: see
     /// `init(sql:arguments:adapter:cached:)`.
     ///
     /// - Parameters:
-    ///   - sqlLiteral: the statement, in which values are arguments.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    ///   - cached: whether the connection keeps the prepared statement for the next time.
+    ///   - sqlLiteral: the statement, with values as arguments.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    ///   - cached: true to keep the prepared statement for the next use of the same SQL.
     public init(literal sqlLiteral: SQL, adapter: (any RowAdapter)? = nil, cached: Bool = false) {
         self.sqlLiteral = sqlLiteral
         self.adapter = adapter
@@ -48,10 +49,11 @@ extension SQLRequest where RowDecoder == Row {
     /// Creates a request of rows from plain SQL; see `init(sql:arguments:adapter:cached:)`.
     ///
     /// - Parameters:
-    ///   - sql: the text of one statement.
+    ///   - sql: a single SQL statement.
     ///   - arguments: the values of its parameters.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    ///   - cached: whether the connection keeps the prepared statement for the next time.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    ///   - cached: true to keep the prepared statement for the next use of the same SQL.
     public init(
         sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil,
         cached: Bool = false
@@ -62,9 +64,10 @@ extension SQLRequest where RowDecoder == Row {
     /// Creates a request of rows from an SQL literal; see `init(sql:arguments:adapter:cached:)`.
     ///
     /// - Parameters:
-    ///   - sqlLiteral: the statement, in which values are arguments.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    ///   - cached: whether the connection keeps the prepared statement for the next time.
+    ///   - sqlLiteral: the statement, with values as arguments.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    ///   - cached: true to keep the prepared statement for the next use of the same SQL.
     public init(literal sqlLiteral: SQL, adapter: (any RowAdapter)? = nil, cached: Bool = false) {
         self.sqlLiteral = sqlLiteral
         self.adapter = adapter
@@ -83,10 +86,10 @@ extension SQLRequest: FetchRequest {
         return PreparedRequest(statement: statement, adapter: adapter)
     }
 
-    /// How many rows the request has, counted by SQLite.
+    /// Returns the number of rows of the request, counted by SQLite.
     ///
-    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not fit, or a step
-    ///   fails; and a ``RowDecodingError`` for a value that is not of the type.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, its arguments do not match its
+    ///   parameters, or a step fails.
     public func fetchCount(_ db: Database) throws -> Int {
         try sqlSubquery.fetchCount(db)
     }

@@ -1,36 +1,44 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
 extension DatabaseFile {
-    /// What erasing a file has done.
+    /// The outcome of erasing a file.
     public struct ErasureResult: Sendable, Hashable, Codable {
-        /// The files that were removed.
+        /// The paths of the removed files.
         public var removedPaths: [String]
 
-        /// How many bytes were overwritten at their beginnings.
+        /// The number of bytes that were overwritten at the beginnings of the files.
         public var overwrittenByteCount: Int
 
-        /// What cannot be promised, in words.
+        /// The limits of the erasure, in words.
         public var limits: [String]
     }
 
-    /// Makes a database unreadable, and removes it with everything that belongs to it: its log, its journal,
-    /// and what interrupted operations have left.
+    /// Makes a database unreadable, and removes it with all files that belong to it: its log, its journal,
+    /// and the leftovers of interrupted operations.
     ///
-    /// The beginning of each file is overwritten first and brought to the disk: an encrypted database cannot
-    /// be opened without the salt that stands there, not even with its key, unless the salt was kept. See
-    /// ``ErasureResult/limits`` for what this does not reach.
+    /// The beginning of each file is overwritten and synced first: without the salt at the beginning, an
+    /// encrypted database cannot be opened even with its key, unless the salt was kept elsewhere. See
+    /// ``ErasureResult/limits`` for data that this does not reach.
     ///
     ///     try DatabaseFile(path: path).erase(confirming: "vault.db")
     ///
-    /// - Parameter name: the name of the file, without its directory: the caller's word that this is meant.
-    /// - Throws: a ``DatabaseFileError``, before anything is changed: `unsupported` when the name is not that
-    ///   of the file, `busy` when another connection or process has it open, `unsafeFile` for links and files
-    ///   with several names.
+    /// - Parameter name: the name of the file without its directory, as a confirmation.
+    /// - Throws: a ``DatabaseFileError``, before anything is changed: `unsupported` if the name does not
+    ///   match the file, `busy` if another connection or process has it open, `unsafeFile` for links and
+    ///   files with several names.
     @discardableResult
     public func erase(confirming name: String) throws -> ErasureResult {
+        try erase(confirming: name, beforehand: {})
+    }
+
+    /// - Parameter destroyKeyring: called after all checks, with the database locked. If it throws, nothing
+    ///   is changed.
+    func erase(confirming name: String, beforehand destroyKeyring: () throws -> Void) throws -> ErasureResult
+    {
         let status = try checkCanErase(confirming: name)
         try FileUsers.waitForNone(of: status, path, timeout: 0)
-        // From here on no other connection can begin to use the file.
+        // From here on no other connection can start to use the file.
         let lock = try FileDescriptor.open(path, forWriting: true)
         guard try lock.status().isSameFile(as: status), try lock.status().linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
@@ -38,28 +46,32 @@ extension DatabaseFile {
         guard lock.lockAsDatabase() else {
             throw DatabaseFileError(.busy(FileUsers.others(of: status)), path: path)
         }
-        // A process may have opened it before the lock, and wait.
+        // A process may have opened the file before the lock was taken, and be waiting for it.
         let users = FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
-        // The database first: what is left after an interruption is of no use without it.
         let present = try erasedPaths()
+        try FailPoint.locked.pass(path)
+        try destroyKeyring()
+        // The database is overwritten first: after an interruption, the remaining files are useless without
+        // it. It is removed last, and notes after the files that they name, so the next run finds the rest.
         var overwritten = 0
         for path in present { overwritten += try DatabaseFile.overwriteBeginning(of: path) }
-        for path in present { try SystemFile.remove(path) }
+        for path in present.reversed() { try SystemFile.remove(path) }
         try SystemFile.synchronize(directoryOf: path)
+        try FailPoint.directorySynchronized.pass(path)
         withExtendedLifetime(lock) {}
         return ErasureResult(
             removedPaths: present, overwrittenByteCount: overwritten, limits: DatabaseFile.erasureLimits)
     }
 
-    /// The files that ``erase(confirming:)`` would remove. Nothing is changed.
+    /// Returns the paths of the files that ``erase(confirming:)`` would remove. Nothing is changed.
     public func erasurePlan() throws -> [String] {
         _ = try checkCanErase(confirming: SystemFile.name(of: path))
         return try erasedPaths()
     }
 
-    /// The file, what SQLite keeps beside it, and what notes of our own name. A file with another name is not
-    /// only this database's: it stays.
+    /// Returns the paths of the database, of SQLite's files next to it, and of the files that our notes name.
+    /// A file with several names does not belong to this database alone, and stays.
     private func erasedPaths() throws(DatabaseFileError) -> [String] {
         var result: [String] = []
         for path in try [path] + ReplacementNames.companions(of: path) + ReplacementNames.leftovers(of: path)
@@ -76,7 +88,7 @@ extension DatabaseFile {
         guard name == SystemFile.name(of: path) else {
             throw DatabaseFileError(
                 .unsupported(
-                    "The name that was given to confirm is not that of the file. Nothing was erased."),
+                    "The confirmation does not match the name of the file. Nothing was erased."),
                 path: path)
         }
         guard status.linkCount == 1 else {
@@ -87,8 +99,8 @@ extension DatabaseFile {
         return status
     }
 
-    /// The salt, the header and the first pages: with random bytes, which cannot be distinguished from what
-    /// was there.
+    /// Overwrites the salt, the header, and the first pages with random bytes, which look the same as
+    /// encrypted content.
     private static func overwriteBeginning(of path: String) throws -> Int {
         let file = try FileDescriptor.open(path, forWriting: true)
         let count = min(Int(try file.status().size), 1 << 16)
@@ -100,10 +112,10 @@ extension DatabaseFile {
     }
 
     private static let erasureLimits = [
-        "Copies, snapshots and backups of the file are not reached.",
-        "File systems that copy on write and flash memory may keep the old blocks; what they keep is "
-            + "encrypted, unless the file was not.",
-        "Only the beginning was overwritten. Whoever has kept the salt, and has the key, could read blocks "
-            + "that remain.",
+        "Copies, snapshots and backups of the file are not erased.",
+        "Copy-on-write file systems and flash memory may keep the old blocks, which are encrypted unless the "
+            + "file was not.",
+        "Only the beginning was overwritten. Blocks that remain can be read with the key and a kept copy of "
+            + "the salt.",
     ]
 }

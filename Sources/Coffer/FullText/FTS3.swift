@@ -1,5 +1,4 @@
-/// The module of full-text tables of the third generation. Prefer ``FTS5``, unless a file has such tables
-/// already.
+/// The FTS3 full-text module. Prefer ``FTS5``, unless a file already contains FTS3 tables.
 ///
 ///     // CREATE VIRTUAL TABLE "itemText" USING fts3(name, details, tokenize=porter)
 ///     try db.create(virtualTable: "itemText", using: FTS3()) { t in
@@ -10,13 +9,12 @@
 ///
 /// See <https://www.sqlite.org/fts3.html>.
 public struct FTS3: Sendable {
-    /// What becomes of the diacritics of letters, such as the accent of "é".
+    /// The treatment of diacritics, such as the accent of "é".
     public enum Diacritics: Sendable {
-        /// Letters that differ in their diacritics are different.
+        /// Letters with different diacritics are different.
         case keep
 
-        /// Diacritics are removed from letters of one code point, but not from those that are composed with
-        /// two of them.
+        /// Diacritics are removed, except from letters that combine two of them in a single code point.
         case removeLegacy
 
         /// Diacritics are removed.
@@ -26,14 +24,13 @@ public struct FTS3: Sendable {
     /// Creates the module.
     public init() {}
 
-    /// The words that a tokenizer finds in a text, in the form in which they are searched for.
+    /// Returns the words that a tokenizer finds in a text, in the form in which they are indexed and
+    /// searched.
     ///
     ///     try FTS3.tokenize("Sealed letters", withTokenizer: .porter)  // ["seal", "letter"]
     ///
-    /// It needs no connection, and can be called inside of a database access.
-    /// - Parameters:
-    ///   - string: the text.
-    ///   - tokenizer: the tokenizer of the table that is meant.
+    /// The function needs no connection, and may be called inside a database access.
+    ///
     /// - Throws: a ``DatabaseError`` if there is no such tokenizer.
     public static func tokenize(_ string: String, withTokenizer tokenizer: FTS3TokenizerDescriptor = .simple)
         throws -> [String]
@@ -53,28 +50,19 @@ extension FTS3: VirtualTableModule {
         FTS3TableDefinition()
     }
 
-    /// The arguments of the module: the columns, then the tokenizer.
-    ///
-    /// - Parameters:
-    ///   - definition: what the closure has defined.
-    ///   - db: the connection of the access.
+    /// Returns the arguments of the module: the columns, then the tokenizer.
     public func moduleArguments(for definition: FTS3TableDefinition, in db: Database) -> [String] {
         definition.columns.map(\.bareOrQuotedWord) + (definition.tokenizer.map { [$0.moduleArgument] } ?? [])
     }
 
-    /// Does nothing: such a table is complete.
-    ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - tableName: the name of the table that is created.
-    ///   - definition: what its closure has defined.
+    /// Does nothing: the table needs no triggers or content.
     public func database(_ db: Database, didCreate tableName: String, using definition: FTS3TableDefinition) {
     }
 }
 
-/// Defines a full-text table of the third generation: see ``FTS3``.
+/// The definition of an FTS3 table: see ``FTS3``.
 public final class FTS3TableDefinition {
-    /// How texts are cut into words; nil for SQLite's default, which is ``FTS3TokenizerDescriptor/simple``.
+    /// The tokenizer of the table; nil for SQLite's default, ``FTS3TokenizerDescriptor/simple``.
     public var tokenizer: FTS3TokenizerDescriptor?
 
     fileprivate var columns: [String] = []
@@ -82,8 +70,6 @@ public final class FTS3TableDefinition {
     fileprivate init() {}
 
     /// Adds a column.
-    ///
-    /// - Parameter name: the name of the column.
     public func column(_ name: String) { columns.append(name) }
 }
 

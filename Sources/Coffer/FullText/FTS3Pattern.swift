@@ -1,49 +1,48 @@
-/// A pattern that ``FTS3`` and ``FTS4`` tables can be searched for.
+/// A search pattern for ``FTS3`` and ``FTS4`` tables.
 ///
-/// Make it of what a person types, which never fails for a reason of syntax:
+/// Create it from user input, which never causes a syntax error:
 ///
 ///     if let pattern = FTS3Pattern(matchingAllPrefixesIn: "gold ri") {  // gold* ri*
 ///         let found = try ItemText.matching(pattern).fetchAll(db)
 ///     }
 ///
-/// No connection is needed: patterns are checked in a database of their own, in memory.
+/// A pattern needs no connection: it is checked in a separate in-memory database.
 public struct FTS3Pattern: Sendable {
-    /// The pattern, as SQLite's `MATCH` operator takes it: see
+    /// The pattern in the syntax of SQLite's `MATCH` operator: see
     /// <https://www.sqlite.org/fts3.html#full_text_index_queries>.
     public let rawPattern: String
 
-    /// Creates a pattern from the syntax of SQLite.
+    /// Creates a pattern from SQLite's syntax.
     ///
-    /// - Parameter rawPattern: the pattern.
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite does not take it.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite rejects the pattern.
     public init(rawPattern: String) throws {
         try FullTextLaboratory.checkFTS3(rawPattern)
         self.rawPattern = rawPattern
     }
 
-    /// Creates a pattern of all texts that have at least one of the words: `red OR oak`.
+    /// Creates a pattern that matches texts with at least one of the words: `red OR oak`.
     ///
-    /// - Parameter string: any text. Words are taken out of it as ``FTS3TokenizerDescriptor/simple`` does.
-    ///   Without one, there is no pattern.
+    /// - Parameter string: any text, which the tokenizer ``FTS3TokenizerDescriptor/simple`` splits into
+    ///   words. Returns nil if there are none.
     public init?(matchingAnyTokenIn string: String) {
         self.init(string) { $0.joined(separator: " OR ") }
     }
 
-    /// Creates a pattern of all texts that have all of the words: `red oak`.
+    /// Creates a pattern that matches texts with all of the words: `red oak`.
     ///
     /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingAllTokensIn string: String) {
         self.init(string) { $0.joined(separator: " ") }
     }
 
-    /// Creates a pattern of all texts that have words that begin with these, in any order: `red* oak*`.
+    /// Creates a pattern that matches texts with words that begin with these, in any order: `red* oak*`.
     ///
     /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingAllPrefixesIn string: String) {
         self.init(string) { $0.map { $0 + "*" }.joined(separator: " ") }
     }
 
-    /// Creates a pattern of all texts that have the words one after the other: `"red oak"`.
+    /// Creates a pattern that matches texts with the words in sequence: `"red oak"`.
     ///
     /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingPhrase string: String) {
@@ -51,7 +50,7 @@ public struct FTS3Pattern: Sendable {
     }
 
     private init?(_ string: String, _ pattern: ([String]) -> String) {
-        // The tokenizer takes NUL for a letter, and would make it a part of a pattern, which it ends.
+        // The tokenizer treats NUL as a letter and would put it into a word, but a NUL ends a pattern.
         let scalars = string.unicodeScalars.map { $0 == "\0" ? " " : $0 }
         guard let tokens = try? FTS3.tokenize(String(String.UnicodeScalarView(scalars))), !tokens.isEmpty
         else { return nil }
@@ -63,7 +62,7 @@ extension FTS3Pattern: DatabaseValueConvertible {
     /// The text of the pattern.
     public var databaseValue: DatabaseValue { rawPattern.databaseValue }
 
-    /// Creates a pattern from its text, or returns nil if SQLite does not take it.
+    /// Creates a pattern from its text, or returns nil if SQLite rejects it.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> FTS3Pattern? {
         String.fromDatabaseValue(dbValue).flatMap { try? FTS3Pattern(rawPattern: $0) }
     }

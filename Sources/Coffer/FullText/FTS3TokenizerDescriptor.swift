@@ -1,4 +1,4 @@
-/// A tokenizer of ``FTS3`` and ``FTS4`` tables: how texts are cut into words.
+/// A tokenizer of ``FTS3`` and ``FTS4`` tables, which splits texts into words.
 public struct FTS3TokenizerDescriptor: Sendable {
     let name: String
     let arguments: [String]
@@ -8,19 +8,18 @@ public struct FTS3TokenizerDescriptor: Sendable {
         self.arguments = arguments
     }
 
-    /// Words of ASCII letters, digits and of whatever is not ASCII. Only ASCII letters are found in either
-    /// case.
+    /// Words of ASCII letters, digits, and all non-ASCII characters. Only ASCII letters match in either case.
     public static let simple = FTS3TokenizerDescriptor("simple")
 
-    /// The same words, reduced to their English stem: "gardening" is found by "gardens".
+    /// The same words, reduced to their English stem: a search for "gardens" finds "gardening".
     public static let porter = FTS3TokenizerDescriptor("porter")
 
-    /// Words as Unicode 6.1 knows letters and digits, found in either case.
+    /// Words of letters and digits as defined by Unicode 6.1. Letters match in either case.
     ///
     /// - Parameters:
-    ///   - diacritics: what becomes of the diacritics of letters.
-    ///   - separators: characters that end a word, besides those that do so anyway.
-    ///   - tokenCharacters: characters that belong to words, besides those that do so anyway.
+    ///   - diacritics: the treatment of diacritics.
+    ///   - separators: additional characters that separate words.
+    ///   - tokenCharacters: additional characters that are part of words.
     public static func unicode61(
         diacritics: FTS3.Diacritics = .removeLegacy, separators: Set<Character> = [],
         tokenCharacters: Set<Character> = []
@@ -36,7 +35,7 @@ public struct FTS3TokenizerDescriptor: Sendable {
         return FTS3TokenizerDescriptor("unicode61", arguments: arguments)
     }
 
-    /// The tokenizer among the arguments of a module.
+    /// The tokenizer in the form of a module argument.
     var moduleArgument: String {
         "tokenize=" + ([name] + arguments.map(\.quotedDatabaseIdentifier)).joined(separator: " ")
     }

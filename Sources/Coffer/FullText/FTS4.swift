@@ -1,5 +1,4 @@
-/// The module of full-text tables of the fourth generation. Prefer ``FTS5``, unless a file has such tables
-/// already.
+/// The FTS4 full-text module. Prefer ``FTS5``, unless a file already contains FTS4 tables.
 ///
 ///     // CREATE VIRTUAL TABLE "itemText" USING fts4(name, details, tokenize=unicode61, prefix="2,4")
 ///     try db.create(virtualTable: "itemText", using: FTS4()) { t in
@@ -26,11 +25,7 @@ extension FTS4: VirtualTableModule {
         FTS4TableDefinition(configuration)
     }
 
-    /// The arguments of the module: the columns, then the options.
-    ///
-    /// - Parameters:
-    ///   - definition: what the closure has defined.
-    ///   - db: the connection of the access.
+    /// Returns the arguments of the module: the columns, then the options.
     public func moduleArguments(for definition: FTS4TableDefinition, in db: Database) -> [String] {
         var arguments = definition.columns.flatMap(\.moduleArguments)
         if let tokenizer = definition.tokenizer { arguments.append(tokenizer.moduleArgument) }
@@ -45,11 +40,6 @@ extension FTS4: VirtualTableModule {
     }
 
     /// Creates the triggers of a synchronized table, and builds its index.
-    ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - tableName: the name of the table that is created.
-    ///   - definition: what its closure has defined.
     public func database(_ db: Database, didCreate tableName: String, using definition: FTS4TableDefinition)
         throws
     {
@@ -61,16 +51,16 @@ extension FTS4: VirtualTableModule {
     }
 }
 
-/// Defines a full-text table of the fourth generation: see ``FTS4``.
+/// The definition of an FTS4 table: see ``FTS4``.
 public final class FTS4TableDefinition {
-    /// How texts are cut into words; nil for SQLite's default, which is ``FTS3TokenizerDescriptor/simple``.
+    /// The tokenizer of the table; nil for SQLite's default, ``FTS3TokenizerDescriptor/simple``.
     public var tokenizer: FTS3TokenizerDescriptor?
 
-    /// The table that has the texts, so that the full-text table has only the index; an empty string if they
-    /// are nowhere.
+    /// The table that stores the texts, so that the full-text table stores only the index. An empty string if
+    /// the texts are not stored at all.
     ///
-    /// Setting it ends the synchronization that ``synchronize(withTable:)`` asked for.
-    /// See <https://www.sqlite.org/fts3.html#fts4_options>.
+    /// Setting the property cancels the synchronization requested by ``synchronize(withTable:)``. See
+    /// <https://www.sqlite.org/fts3.html#fts4_options>.
     public var content: String? {
         get { contentTable }
         set {
@@ -85,10 +75,10 @@ public final class FTS4TableDefinition {
     /// The SQL function that undoes ``compress``.
     public var uncompress: String?
 
-    /// `"fts3"` leaves out what only the `matchinfo` function needs: the table is smaller.
+    /// `"fts3"` omits data that only the `matchinfo` function needs, so that the table is smaller.
     public var matchinfo: String?
 
-    /// The lengths of prefixes that have an index of their own, which makes searches for them faster.
+    /// The lengths of prefixes that have their own index, which makes prefix searches faster.
     public var prefixes: Set<Int>?
 
     let configuration: VirtualTableConfiguration
@@ -102,8 +92,7 @@ public final class FTS4TableDefinition {
 
     /// Adds a column.
     ///
-    /// - Parameter name: the name of the column.
-    /// - Returns: the column, to say more about it.
+    /// - Returns: the column, for further options.
     @discardableResult
     public func column(_ name: String) -> FTS4ColumnDefinition {
         let column = FTS4ColumnDefinition(name: name)
@@ -111,7 +100,7 @@ public final class FTS4TableDefinition {
         return column
     }
 
-    /// Makes the table an index of another table, which triggers keep right from now on.
+    /// Synchronizes the table with another table, whose texts it indexes. Triggers keep the index up to date.
     ///
     ///     try db.create(virtualTable: "itemText", using: FTS4()) { t in
     ///         t.synchronize(withTable: "item")
@@ -119,11 +108,11 @@ public final class FTS4TableDefinition {
     ///         t.column("details")
     ///     }
     ///
-    /// The rows that the other table has already are indexed at once. Before you drop the full-text table,
-    /// drop the triggers, or they make all writes to the other table fail: see
+    /// The existing rows of the other table are indexed immediately. Before you drop the full-text table,
+    /// drop the triggers: otherwise, all writes to the other table fail. See
     /// ``Database/dropFTS4SynchronizationTriggers(forTable:)``.
     ///
-    /// - Parameter tableName: the table of the texts, which has the columns of this one.
+    /// - Parameter tableName: the table of the texts. It must have the columns of this table.
     /// - Precondition: the full-text table is not temporary.
     public func synchronize(withTable tableName: String) {
         precondition(

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Defines a column of an ``FTS4`` table.
+/// The definition of a column of an ``FTS4`` table.
 public final class FTS4ColumnDefinition: Sendable {
     let name: String
     private let role = Mutex(Role.indexed)
@@ -13,26 +13,22 @@ public final class FTS4ColumnDefinition: Sendable {
         self.name = name
     }
 
-    /// Keeps the words of the column out of the index: it is stored, and not searched.
-    ///
-    /// - Returns: the column.
+    /// Excludes the column from the index: it is stored but cannot be searched.
     @discardableResult
     public func notIndexed() -> Self {
         role.withLock { $0 = .notIndexed }
         return self
     }
 
-    /// Makes the column the one that says the language of a row: see
+    /// Makes the column the language ID of its row: see
     /// <https://www.sqlite.org/fts3.html#the_languageid_option>.
-    ///
-    /// - Returns: the column.
     @discardableResult
     public func asLanguageId() -> Self {
         role.withLock { $0 = .languageID }
         return self
     }
 
-    /// The column among the arguments of the module.
+    /// The column in the form of module arguments.
     var moduleArguments: [String] {
         let word = name.bareOrQuotedWord
         return switch role.withLock({ $0 }) {

@@ -1,4 +1,4 @@
-/// The module of full-text tables of the fifth generation.
+/// The FTS5 full-text module.
 ///
 ///     try db.create(virtualTable: "itemText", using: FTS5()) { index in
 ///         index.column("name")
@@ -7,21 +7,20 @@
 ///         index.tokenizer = .unicode61(diacritics: .remove)
 ///     }
 ///
-/// The index is in the file of the database, and encrypted with it. Search it with
-/// ``TableRequest/matching(_:)-(FTS5Pattern?)`` and a pattern that is made of what a person types:
+/// The index is stored in the database file, and encrypted with it. Search it with
+/// ``TableRequest/matching(_:)-(FTS5Pattern?)`` and a pattern made from user input:
 ///
 ///     let pattern = FTS5Pattern(matchingAllPrefixesIn: "gold ri")
 ///     let found = try ItemText.matching(pattern).order(Column.rank).fetchAll(db)
 ///
 /// See <https://www.sqlite.org/fts5.html>.
 public struct FTS5: Sendable {
-    /// What becomes of the diacritics of letters, such as the accent of "é".
+    /// The treatment of diacritics, such as the accent of "é".
     public enum Diacritics: Sendable {
-        /// Letters that differ in their diacritics are different.
+        /// Letters with different diacritics are different.
         case keep
 
-        /// Diacritics are removed from letters of one code point, but not from those that are composed with
-        /// two of them.
+        /// Diacritics are removed, except from letters that combine two of them in a single code point.
         case removeLegacy
 
         /// Diacritics are removed.
@@ -43,16 +42,12 @@ extension FTS5: VirtualTableModule {
         FTS5TableDefinition(configuration)
     }
 
-    /// The arguments of the module: the columns, then the options.
+    /// Returns the arguments of the module: the columns, then the options.
     ///
-    /// - Parameters:
-    ///   - definition: what the closure has defined.
-    ///   - db: the connection of the access.
-    /// - Throws: a ``DatabaseError`` if the table is synchronized with one that does not exist, or has no row
-    ///   IDs.
+    /// - Throws: a ``DatabaseError`` if the content table does not exist, or has no row IDs.
     /// - Precondition: there is a column.
     public func moduleArguments(for definition: FTS5TableDefinition, in db: Database) throws -> [String] {
-        precondition(!definition.columns.isEmpty, "An FTS5 table needs a column.")
+        precondition(!definition.columns.isEmpty, "An FTS5 table needs at least one column.")
         var arguments = definition.columns.map(\.moduleArgument)
         if let tokenizer = definition.tokenizer { arguments.append(tokenizer.moduleArgument) }
         let texts = [
@@ -77,11 +72,6 @@ extension FTS5: VirtualTableModule {
     }
 
     /// Creates the triggers of a synchronized table, and builds its index.
-    ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - tableName: the name of the table that is created.
-    ///   - definition: what its closure has defined.
     public func database(_ db: Database, didCreate tableName: String, using definition: FTS5TableDefinition)
         throws
     {
@@ -94,7 +84,7 @@ extension FTS5: VirtualTableModule {
 }
 
 extension Column {
-    /// How well a row of an ``FTS5`` table matches the pattern that is searched for: the smaller the better.
+    /// The rank of a row of an ``FTS5`` table for the searched pattern: smaller is better.
     ///
     ///     // SELECT * FROM "itemText" WHERE "itemText" MATCH 'ring' ORDER BY "rank"
     ///     ItemText.matching(pattern).order(Column.rank)

@@ -1,8 +1,8 @@
 internal import SQLCipherBridge
 
-/// A tokenizer that is written in Swift.
+/// A tokenizer written in Swift.
 ///
-/// This one takes each hexadecimal digit pair of a fingerprint for a word:
+/// This one treats each pair of hexadecimal digits in a fingerprint as a word:
 ///
 /// ```swift
 /// final class PairTokenizer: FTS5CustomTokenizer {
@@ -31,11 +31,12 @@ internal import SQLCipherBridge
 /// }
 /// ```
 ///
-/// A tokenizer always has to find the same tokens in the same text: they are searched again when a text
-/// leaves the index.
+/// A tokenizer must always find the same tokens in the same text, because SQLite tokenizes a text again to
+/// remove it from the index.
 ///
-/// It runs in the middle of statements, and must not execute SQL. A token that is not in the text, a code
-/// that is no failure, and an error that is passed over end the statement with an error.
+/// It runs while a statement is executed, and must not execute SQL itself. The statement fails if the
+/// tokenizer emits a token outside the text, returns `SQLITE_ROW` or `SQLITE_DONE`, or ignores an error of
+/// the callback.
 public protocol FTS5CustomTokenizer: FTS5Tokenizer {
     /// The name of the tokenizer in SQL.
     static var name: String { get }
@@ -43,17 +44,17 @@ public protocol FTS5CustomTokenizer: FTS5Tokenizer {
     /// Creates the tokenizer of one table on one connection, when the table is first used there.
     ///
     /// - Parameters:
-    ///   - db: the connection, which can make other tokenizers and cannot execute SQL now.
-    ///   - arguments: what follows the name in the descriptor of the table.
+    ///   - db: the connection. It can create other tokenizers, but cannot execute SQL at this time.
+    ///   - arguments: the arguments after the name in the descriptor of the table.
     /// - Throws: any error, which makes the statement fail: a ``DatabaseError`` with its extended code, any
-    ///   other with `SQLITE_ERROR`.
+    ///   other error with `SQLITE_ERROR`.
     init(db: Database, arguments: [String]) throws
 }
 
 extension FTS5CustomTokenizer {
-    /// The descriptor for the definition of a table.
+    /// Returns the descriptor for the definition of a table.
     ///
-    /// - Parameter arguments: what the tokenizer of the table is created with.
+    /// - Parameter arguments: the arguments that the tokenizer of the table is created with.
     public static func tokenizerDescriptor(arguments: [String] = []) -> FTS5TokenizerDescriptor {
         FTS5TokenizerDescriptor(components: [name] + arguments)
     }
@@ -62,13 +63,13 @@ extension FTS5CustomTokenizer {
 // MARK: - Adding
 
 extension Database {
-    /// Adds a tokenizer that is written in Swift, in place of one with the same name.
+    /// Adds a tokenizer written in Swift, or replaces the one with the same name.
     ///
-    /// Each connection that uses a table needs the tokenizer of the table: add it in
+    /// Each connection that uses a table needs the table's tokenizer: add it in
     /// ``Configuration/prepareDatabase(_:)``. Without it, statements that use the table throw.
     ///
-    /// - Parameter tokenizer: the type of the tokenizer. Tables that the connection has used before keep
-    ///   theirs.
+    /// - Parameter tokenizer: the type of the tokenizer. Tables that the connection has already used keep
+    ///   their current tokenizer.
     public func add(tokenizer: (some FTS5CustomTokenizer).Type) {
         checkIsUsedInItsAccess()
         precondition(
@@ -93,10 +94,10 @@ extension Database {
         additions.add(named: "tokenizer \(tokenizer.name)") { $0.add(tokenizer: tokenizer) }
     }
 
-    /// FTS5 of the current connection of the C library.
+    /// Returns the FTS5 API of the current SQLite connection.
     ///
-    /// It is asked once: tokenizers are made in the middle of statements, which are not to be disturbed by
-    /// another one.
+    /// It is cached, because looking it up executes a statement, and tokenizers are created while other
+    /// statements run.
     func fullTextModule() throws(EngineError) -> FullTextModule {
         if let fullText { return fullText }
         guard !isClosed else { throw EngineError(code: EngineCode.misuse, message: "Connection is closed") }
@@ -106,7 +107,7 @@ extension Database {
     }
 }
 
-/// A tokenizer that is written in Swift, as the bridge sees it.
+/// The bridge's view of a tokenizer written in Swift.
 private final class CustomTokenizer: TokenizerInstance {
     private let tokenizer: any FTS5CustomTokenizer
 
@@ -125,7 +126,7 @@ private final class CustomTokenizer: TokenizerInstance {
 }
 
 extension EngineError {
-    /// The error of a tokenizer, as the engine understands it.
+    /// Converts the error of a tokenizer to an error of the engine.
     init(tokenizerError error: any Error) {
         self.init(
             code: (error as? DatabaseError)?.extendedResultCode.rawValue ?? EngineCode.error, message: nil)

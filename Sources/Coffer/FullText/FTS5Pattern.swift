@@ -1,60 +1,61 @@
-/// A pattern that ``FTS5`` tables can be searched for.
+/// A search pattern for ``FTS5`` tables.
 ///
-/// Make it of what a person types, which never fails for a reason of syntax:
+/// Create it from user input, which never causes a syntax error:
 ///
 ///     if let pattern = FTS5Pattern(matchingAllPrefixesIn: "gold ri") {  // gold* ri*
 ///         let found = try ItemText.matching(pattern).order(Column.rank).fetchAll(db)
 ///     }
 ///
-/// No connection is needed: patterns are checked in a database of their own, in memory.
+/// A pattern needs no connection: it is checked in a separate in-memory database.
 public struct FTS5Pattern: Sendable {
-    /// The pattern, as SQLite's `MATCH` operator takes it: see
+    /// The pattern in the syntax of SQLite's `MATCH` operator: see
     /// <https://www.sqlite.org/fts5.html#full_text_query_syntax>.
     public let rawPattern: String
 
-    /// Creates a pattern from the syntax of SQLite.
+    /// Creates a pattern from SQLite's syntax.
     ///
-    /// ``Database/makeFTS5Pattern(rawPattern:forTable:)`` knows the columns of a table.
+    /// ``Database/makeFTS5Pattern(rawPattern:forTable:)`` allows the columns of a table.
+    ///
     /// - Parameters:
     ///   - rawPattern: the pattern.
     ///   - allowedColumns: the columns that the pattern may name.
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite does not take it, also if it names
-    ///   another column.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite rejects the pattern, for example
+    ///   because it names another column.
     public init(rawPattern: String, allowedColumns: [String] = []) throws {
         try FullTextLaboratory.checkFTS5(rawPattern, columns: allowedColumns)
         self.rawPattern = rawPattern
     }
 
-    /// Creates a pattern of all texts that have at least one of the words: `red OR oak`.
+    /// Creates a pattern that matches texts with at least one of the words: `red OR oak`.
     ///
-    /// - Parameter string: any text. Words are taken out of it as the tokenizer `ascii` does. Without one,
-    ///   there is no pattern.
+    /// - Parameter string: any text, which the tokenizer `ascii` splits into words. Returns nil if there are
+    ///   none.
     public init?(matchingAnyTokenIn string: String) {
         self.init(string) { $0.joined(separator: " OR ") }
     }
 
-    /// Creates a pattern of all texts that have all of the words: `red oak`.
+    /// Creates a pattern that matches texts with all of the words: `red oak`.
     ///
     /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingAllTokensIn string: String) {
         self.init(string) { $0.joined(separator: " ") }
     }
 
-    /// Creates a pattern of all texts that have words that begin with these, in any order: `red* oak*`.
+    /// Creates a pattern that matches texts with words that begin with these, in any order: `red* oak*`.
     ///
     /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingAllPrefixesIn string: String) {
         self.init(string) { $0.map { $0 + "*" }.joined(separator: " ") }
     }
 
-    /// Creates a pattern of all texts that have the words one after the other: `"red oak"`.
+    /// Creates a pattern that matches texts with the words in sequence: `"red oak"`.
     ///
     /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingPhrase string: String) {
         self.init(string) { "\"\($0.joined(separator: " "))\"" }
     }
 
-    /// Creates a pattern of all texts that begin with the words: `^"red oak"`.
+    /// Creates a pattern that matches texts that begin with the words: `^"red oak"`.
     ///
     /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingPrefixPhrase string: String) {
@@ -71,7 +72,7 @@ extension FTS5Pattern: DatabaseValueConvertible {
     /// The text of the pattern.
     public var databaseValue: DatabaseValue { rawPattern.databaseValue }
 
-    /// Creates a pattern from its text, or returns nil if SQLite does not take it.
+    /// Creates a pattern from its text, or returns nil if SQLite rejects it.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> FTS5Pattern? {
         String.fromDatabaseValue(dbValue).flatMap { try? FTS5Pattern(rawPattern: $0) }
     }
@@ -83,9 +84,9 @@ extension Database {
     ///     let pattern = try db.makeFTS5Pattern(rawPattern: "name: ring OR details: gold", forTable: "itemText")
     ///
     /// - Parameters:
-    ///   - rawPattern: the pattern, in the syntax of SQLite.
+    ///   - rawPattern: the pattern, in SQLite's syntax.
     ///   - table: the name of an ``FTS5`` table.
-    /// - Throws: a ``DatabaseError`` if there is no such table, or SQLite does not take the pattern.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or SQLite rejects the pattern.
     public func makeFTS5Pattern(rawPattern: String, forTable table: String) throws -> FTS5Pattern {
         try FTS5Pattern(rawPattern: rawPattern, allowedColumns: columns(in: table).map(\.name))
     }

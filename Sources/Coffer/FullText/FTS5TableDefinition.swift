@@ -1,13 +1,13 @@
-/// Defines a full-text table of the fifth generation: see ``FTS5``.
+/// The definition of an FTS5 table: see ``FTS5``.
 public final class FTS5TableDefinition {
-    /// How texts are cut into words; nil for SQLite's default, which is `unicode61`.
+    /// The tokenizer of the table; nil for SQLite's default, `unicode61`.
     public var tokenizer: FTS5TokenizerDescriptor?
 
-    /// The table that has the texts, so that the full-text table has only the index; an empty string if they
-    /// are nowhere.
+    /// The table that stores the texts, so that the full-text table stores only the index. An empty string if
+    /// the texts are not stored at all.
     ///
-    /// Setting it ends the synchronization that ``synchronize(withTable:)`` asked for.
-    /// See <https://www.sqlite.org/fts5.html#external_content_and_contentless_tables>.
+    /// Setting the property cancels the synchronization requested by ``synchronize(withTable:)``. See
+    /// <https://www.sqlite.org/fts5.html#external_content_and_contentless_tables>.
     public var content: String? {
         get { contentTable }
         set {
@@ -19,13 +19,13 @@ public final class FTS5TableDefinition {
     /// The column of the ``content`` table that is its row ID; nil for `rowid`.
     public var contentRowID: String?
 
-    /// The lengths of prefixes that have an index of their own, which makes searches for them faster.
+    /// The lengths of prefixes that have their own index, which makes prefix searches faster.
     public var prefixes: Set<Int>?
 
-    /// 0 leaves out how many words each row has: the table is smaller, and `bm25` slower.
+    /// 0 omits the number of words of each row, so that the table is smaller and `bm25` is slower.
     public var columnSize: Int?
 
-    /// How exactly the index knows where words are: `full`, `column` or `none`. See
+    /// The precision of the word positions in the index: `full`, `column` or `none`. See
     /// <https://www.sqlite.org/fts5.html#the_detail_option>.
     public var detail: String?
 
@@ -40,8 +40,7 @@ public final class FTS5TableDefinition {
 
     /// Adds a column.
     ///
-    /// - Parameter name: the name of the column.
-    /// - Returns: the column, to say more about it.
+    /// - Returns: the column, for further options.
     @discardableResult
     public func column(_ name: String) -> FTS5ColumnDefinition {
         let column = FTS5ColumnDefinition(name: name)
@@ -49,7 +48,7 @@ public final class FTS5TableDefinition {
         return column
     }
 
-    /// Makes the table an index of another table, which triggers keep right from now on.
+    /// Synchronizes the table with another table, whose texts it indexes. Triggers keep the index up to date.
     ///
     ///     try db.create(virtualTable: "itemText", using: FTS5()) { t in
     ///         t.synchronize(withTable: "item")
@@ -57,11 +56,11 @@ public final class FTS5TableDefinition {
     ///         t.column("details")
     ///     }
     ///
-    /// The rows that the other table has already are indexed at once. Before you drop the full-text table,
-    /// drop the triggers, or they make all writes to the other table fail: see
+    /// The existing rows of the other table are indexed immediately. Before you drop the full-text table,
+    /// drop the triggers: otherwise, all writes to the other table fail. See
     /// ``Database/dropFTS5SynchronizationTriggers(forTable:)``.
     ///
-    /// - Parameter tableName: the table of the texts, which has the columns of this one.
+    /// - Parameter tableName: the table of the texts. It must have the columns of this table.
     /// - Precondition: the full-text table is not temporary.
     public func synchronize(withTable tableName: String) {
         precondition(
@@ -75,7 +74,7 @@ public final class FTS5TableDefinition {
 @available(*, unavailable)
 extension FTS5TableDefinition: Sendable {}
 
-/// Defines a column of an ``FTS5`` table.
+/// The definition of a column of an ``FTS5`` table.
 public final class FTS5ColumnDefinition {
     let name: String
     private var isIndexed = true
@@ -84,16 +83,14 @@ public final class FTS5ColumnDefinition {
         self.name = name
     }
 
-    /// Keeps the words of the column out of the index: it is stored, and not searched.
-    ///
-    /// - Returns: the column.
+    /// Excludes the column from the index: it is stored but cannot be searched.
     @discardableResult
     public func notIndexed() -> Self {
         isIndexed = false
         return self
     }
 
-    /// The column among the arguments of the module.
+    /// The column in the form of a module argument.
     var moduleArgument: String { isIndexed ? name.bareOrQuotedWord : "\(name.bareOrQuotedWord) UNINDEXED" }
 }
 

@@ -1,17 +1,18 @@
 internal import SQLCipherBridge
 
-/// What a tokenizer calls for each token: a C function.
+/// The C function that a tokenizer calls for each token.
 ///
-/// Pass the context that ``FTS5Tokenizer/tokenize(context:tokenization:pText:nText:tokenCallback:)`` was
-/// given, flags, the UTF-8 bytes of the token and their number, and where the token starts and ends in the
-/// text. If the answer is not `SQLITE_OK`, return it.
+/// Pass the context that was given to
+/// ``FTS5Tokenizer/tokenize(context:tokenization:pText:nText:tokenCallback:)``, the flags, the UTF-8 bytes of
+/// the token and their number, and the start and end of the token in the text, as byte offsets. If the
+/// function does not return `SQLITE_OK`, return its result.
 public typealias FTS5TokenCallback =
     @convention(c) (
         _ context: UnsafeMutableRawPointer?, _ flags: CInt, _ pToken: UnsafePointer<CChar>?, _ nToken: CInt,
         _ iStart: CInt, _ iEnd: CInt
     ) -> CInt
 
-/// What the tokens of a text are for.
+/// The purpose of a tokenization.
 public struct FTS5Tokenization: OptionSet, Sendable {
     public let rawValue: CInt
 
@@ -20,28 +21,28 @@ public struct FTS5Tokenization: OptionSet, Sendable {
     /// The text is a part of a pattern.
     public static let query = FTS5Tokenization(rawValue: 1)
 
-    /// The text is a part of a pattern whose last word is the beginning of a word. It comes together with
+    /// The text is a part of a pattern whose last word is the beginning of a word. It is always combined with
     /// ``query``.
     public static let prefix = FTS5Tokenization(rawValue: 2)
 
-    /// The text goes into the index, or out of it.
+    /// The text is added to the index, or removed from it.
     public static let document = FTS5Tokenization(rawValue: 4)
 
-    /// The text is looked at by a function such as `highlight`.
+    /// The text is processed by a function such as `highlight`.
     public static let aux = FTS5Tokenization(rawValue: 8)
 }
 
-/// What is special about a token.
+/// The flags of a token.
 public struct FTS5TokenFlags: OptionSet, Sendable {
     public let rawValue: CInt
 
     public init(rawValue: CInt) { self.rawValue = rawValue }
 
-    /// The token stands at the same place as the one before it: it is a synonym.
+    /// The token has the same position as the one before it: it is a synonym.
     public static let colocated = FTS5TokenFlags(rawValue: 1)
 }
 
-/// Something that cuts texts into words, for ``FTS5`` tables.
+/// A tokenizer of ``FTS5`` tables, which splits texts into words.
 ///
 /// The engine's tokenizers come from ``Database/makeTokenizer(_:)``. To write your own, conform to
 /// ``FTS5WrapperTokenizer``, or to ``FTS5CustomTokenizer``.
@@ -50,12 +51,11 @@ public protocol FTS5Tokenizer: AnyObject {
     ///
     /// - Parameters:
     ///   - context: the first argument of each call of `tokenCallback`.
-    ///   - tokenization: what the tokens are for.
-    ///   - pText: the bytes of the text, UTF-8 as a rule. They end after `nText`, and not with a zero.
+    ///   - tokenization: the purpose of the tokens.
+    ///   - pText: the bytes of the text, usually UTF-8. They are not NUL-terminated.
     ///   - nText: the number of bytes.
-    ///   - tokenCallback: the function, to be called before this method returns only.
-    /// - Returns: `SQLITE_OK`; what `tokenCallback` has answered, if that is something else; or the code of a
-    ///   failure.
+    ///   - tokenCallback: the function. Do not call it after this method has returned.
+    /// - Returns: `SQLITE_OK`; the result of `tokenCallback` if it is something else; or an error code.
     func tokenize(
         context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
         nText: CInt,
@@ -66,23 +66,21 @@ public protocol FTS5Tokenizer: AnyObject {
 // MARK: - Tokens as an array
 
 extension FTS5Tokenizer {
-    /// The tokens of a text that goes into an index.
+    /// Returns the tokens of a text that is added to an index.
     ///
     ///     let tokenizer = try db.makeTokenizer(.porter())
     ///     try tokenizer.tokenize(document: "Sealed letters").map(\.token)  // ["seal", "letter"]
     ///
-    /// - Parameter string: the text.
-    /// - Returns: the tokens that are UTF-8, in the order of the text.
-    /// - Throws: a ``DatabaseError`` with the code that the tokenizer has returned.
+    /// - Returns: the tokens that are valid UTF-8, in the order of the text.
+    /// - Throws: a ``DatabaseError`` with the result code of the tokenizer.
     public func tokenize(document string: String) throws -> [(token: String, flags: FTS5TokenFlags)] {
         try tokenize(string, for: .document)
     }
 
-    /// The tokens of a text that is searched for.
+    /// Returns the tokens of a text that is searched for.
     ///
-    /// - Parameter string: the text.
-    /// - Returns: the tokens that are UTF-8, in the order of the text.
-    /// - Throws: a ``DatabaseError`` with the code that the tokenizer has returned.
+    /// - Returns: the tokens that are valid UTF-8, in the order of the text.
+    /// - Throws: a ``DatabaseError`` with the result code of the tokenizer.
     public func tokenize(query string: String) throws -> [(token: String, flags: FTS5TokenFlags)] {
         try tokenize(string, for: .query)
     }
@@ -122,7 +120,7 @@ private func collectToken(
 }
 
 extension String {
-    /// The text of a token, or nil if it is not UTF-8.
+    /// Creates a string from the bytes of a token, or returns nil if they are not valid UTF-8.
     init?(token: UnsafePointer<CChar>?, count: CInt) {
         guard count >= 0 else { return nil }
         let bytes = unsafe UnsafeRawBufferPointer(start: token, count: token == nil ? 0 : Int(count))
@@ -136,10 +134,11 @@ extension String {
 // MARK: - Tokenizers of a connection
 
 extension Database {
-    /// Creates a tokenizer: one of the engine, or one that was added to the connection.
+    /// Creates a tokenizer: one of SQLite's, or one that was added to the connection.
     ///
-    /// It can be kept as long as it is used on one thread at a time.
-    /// - Throws: a ``DatabaseError`` if there is no such tokenizer, or it refuses its arguments.
+    /// It can be kept, but must be used on one thread at a time.
+    ///
+    /// - Throws: a ``DatabaseError`` if there is no such tokenizer, or it rejects its arguments.
     public func makeTokenizer(_ descriptor: FTS5TokenizerDescriptor) throws -> any FTS5Tokenizer {
         checkIsUsedInItsAccess()
         do {
@@ -153,7 +152,7 @@ extension Database {
     }
 }
 
-/// A tokenizer of the engine.
+/// A tokenizer created by the engine.
 private final class EngineBackedTokenizer: FTS5Tokenizer {
     private let tokenizer: EngineTokenizer
 

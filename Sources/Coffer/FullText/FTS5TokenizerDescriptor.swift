@@ -1,6 +1,6 @@
-/// A tokenizer of ``FTS5`` tables: how texts are cut into words.
+/// A tokenizer of ``FTS5`` tables, which splits texts into words.
 ///
-/// Those of SQLite are made by the static functions. A tokenizer that is written in Swift has
+/// The static functions return SQLite's tokenizers. A tokenizer written in Swift has
 /// ``FTS5CustomTokenizer/tokenizerDescriptor(arguments:)``.
 public struct FTS5TokenizerDescriptor: Sendable {
     /// The name of the tokenizer, and its arguments.
@@ -10,19 +10,17 @@ public struct FTS5TokenizerDescriptor: Sendable {
     ///
     ///     FTS5TokenizerDescriptor(components: ["porter", "unicode61", "remove_diacritics", "0"])
     ///
-    /// - Parameter components: the name of the tokenizer, and its arguments.
-    /// - Precondition: there is a name.
+    /// - Precondition: the first component is the name of a tokenizer.
     public init(components: [String]) {
-        precondition(!components.isEmpty, "A tokenizer has a name.")
+        precondition(!components.isEmpty, "A tokenizer needs a name.")
         self.components = components
     }
 
-    /// Words of ASCII letters, digits and of whatever is not ASCII. Only ASCII letters are found in either
-    /// case.
+    /// Words of ASCII letters, digits, and all non-ASCII characters. Only ASCII letters match in either case.
     ///
     /// - Parameters:
-    ///   - separators: ASCII characters that end a word, besides those that do so anyway.
-    ///   - tokenCharacters: ASCII characters that belong to words, besides those that do so anyway.
+    ///   - separators: additional ASCII characters that separate words.
+    ///   - tokenCharacters: additional ASCII characters that are part of words.
     public static func ascii(separators: Set<Character> = [], tokenCharacters: Set<Character> = [])
         -> FTS5TokenizerDescriptor
     {
@@ -30,21 +28,22 @@ public struct FTS5TokenizerDescriptor: Sendable {
             components: ["ascii"] + components(separators: separators, tokenCharacters: tokenCharacters))
     }
 
-    /// The words of another tokenizer, reduced to their English stem: "gardening" is found by "gardens".
+    /// The words of another tokenizer, reduced to their English stem: a search for "gardens" finds
+    /// "gardening".
     ///
     /// - Parameter base: the tokenizer that finds the words; nil for `unicode61`.
     public static func porter(wrapping base: FTS5TokenizerDescriptor? = nil) -> FTS5TokenizerDescriptor {
         FTS5TokenizerDescriptor(components: ["porter"] + (base?.components ?? []))
     }
 
-    /// Words as Unicode 6.1 knows letters and digits, found in either case.
+    /// Words of letters and digits as defined by Unicode 6.1. Letters match in either case.
     ///
     /// - Parameters:
-    ///   - diacritics: what becomes of the diacritics of letters.
-    ///   - categories: the Unicode categories of characters that belong to words, such as `L* N* Co`; empty
+    ///   - diacritics: the treatment of diacritics.
+    ///   - categories: the Unicode categories of characters that are part of words, such as `L* N* Co`; empty
     ///     for SQLite's default.
-    ///   - separators: characters that end a word, besides those that do so anyway.
-    ///   - tokenCharacters: characters that belong to words, besides those that do so anyway.
+    ///   - separators: additional characters that separate words.
+    ///   - tokenCharacters: additional characters that are part of words.
     public static func unicode61(
         diacritics: FTS5.Diacritics = .removeLegacy, categories: String = "", separators: Set<Character> = [],
         tokenCharacters: Set<Character> = []
@@ -68,7 +67,7 @@ public struct FTS5TokenizerDescriptor: Sendable {
         return components
     }
 
-    /// The tokenizer among the arguments of a module: a text of quoted texts.
+    /// The tokenizer in the form of a module argument: an SQL string of quoted components.
     var moduleArgument: String {
         "tokenize=" + components.map(\.sqlLiteral).joined(separator: " ").sqlLiteral
     }

@@ -1,12 +1,13 @@
 internal import SQLCipherBridge
 
-/// What a wrapper tokenizer calls for each token that it lets through. It throws if the engine wants no more.
+/// The function that a wrapper tokenizer calls for each token that it emits. It throws if the engine stops
+/// the tokenization.
 public typealias FTS5WrapperTokenCallback = (_ token: String, _ flags: FTS5TokenFlags) throws -> Void
 
-/// A tokenizer that changes what another one finds: it leaves tokens out, folds them, or adds synonyms.
+/// A tokenizer that modifies the tokens of another one: it leaves tokens out, folds them, or adds synonyms.
 ///
 /// ```swift
-/// /// Finds words as the tokenizer `porter` does, but none that is shorter than a number of letters:
+/// /// Finds the words that the tokenizer `porter` finds, except those with fewer letters than a minimum:
 /// /// `tokenize = 'longWords 4'`.
 /// final class LongWords: FTS5WrapperTokenizer {
 ///     let wrappedTokenizer: any FTS5Tokenizer
@@ -28,23 +29,22 @@ public typealias FTS5WrapperTokenCallback = (_ token: String, _ flags: FTS5Token
 /// }
 /// ```
 ///
-/// To have synonyms found, emit the token, and then each synonym with the flag
-/// ``FTS5TokenFlags/colocated``, when the tokenization is ``FTS5Tokenization/document``; and the token alone
-/// when it is ``FTS5Tokenization/query``.
+/// To support synonyms, emit the token, followed by each synonym with the flag ``FTS5TokenFlags/colocated``,
+/// if the tokenization is ``FTS5Tokenization/document``. If it is ``FTS5Tokenization/query``, emit only the
+/// token.
 public protocol FTS5WrapperTokenizer: FTS5CustomTokenizer {
     /// The tokenizer that finds the words.
     var wrappedTokenizer: any FTS5Tokenizer { get }
 
-    /// Takes a token of the wrapped tokenizer, and emits any number of tokens, which stand where this one
-    /// stands.
+    /// Receives a token of the wrapped tokenizer, and emits any number of tokens at the same position.
     ///
     /// - Parameters:
-    ///   - token: the token. Those that are not UTF-8 are left out.
-    ///   - flags: its flags.
-    ///   - tokenization: what the tokens are for.
-    ///   - tokenCallback: emits a token. An empty one is none.
+    ///   - token: the token. Tokens that are not valid UTF-8 are skipped.
+    ///   - flags: the flags of the token.
+    ///   - tokenization: the purpose of the tokens.
+    ///   - tokenCallback: emits a token. An empty token is ignored.
     /// - Throws: any error, which ends the tokenization: a ``DatabaseError`` with its extended code, any
-    ///   other with `SQLITE_ERROR`.
+    ///   other error with `SQLITE_ERROR`.
     func accept(
         token: String, flags: FTS5TokenFlags, for tokenization: FTS5Tokenization,
         tokenCallback: FTS5WrapperTokenCallback
@@ -52,7 +52,7 @@ public protocol FTS5WrapperTokenizer: FTS5CustomTokenizer {
 }
 
 extension FTS5WrapperTokenizer {
-    /// Hands each token of the wrapped tokenizer to ``accept(token:flags:for:tokenCallback:)``.
+    /// Passes each token of the wrapped tokenizer to ``accept(token:flags:for:tokenCallback:)``.
     public func tokenize(
         context: UnsafeMutableRawPointer?, tokenization: FTS5Tokenization, pText: UnsafePointer<CChar>?,
         nText: CInt,
@@ -69,7 +69,7 @@ extension FTS5WrapperTokenizer {
     }
 }
 
-/// What stands between a wrapped tokenizer and the one that wraps it, for one text.
+/// The context that connects a wrapped tokenizer with its wrapper, for one text.
 @safe
 private struct TokenFilter {
     let tokenizer: any FTS5WrapperTokenizer
@@ -77,7 +77,7 @@ private struct TokenFilter {
     let context: UnsafeMutableRawPointer?
     let callback: FTS5TokenCallback
 
-    /// What ended the work.
+    /// The code of the error that ended the tokenization, or `SQLITE_OK`.
     var code = EngineCode.ok
 }
 

@@ -1,8 +1,7 @@
-/// A database in memory where patterns and tokenizers are tried, which need no connection of the program.
+/// An in-memory database for checking patterns and tokenizers without a connection of the application.
 ///
-/// It is empty but for its full-text tables. Texts that are tokenized, and patterns that are tried, are
-/// arguments of statements: they are never stored. It calls nothing of the program, so that it can be used
-/// inside of any database access.
+/// It contains only empty full-text tables. Texts and patterns are passed as arguments of statements and are
+/// never stored. It calls no code of the application, so it can be used inside any database access.
 enum FullTextLaboratory {
     private static let queue = Result {
         let queue = try DatabaseQueue()
@@ -14,8 +13,8 @@ enum FullTextLaboratory {
         return queue
     }
 
-    /// A column for tables that have to have one. A pattern that names it is not meant to be accepted, and
-    /// nobody would write it.
+    /// The column of tables that must have one. Its name is unlikely to occur in a pattern, and a pattern
+    /// that names it should be rejected.
     private static let noColumn = "coffer_no_column"
 
     // MARK: Tokens
@@ -41,7 +40,7 @@ enum FullTextLaboratory {
         return try String.fetchAll(statement, arguments: [string])
     }
 
-    /// The words of a text that is searched for, without synonyms.
+    /// Returns the words of a searched text, without synonyms.
     static func fts5Tokens(of string: String) throws -> [String] {
         try queue.get().inDatabase { db in
             try db.makeTokenizer(.ascii()).tokenize(query: string).filter { !$0.flags.contains(.colocated) }
@@ -51,19 +50,23 @@ enum FullTextLaboratory {
 
     // MARK: Patterns
 
-    /// - Throws: a ``DatabaseError`` if the pattern cannot be searched for.
+    /// - Throws: a ``DatabaseError`` if the pattern is not valid.
     static func checkFTS3(_ pattern: String) throws {
+        // Only engines with the extended query syntax reject an operator without operands. With the others,
+        // the pattern would search for the word "not", which is hardly intended.
+        guard pattern.split(separator: " ") != ["NOT"] else {
+            throw DatabaseError(message: "malformed MATCH expression: [\(pattern)]")
+        }
         try queue.get().inDatabase { db in try check(pattern, in: "fts3", db) }
     }
 
-    /// - Parameter columns: those that the pattern may name.
-    /// - Throws: a ``DatabaseError`` if the pattern cannot be searched for, or the table cannot have such
-    ///   columns.
+    /// - Parameter columns: the columns that the pattern may name.
+    /// - Throws: a ``DatabaseError`` if the pattern is not valid, or a table cannot have such columns.
     static func checkFTS5(_ pattern: String, columns: [String]) throws {
         try queue.get().inDatabase { db in
             guard !columns.isEmpty else { return try check(pattern, in: "fts5", db) }
             try temporarily(db) {
-                // No column of a full-text table has the name of the table.
+                // A full-text table must not have a column with the table's own name.
                 let names = Set(columns.map(CaseInsensitiveName.init))
                 var table = "other"
                 while names.contains(CaseInsensitiveName(table)) { table += "_" }
@@ -74,7 +77,7 @@ enum FullTextLaboratory {
     }
 
     private static func check(_ pattern: String, in table: String, _ db: Database) throws {
-        // SQLite would search for what is before it, and ignore the rest.
+        // SQLite would search for the text before the NUL character, and ignore the rest.
         guard !pattern.utf8.contains(0) else {
             throw DatabaseError(message: "A pattern must not contain a NUL character.")
         }
@@ -83,12 +86,12 @@ enum FullTextLaboratory {
             let statement = try db.checkOut("SELECT 1 FROM \(table) WHERE \(table) MATCH ?", for: .request)
             _ = try Row.fetchOne(statement, arguments: [pattern])
         } catch let error as DatabaseError {
-            // The statement is none of the program's.
+            // The SQL of the error is left out, as the application did not write it.
             throw DatabaseError(resultCode: error.extendedResultCode, message: error.message)
         }
     }
 
-    /// Runs `body`, and takes back what it has created.
+    /// Runs `body`, and rolls back its changes.
     private static func temporarily<T>(_ db: Database, _ body: () throws -> T) throws -> T {
         try db.transaction(endingWith: .rollback, body)
     }

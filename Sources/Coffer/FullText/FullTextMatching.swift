@@ -1,14 +1,16 @@
-// How requests and columns are searched. Any pattern is accepted for any table: only its text counts, and
-// SQLite throws if it does not fit.
+// Searches of requests and columns. Any pattern is accepted for any table: only its text is passed on, and
+// SQLite throws if the text is not valid for the table.
 
 extension TableRequest where Self: FilteredRequest {
-    /// Keeps the rows of a full-text table that match a pattern. Without a pattern there is none.
+    /// Returns a request for the rows of a full-text table that match a pattern. No row matches a nil
+    /// pattern.
     ///
     ///     // SELECT * FROM "itemText" WHERE "itemText" MATCH 'gold* ri*'
     ///     ItemText.all().matching(FTS3Pattern(matchingAllPrefixesIn: "gold ri"))
     public func matching(_ pattern: FTS3Pattern?) -> Self { matching(text: pattern?.rawPattern) }
 
-    /// Keeps the rows of a full-text table that match a pattern. Without a pattern there is none.
+    /// Returns a request for the rows of a full-text table that match a pattern. No row matches a nil
+    /// pattern.
     ///
     ///     // SELECT * FROM "itemText" WHERE "itemText" MATCH 'gold* ri*' ORDER BY "rank"
     ///     ItemText.all().matching(FTS5Pattern(matchingAllPrefixesIn: "gold ri")).order(Column.rank)
@@ -21,12 +23,14 @@ extension TableRequest where Self: FilteredRequest {
 }
 
 extension TableRecord {
-    /// The rows of a full-text table that match a pattern. Without a pattern there is none.
+    /// Returns a request for the rows of a full-text table that match a pattern. No row matches a nil
+    /// pattern.
     public static func matching(_ pattern: FTS3Pattern?) -> QueryInterfaceRequest<Self> {
         all().matching(pattern)
     }
 
-    /// The rows of a full-text table that match a pattern. Without a pattern there is none.
+    /// Returns a request for the rows of a full-text table that match a pattern. No row matches a nil
+    /// pattern.
     ///
     ///     ItemText.matching(FTS5Pattern(matchingAllPrefixesIn: "gold ri")).order(Column.rank)
     public static func matching(_ pattern: FTS5Pattern?) -> QueryInterfaceRequest<Self> {
@@ -35,7 +39,8 @@ extension TableRecord {
 }
 
 extension ColumnExpression {
-    /// Whether a column of a full-text table matches a pattern; NULL without a pattern.
+    /// Returns a condition that is true if a column of a full-text table matches a pattern, and NULL for a
+    /// nil pattern.
     ///
     ///     // SELECT * FROM "itemText" WHERE "name" MATCH 'ring'
     ///     ItemText.filter { $0.name.match(pattern) }
@@ -43,17 +48,19 @@ extension ColumnExpression {
         .binary(.match, sqlExpression, SQLExpression.databaseValue(pattern?.databaseValue ?? .null))
     }
 
-    /// Whether a column of a full-text table matches a pattern.
+    /// Returns a condition that is true if a column of a full-text table matches a pattern.
     public func match(_ pattern: FTS5Pattern) -> SQLExpression { .binary(.match, sqlExpression, pattern) }
 }
 
 extension Table {
-    /// The rows of a full-text table that match a pattern. Without a pattern there is none.
+    /// Returns a request for the rows of a full-text table that match a pattern. No row matches a nil
+    /// pattern.
     public func matching(_ pattern: FTS3Pattern?) -> QueryInterfaceRequest<RowDecoder> {
         all().matching(pattern)
     }
 
-    /// The rows of a full-text table that match a pattern. Without a pattern there is none.
+    /// Returns a request for the rows of a full-text table that match a pattern. No row matches a nil
+    /// pattern.
     public func matching(_ pattern: FTS5Pattern?) -> QueryInterfaceRequest<RowDecoder> {
         all().matching(pattern)
     }

@@ -1,4 +1,4 @@
-/// A full-text table that triggers keep the index of another table.
+/// A full-text table that triggers synchronize with another table, its content table.
 struct FullTextSynchronization {
     private let tableName: String
     private let contentTable: String
@@ -8,7 +8,7 @@ struct FullTextSynchronization {
     private let rowID: String
 
     struct Trigger {
-        /// What comes after the name of the full-text table in the name of the trigger.
+        /// The part of the trigger's name that follows the name of the full-text table.
         let suffix: String
         let event: String
         let statements: [String]
@@ -22,7 +22,7 @@ struct FullTextSynchronization {
         self.rowID = try FullTextSynchronization.rowIDName(of: contentTable, db)
     }
 
-    /// The name by which triggers and indexes know the row ID of a content table.
+    /// Returns the name of a content table's row ID for use in triggers and indexes.
     static func rowIDName(of contentTable: String, _ db: Database) throws -> String {
         guard let name = try db.rowIDName(of: contentTable, in: nil) else {
             throw DatabaseError(
@@ -33,7 +33,7 @@ struct FullTextSynchronization {
         return name
     }
 
-    /// Creates the triggers, and indexes the rows that there are.
+    /// Creates the triggers, and indexes the existing rows.
     func start(
         _ db: Database, triggers: KeyPath<FullTextSynchronization, [Trigger]>,
         _ configuration: VirtualTableConfiguration
@@ -60,13 +60,13 @@ extension FullTextSynchronization {
     private var table: String { tableName.quotedDatabaseIdentifier }
     private var columnList: String { columns.map { ", \($0.quotedDatabaseIdentifier)" }.joined() }
 
-    /// The row ID and the columns of the old or the new row.
+    /// Returns the row ID and the columns of the old or new row.
     private func values(of row: String) -> String {
         ([rowID] + columns).map { "\(row).\($0.quotedDatabaseIdentifier)" }.joined(separator: ", ")
     }
 
-    /// FTS4 looks the old texts up in the content table by itself: they must still be there, so that its
-    /// triggers come before the change.
+    /// The triggers of FTS4. It reads the old texts from the content table, so its deletion triggers run
+    /// before the change.
     var fts4Triggers: [Trigger] {
         let deletion = "DELETE FROM \(table) WHERE docid=old.\(rowID.quotedDatabaseIdentifier)"
         let insertion = "INSERT INTO \(table)(\"docid\"\(columnList)) VALUES(\(values(of: "new")))"
@@ -78,7 +78,7 @@ extension FullTextSynchronization {
         ]
     }
 
-    /// FTS5 is given the old texts.
+    /// The triggers of FTS5, which pass it the old texts.
     var fts5Triggers: [Trigger] {
         let deletion =
             "INSERT INTO \(table)(\(table), \"rowid\"\(columnList)) VALUES('delete', \(values(of: "old")))"
@@ -94,26 +94,26 @@ extension FullTextSynchronization {
 // MARK: - The end
 
 extension Database {
-    /// Drops the triggers that keep an ``FTS4`` table the index of another table. Do it before the full-text
+    /// Drops the triggers that synchronize an ``FTS4`` table with another table. Call it before the full-text
     /// table is dropped.
     ///
     ///     try db.dropFTS4SynchronizationTriggers(forTable: "itemText")
     ///     try db.drop(table: "itemText")
     ///
-    /// - Parameter tableName: the full-text table. Triggers that are not there are no error.
+    /// - Parameter tableName: the full-text table. Missing triggers are not an error.
     /// - Throws: a ``DatabaseError`` if the schema cannot be written: `SQLITE_READONLY` in a read,
     ///   `SQLITE_BUSY` while another connection writes.
     public func dropFTS4SynchronizationTriggers(forTable tableName: String) throws {
         try dropSynchronizationTriggers(["bu", "bd", "au", "ai"], of: tableName)
     }
 
-    /// Drops the triggers that keep an ``FTS5`` table the index of another table. Do it before the full-text
+    /// Drops the triggers that synchronize an ``FTS5`` table with another table. Call it before the full-text
     /// table is dropped.
     ///
     ///     try db.dropFTS5SynchronizationTriggers(forTable: "itemText")
     ///     try db.drop(table: "itemText")
     ///
-    /// - Parameter tableName: the full-text table. Triggers that are not there are no error.
+    /// - Parameter tableName: the full-text table. Missing triggers are not an error.
     /// - Throws: a ``DatabaseError`` if the schema cannot be written: `SQLITE_READONLY` in a read,
     ///   `SQLITE_BUSY` while another connection writes.
     public func dropFTS5SynchronizationTriggers(forTable tableName: String) throws {

@@ -1,17 +1,17 @@
 /// The state of a custom aggregate: one instance for each group of rows.
 ///
-/// It makes an SQL function by ``DatabaseFunction/init(_:argumentCount:pure:aggregate:)``.
+/// To use it in SQL, create a function with ``DatabaseFunction/init(_:argumentCount:pure:aggregate:)``.
 public protocol DatabaseAggregate: SendableMetatype {
     /// Creates the state of a group before its first row.
     init()
 
-    /// Takes one row of the group.
+    /// Updates the state with a row of the group.
     ///
-    /// - Throws: any error, to have the statement fail with it.
+    /// - Throws: any error, which makes the statement fail.
     mutating func step(_ dbValues: [DatabaseValue]) throws
 
-    /// The result of the group; nil is NULL. Called once, after the last row.
+    /// Returns the result of the group; nil is NULL. It is called once, after the last row.
     ///
-    /// - Throws: any error, to have the statement fail with it.
+    /// - Throws: any error, which makes the statement fail.
     func finalize() throws -> (any DatabaseValueConvertible)?
 }

@@ -1,23 +1,23 @@
 public import Foundation
 internal import SQLCipherBridge
 
-/// An order of strings that is written in Swift.
+/// A collation, that is, an order of strings, written in Swift.
 ///
-/// A connection knows a collation once it was added, best in ``Configuration/prepareDatabase(_:)``. A
-/// database whose schema names a collation can be used only by connections that know it, and indexes stay
-/// right only as long as the order stays the same.
+/// Add a collation to each connection that uses it, preferably in ``Configuration/prepareDatabase(_:)``. If a
+/// schema names a collation, only connections with this collation can use the database. Indexes remain valid
+/// only as long as the order does not change.
 ///
-/// Collations run in the middle of statements, and must not use the connection.
+/// Collations run while a statement is executed, and must not use the connection.
 public final class DatabaseCollation: Identifiable, Sendable {
-    /// What distinguishes collations: their name, without regard to the case of ASCII letters.
+    /// The identity of a collation: its name, compared without regard to the case of ASCII letters.
     public struct ID: Hashable, Sendable {
         let name: CaseInsensitiveName
     }
 
-    /// What the collation is called in SQL.
+    /// The name of the collation in SQL.
     public var id: ID { ID(name: CaseInsensitiveName(name)) }
 
-    /// What the collation is called in SQL.
+    /// The name of the collation in SQL.
     public let name: String
 
     private let compare: @Sendable (String, String) -> ComparisonResult
@@ -30,8 +30,8 @@ public final class DatabaseCollation: Identifiable, Sendable {
     /// Creates a collation.
     ///
     /// - Parameters:
-    ///   - name: what the collation is called in SQL.
-    ///   - function: how the first string sorts beside the second one. It must be a total order that never
+    ///   - name: the name of the collation in SQL.
+    ///   - function: compares the first string with the second one. It must be a total order that never
     ///     changes.
     public convenience init(
         _ name: String, function: @escaping @Sendable (String, String) -> ComparisonResult

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// An SQL function or aggregate that is written in Swift.
+/// An SQL function or aggregate written in Swift.
 ///
-/// A connection knows a function once it was added, best in ``Configuration/prepareDatabase(_:)``:
+/// Add a function to each connection that uses it, preferably in ``Configuration/prepareDatabase(_:)``:
 ///
 /// ```swift
-/// /// The first letters of the words of a text; NULL for what is no text.
+/// /// Returns the first letters of the words of a text; NULL if the argument is not text.
 /// let initials = DatabaseFunction("initials", argumentCount: 1, pure: true) { arguments in
 ///     guard let text = String.fromDatabaseValue(arguments[0]) else { return nil }
 ///     return String(text.split(separator: " ").compactMap(\.first))
@@ -14,29 +14,29 @@ internal import SQLCipherBridge
 /// configuration.prepareDatabase { $0.add(function: initials) }
 /// ```
 ///
-/// Functions run in the middle of statements, and must not use the connection.
+/// Functions run while a statement is executed, and must not use the connection.
 public final class DatabaseFunction: Identifiable, Sendable {
-    /// What distinguishes functions: SQLite has one for each name and number of arguments.
+    /// The identity of a function: SQLite has one function for each name and number of arguments.
     public struct ID: Hashable, Sendable {
         let name: CaseInsensitiveName
         let argumentCount: Int?
     }
 
-    /// What the function is called in SQL, and the number of its arguments.
+    /// The name of the function in SQL, and the number of its arguments.
     public var id: ID { ID(name: CaseInsensitiveName(name), argumentCount: argumentCount) }
 
-    /// What the function is called in SQL.
+    /// The name of the function in SQL.
     public let name: String
 
     /// The number of arguments; nil for any number.
     let argumentCount: Int?
 
-    /// Whether the result depends on nothing but the arguments.
+    /// True if the result depends only on the arguments.
     let isPure: Bool
 
     private let kind: Kind
 
-    /// Whether the function is an aggregate.
+    /// True if the function is an aggregate.
     var isAggregate: Bool {
         if case .aggregate = kind { true } else { false }
     }
@@ -56,13 +56,15 @@ public final class DatabaseFunction: Identifiable, Sendable {
     /// Creates a function.
     ///
     /// - Parameters:
-    ///   - name: what the function is called in SQL.
+    ///   - name: the name of the function in SQL.
     ///   - argumentCount: the number of arguments; nil for any number.
-    ///   - pure: whether the result depends on nothing but the arguments, which lets SQLite call the function
-    ///     less often, and use it in indexes.
-    ///   - function: is given the arguments, exactly as many as `argumentCount` says, and returns the result,
-    ///     where nil is NULL. An error has the statement fail: a ``DatabaseError`` with its code and message,
-    ///     any other with `SQLITE_ERROR` and its description.
+    ///   - pure: true if the result depends only on the arguments. SQLite can then call the function less
+    ///     often,
+    ///     and use it in indexes.
+    ///   - function: receives exactly `argumentCount` arguments, and returns the result, where nil is NULL.
+    ///     If it
+    ///     throws, the statement fails: a ``DatabaseError`` with its code and message, any other error with
+    ///     `SQLITE_ERROR` and its description.
     public convenience init(
         _ name: String,
         argumentCount: Int? = nil,
@@ -75,10 +77,10 @@ public final class DatabaseFunction: Identifiable, Sendable {
     /// Creates an aggregate: a function whose result depends on a group of rows.
     ///
     /// - Parameters:
-    ///   - name: what the aggregate is called in SQL.
+    ///   - name: the name of the aggregate in SQL.
     ///   - argumentCount: the number of arguments; nil for any number.
-    ///   - pure: whether the result depends on nothing but the arguments.
-    ///   - aggregate: the type of which one instance is created for each group.
+    ///   - pure: true if the result depends only on the arguments.
+    ///   - aggregate: the type of the state. One instance is created for each group.
     public init<Aggregate: DatabaseAggregate>(
         _ name: String,
         argumentCount: Int? = nil,
@@ -115,7 +117,7 @@ extension DatabaseFunction {
     }
 }
 
-/// One aggregation, as the bridge sees it. After an error, the aggregate is left alone.
+/// The state of one aggregation for the bridge. After an error, the aggregate is no longer called.
 private final class Aggregation<Aggregate: DatabaseAggregate>: AggregateState {
     private var aggregate = Aggregate()
     private var hasFailed = false
@@ -159,8 +161,8 @@ extension FunctionContext {
 }
 
 extension ConnectionHandle {
-    /// Adds the functions and collations that every connection knows, and then others. Nothing of it touches
-    /// the file, which may not have its key yet.
+    /// Adds the standard functions and collations, and the given ones. This does not touch the file, whose
+    /// key may not have been set yet.
     func install(_ functions: [DatabaseFunction], _ collations: [DatabaseCollation]) throws(EngineError) {
         for function in DatabaseFunction.standardFunctions + functions { try function.install(on: self) }
         for collation in DatabaseCollation.standardCollations + collations { try collation.install(on: self) }

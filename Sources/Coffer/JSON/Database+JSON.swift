@@ -1,20 +1,20 @@
-// The JSON functions of SQLite: <https://www.sqlite.org/json1.html>. Each call is an expression, for requests
-// as well as for definitions.
+// The JSON functions of SQLite: <https://www.sqlite.org/json1.html>. Each returns an expression for requests
+// and definitions.
 
 extension Database {
-    /// What ``jsonIsValid(_:options:)`` takes for valid: any of the forms that are given.
+    /// The forms that ``jsonIsValid(_:options:)`` accepts as valid JSON.
     public struct JSONValidationOptions: OptionSet, Sendable {
         public let rawValue: Int
 
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Text as the standard wants it.
+        /// Text that conforms to RFC 8259.
         public static let json = JSONValidationOptions(rawValue: 1)
 
-        /// Text of JSON5, which is what SQLite reads.
+        /// JSON5 text, which SQLite's JSON functions accept.
         public static let json5 = JSONValidationOptions(rawValue: 2)
 
-        /// A blob that looks like SQLite's binary form: only its beginning is read.
+        /// A blob that looks like SQLite's binary form: only its beginning is checked.
         public static let probablyJSONB = JSONValidationOptions(rawValue: 4)
 
         /// A blob in SQLite's binary form.
@@ -25,61 +25,53 @@ extension Database {
 // MARK: - Questions
 
 extension Database {
-    /// How many elements an array has: the `JSON_ARRAY_LENGTH` function. 0 for JSON that is no array.
+    /// Returns the number of elements of an array, or 0 if the JSON is not an array: the `JSON_ARRAY_LENGTH`
+    /// function.
     ///
     ///     // JSON_ARRAY_LENGTH("tags")
     ///     Database.jsonArrayLength(Column("tags"))
-    ///
-    /// - Parameter value: JSON.
     public static func jsonArrayLength(_ value: some SQLExpressible) -> SQLExpression {
         .function("JSON_ARRAY_LENGTH", [value.sqlExpression])
     }
 
-    /// How many elements the array at a path has: the `JSON_ARRAY_LENGTH` function. NULL if there is nothing.
+    /// Returns the number of elements of the array at a path, or NULL if the path does not exist: the
+    /// `JSON_ARRAY_LENGTH` function.
     ///
-    /// - Parameters:
-    ///   - value: JSON.
-    ///   - path: a path, which begins with `$`.
+    /// - Parameter path: a path, which starts with `$`.
     public static func jsonArrayLength(_ value: some SQLExpressible, atPath path: some SQLExpressible)
         -> SQLExpression
     {
         .function("JSON_ARRAY_LENGTH", [value.sqlExpression, path.sqlExpression])
     }
 
-    /// Where the first mistake in JSON is: the `JSON_ERROR_POSITION` function. 0 if there is none; the first
-    /// character is 1.
-    ///
-    /// - Parameter value: JSON, maybe.
+    /// Returns the position of the first JSON syntax error, from 1, or 0 if there is none: the
+    /// `JSON_ERROR_POSITION` function.
     public static func jsonErrorPosition(_ value: some SQLExpressible) -> SQLExpression {
         .function("JSON_ERROR_POSITION", [value.sqlExpression])
     }
 
-    /// The type of JSON, such as `'object'`: the `JSON_TYPE` function.
-    ///
-    /// - Parameter value: JSON.
+    /// Returns the type of JSON, such as `'object'`: the `JSON_TYPE` function.
     public static func jsonType(_ value: some SQLExpressible) -> SQLExpression {
         .function("JSON_TYPE", [value.sqlExpression])
     }
 
-    /// The type of the part of JSON at a path: the `JSON_TYPE` function. NULL if there is nothing.
+    /// Returns the type of the JSON at a path, or NULL if the path does not exist: the `JSON_TYPE` function.
     ///
-    /// - Parameters:
-    ///   - value: JSON.
-    ///   - path: a path, which begins with `$`.
+    /// - Parameter path: a path, which starts with `$`.
     public static func jsonType(_ value: some SQLExpressible, atPath path: some SQLExpressible)
         -> SQLExpression
     {
         .function("JSON_TYPE", [value.sqlExpression, path.sqlExpression])
     }
 
-    /// Whether a value is JSON: the `JSON_VALID` function.
+    /// Returns 1 if a value is valid JSON, and 0 otherwise: the `JSON_VALID` function.
     ///
     ///     // JSON_VALID("info", 6)
     ///     Database.jsonIsValid(Column("info"), options: [.json5, .probablyJSONB])
     ///
     /// - Parameters:
     ///   - value: any value.
-    ///   - options: which forms are JSON; nil for text as the standard wants it.
+    ///   - options: the accepted forms; nil for text that conforms to RFC 8259.
     public static func jsonIsValid(_ value: some SQLExpressible, options: JSONValidationOptions? = nil)
         -> SQLExpression
     {
@@ -89,9 +81,7 @@ extension Database {
                 + (options.map { [SQLExpression(impl: .literal(SQL(sql: "\($0.rawValue)")))] } ?? []))
     }
 
-    /// A value as JSON text: the `JSON_QUOTE` function. A string gets quotes.
-    ///
-    /// - Parameter value: any value.
+    /// Returns a value as JSON text, with quotes around a string: the `JSON_QUOTE` function.
     public static func jsonQuote(_ value: some SQLExpressible) -> SQLExpression {
         .function("JSON_QUOTE", [value.jsonComponent])
     }

@@ -1,8 +1,8 @@
 internal import SQLCipherBridge
 
 extension SQLExpressible {
-    /// The expression as a function wants it that builds JSON of it: wrapped, if its text is JSON and SQLite
-    /// would take it for a string.
+    /// The expression in the form that a function needs to build JSON from it: if the expression is declared
+    /// to be JSON but SQLite would use it as a string, it is wrapped in a JSON function.
     var jsonComponent: SQLExpression {
         let expression = sqlExpression
         guard let json = expression.jsonText, !json.isJSONForSQLite else { return expression }
@@ -11,10 +11,10 @@ extension SQLExpressible {
 }
 
 extension SQLExpression {
-    /// The function that makes JSON of text; the binary form spares SQLite a second look at the text.
+    /// The function that parses JSON text. The binary form saves SQLite from parsing the text again.
     fileprivate static let jsonParser = Engine.sqliteVersionNumber >= 3_045_000 ? "JSONB" : "JSON"
 
-    /// The expression whose text is JSON, if it was said to be.
+    /// The expression that is declared to be JSON, or nil.
     fileprivate var jsonText: SQLExpression? {
         switch impl {
         case .json(let expression): expression
@@ -24,8 +24,7 @@ extension SQLExpression {
         }
     }
 
-    /// Whether SQLite itself knows that the expression is JSON:
-    /// <https://www.sqlite.org/json1.html#json_arguments>.
+    /// True if SQLite itself uses the expression as JSON: <https://www.sqlite.org/json1.html#json_arguments>.
     fileprivate var isJSONForSQLite: Bool {
         switch impl {
         case .databaseValue(let value): value.isNull

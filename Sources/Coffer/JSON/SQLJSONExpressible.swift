@@ -1,21 +1,20 @@
-/// An expression whose text is JSON for the functions of JSON, and not a string.
+/// An expression that the JSON functions use as JSON, instead of as a string.
 ///
-/// SQLite distinguishes the two only where it has just made the JSON itself. A column is text, so that
-/// `jsonArray(_:)` would take the JSON in it for a string. Say with ``JSONColumn``, or with
-/// ``SQLSpecificExpressible/asJSON``, what is in the column:
+/// SQLite uses a text as JSON only if it comes directly from a JSON function. The content of a column is a
+/// string, so `jsonArray(_:)` would quote JSON in it. Use ``JSONColumn``, or
+/// ``SQLSpecificExpressible/asJSON``, to declare that a column contains JSON:
 ///
 ///     // JSON_ARRAY("name", JSONB("tags"))
 ///     Database.jsonArray([Column("name"), JSONColumn("tags")] as [any SQLExpressible])
 ///
-/// Nowhere else does it make a difference: as a selection, a condition or an order, the expression is what it
-/// would be otherwise.
+/// This has no effect elsewhere: selections, conditions, and orderings use the unchanged expression.
 public protocol SQLJSONExpressible: SQLSpecificExpressible {}
 
-/// Any expression whose text is JSON: what ``SQLSpecificExpressible/asJSON`` makes.
+/// A type-erased JSON expression, returned by ``SQLSpecificExpressible/asJSON``.
 public struct AnySQLJSONExpressible: SQLJSONExpressible {
     public let sqlExpression: SQLExpression
 
-    /// Creates the same expression.
+    /// Creates a type-erased copy of an expression.
     public init(_ base: some SQLJSONExpressible) {
         self.init(json: base.sqlExpression)
     }
@@ -31,13 +30,13 @@ public struct AnySQLJSONExpressible: SQLJSONExpressible {
 
 extension AnySQLJSONExpressible: Sendable {}
 
-/// A column whose text, or blob, is JSON.
+/// A column that contains JSON, as text or as a blob.
 ///
 ///     // SELECT * FROM "item" WHERE ("info" ->> 'color') = 'red'
 ///     Item.filter(JSONColumn("info")["color"] == "red")
 ///
-/// It is like any other column besides. Among the columns of a record type, it works in closures, key paths
-/// and table aliases:
+/// In all other respects it is an ordinary column. Among the columns of a record type, it works in closures,
+/// key paths, and table aliases:
 ///
 ///     enum Columns {
 ///         static let info = JSONColumn("info")
@@ -49,7 +48,7 @@ public struct JSONColumn: ColumnExpression, SQLJSONExpressible, Sendable {
     /// The name of the column, without quotes.
     public var name: String
 
-    /// Creates a column from its name, which may contain anything.
+    /// Creates a column from its name, which may contain any characters.
     public init(_ name: String) {
         self.name = name
     }
@@ -63,7 +62,7 @@ public struct JSONColumn: ColumnExpression, SQLJSONExpressible, Sendable {
 }
 
 extension SQLSpecificExpressible {
-    /// The expression, whose text is JSON.
+    /// The expression, declared to contain JSON.
     ///
     ///     // "info" ->> 'color'
     ///     Column("info").asJSON["color"]
@@ -73,8 +72,8 @@ extension SQLSpecificExpressible {
 // MARK: - Parts of a JSON value
 
 extension SQLJSONExpressible {
-    /// A part of the JSON as an SQL value: the `->>` operator. A string is its text, and an object or an
-    /// array is JSON text.
+    /// Returns a part of the JSON as an SQL value: the `->>` operator. A string becomes text without quotes,
+    /// and an object or array becomes JSON text.
     ///
     ///     // "info" ->> 'color', "info" ->> '$.size.height', "info" ->> 0
     ///     JSONColumn("info")["color"]
@@ -82,39 +81,39 @@ extension SQLJSONExpressible {
     ///     JSONColumn("info")[0]
     ///
     /// See <https://www.sqlite.org/json1.html#jptr>.
-    /// - Parameter path: a path, or the name of a member of an object, or the index of an element of an
-    ///   array.
+    ///
+    /// - Parameter path: a path, the name of an object member, or the index of an array element.
     public subscript(_ path: some SQLExpressible) -> SQLExpression {
         .binary(.jsonValue, self, path)
     }
 
-    /// A part of the JSON as an SQL value: the `JSON_EXTRACT` function.
+    /// Returns a part of the JSON as an SQL value: the `JSON_EXTRACT` function.
     ///
     ///     // JSON_EXTRACT("info", '$.color')
     ///     JSONColumn("info").jsonExtract(atPath: "$.color")
     ///
-    /// - Parameter path: a path, which begins with `$`.
+    /// - Parameter path: a path, which starts with `$`.
     public func jsonExtract(atPath path: some SQLExpressible) -> SQLExpression {
         Database.jsonExtract(self, atPath: path)
     }
 
-    /// Several parts of the JSON as a JSON array: the `JSON_EXTRACT` function. Of one path, its value.
+    /// Returns several parts of the JSON as a JSON array: the `JSON_EXTRACT` function. For a single path,
+    /// returns its value.
     ///
     ///     // JSON_EXTRACT("info", '$.color', '$.size')
     ///     JSONColumn("info").jsonExtract(atPaths: ["$.color", "$.size"])
     ///
-    /// - Parameter paths: paths, which begin with `$`.
+    /// - Parameter paths: paths, which start with `$`.
     public func jsonExtract(atPaths paths: some Collection<some SQLExpressible>) -> SQLExpression {
         Database.jsonExtract(self, atPaths: paths)
     }
 
-    /// A part of the JSON as JSON text: the `->` operator. A string has its quotes.
+    /// Returns a part of the JSON as JSON text: the `->` operator. A string keeps its quotes.
     ///
     ///     // "info" -> 'color'
     ///     JSONColumn("info").jsonRepresentation(atPath: "color")
     ///
-    /// - Parameter path: a path, or the name of a member of an object, or the index of an element of an
-    ///   array.
+    /// - Parameter path: a path, the name of an object member, or the index of an array element.
     public func jsonRepresentation(atPath path: some SQLExpressible) -> SQLExpression {
         .binary(.jsonRepresentation, self, path)
     }
@@ -123,7 +122,7 @@ extension SQLJSONExpressible {
 // MARK: - Table aliases
 
 extension TableAliasBase {
-    /// A JSON expression whose columns are those of the table.
+    /// Returns a JSON expression, with its columns qualified by the table.
     ///
     ///     // "item"."info" ->> 'color'
     ///     itemAlias[JSONColumn("info")]["color"]
@@ -133,7 +132,7 @@ extension TableAliasBase {
 }
 
 extension TableAlias where RowDecoder: TableRecord {
-    /// A JSON column of the table: `alias.info["color"]`.
+    /// Returns a JSON column of the table: `alias.info["color"]`.
     public subscript<T: SQLJSONExpressible>(dynamicMember keyPath: KeyPath<DatabaseComponents, T>)
         -> AnySQLJSONExpressible
     {

@@ -1,37 +1,33 @@
 extension DatabaseMigrator {
-    /// Applies the migrations that were not applied yet.
+    /// Applies the pending migrations.
     ///
-    /// It waits for all other accesses, and lets none begin before it has ended.
+    /// It waits for all other accesses to end, and blocks new ones until it has finished.
     ///
     ///     try vault.migrate(queue)
     ///
-    /// - Throws: the error of a migration, which is rolled back. Those before it have been applied, those
-    ///   after it are not tried.
+    /// - Throws: the error of a migration, which is rolled back. The migrations before it have been applied;
+    ///   the migrations after it are not run.
     public func migrate(_ writer: any DatabaseWriter) throws {
         guard let last = registered.last else { return }
         try migrate(writer, upTo: last.identifier)
     }
 
-    /// Applies the migrations that were not applied yet, up to one of them and including it.
+    /// Applies the pending migrations up to and including a given one.
     ///
-    /// - Parameters:
-    ///   - writer: a queue or a pool.
-    ///   - targetIdentifier: the last migration that is applied.
+    /// - Parameter targetIdentifier: the last migration to apply.
     /// - Precondition: the migration is registered.
-    /// - Throws: as ``migrate(_:)``; also `SQLITE_MISUSE` if a later migration has been applied already, as
-    ///   there is no way back.
+    /// - Throws: the errors of ``migrate(_:)``, and `SQLITE_MISUSE` if a later migration has already been
+    ///   applied, because migrations cannot be reverted.
     public func migrate(_ writer: any DatabaseWriter, upTo targetIdentifier: String) throws {
         try writer.barrierWriteWithoutTransaction { db in
             try migrate(db, upTo: targetIdentifier)
         }
     }
 
-    /// Applies the migrations that were not applied yet, later, and then calls `completion` on the same
-    /// connection.
+    /// Applies the pending migrations asynchronously, and then calls `completion` on the same connection.
     ///
-    /// - Parameters:
-    ///   - writer: a queue or a pool.
-    ///   - completion: gets the connection, outside of any transaction, or the error as of ``migrate(_:)``.
+    /// - Parameter completion: receives the connection, outside any transaction, or an error of
+    ///   ``migrate(_:)``.
     public func asyncMigrate(
         _ writer: any DatabaseWriter, completion: @escaping @Sendable (Result<Database, any Error>) -> Void
     ) {
@@ -45,7 +41,7 @@ extension DatabaseMigrator {
         }
     }
 
-    /// - Parameter db: a connection outside of any transaction, and without other accesses.
+    /// - Parameter db: a connection outside any transaction, with no concurrent accesses.
     func migrate(_ db: Database, upTo targetIdentifier: String) throws {
         guard let target = registered.firstIndex(where: { $0.identifier == targetIdentifier }) else {
             preconditionFailure("undefined migration: \(targetIdentifier)")
@@ -63,7 +59,7 @@ extension DatabaseMigrator {
                 applied.contains(migration.identifier)
                 && applied.isDisjoint(with: migration.mergedIdentifiers)
             guard !isComplete else { continue }
-            // A schema source knows the final schema, and not those on the way to it.
+            // The schema source describes the final schema, not the intermediate ones.
             try db.withSchemaSource(nil) { try migration.run(db) }
         }
     }

@@ -2,16 +2,15 @@ internal import Foundation
 internal import KeyMaterial
 
 extension DatabaseMigrator {
-    /// Whether the schema of a database is not what its migrations, as they are registered now, would make.
+    /// Returns whether the schema of a database differs from the schema that its migrations create now.
     ///
-    /// So it is when a migration was changed, renamed or removed after it had been applied. To know, the
-    /// migrations run on an empty database: for one in a file, in a temporary file, which is encrypted as the
-    /// real one is, with a key that nobody knows. Tables of SQLite and of the library, whose names start with
-    /// `sqlite_` and `grdb_`, are not compared.
+    /// This happens if a migration has been changed, renamed, or removed after it was applied. To compare the
+    /// schemas, the migrations run on an empty database. For a database in a file, this is a temporary file
+    /// that is encrypted in the same way, with a random key. Tables of SQLite and of this library, whose
+    /// names start with `sqlite_` and `grdb_`, are not compared.
     ///
     ///     let isOutdated = try queue.read { db in try vault.hasSchemaChanges(db) }
     ///
-    /// - Parameter db: the connection of the access.
     /// - Throws: a ``DatabaseError`` if the schema cannot be read, and the error of a migration that fails on
     ///   an empty database.
     public func hasSchemaChanges(_ db: Database) throws -> Bool {
@@ -20,7 +19,8 @@ extension DatabaseMigrator {
         guard let last = registered.last(where: { !applied.isDisjoint(with: $0.allIdentifiers) }) else {
             return false
         }
-        // An older migration that waits for the one it is merged into: what it made cannot be made again.
+        // An older migration is waiting for the migration that it is merged into. Its result cannot be
+        // reproduced.
         guard applied.contains(last.identifier) else { return false }
 
         var migrator = self
@@ -31,7 +31,7 @@ extension DatabaseMigrator {
         }
     }
 
-    /// Erases the database if it has to be, and may be.
+    /// Erases the database if the schema has changed and erasing is enabled.
     func eraseIfNeeded(_ db: Database) throws {
         guard eraseDatabaseOnSchemaChange else { return }
         var needsErasing = false
@@ -42,10 +42,10 @@ extension DatabaseMigrator {
         if needsErasing { try db.eraseContent() }
     }
 
-    /// Runs `body` with an empty database on which migrations run as they would on the real one.
+    /// Runs `body` with an empty database in which migrations behave as in the real one.
     ///
-    /// The preparations of the configuration may need a file, as those do that keep its log after the last
-    /// connection was closed.
+    /// The scratch database is a file if the real one is, because the configuration's preparations may need a
+    /// file, for example to keep the WAL after the last connection is closed.
     private static func withScratchDatabase<T>(for db: Database, _ body: (DatabaseQueue) throws -> T) throws
         -> T
     {
@@ -55,7 +55,7 @@ extension DatabaseMigrator {
             configuration.key = try .scratch(hasPlaintextHeader: configuration.cipher.plaintextHeaderSize > 0)
             configuration.previousKeys = []
         }
-        // Nobody needs the file after a loss of power.
+        // The file does not need to survive a power failure.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
             "coffer-migrations-\(UUID().uuidString)")
@@ -68,14 +68,13 @@ extension DatabaseMigrator {
         return try body(queue)
     }
 
-    /// The configuration of the real database, without what has to do with its file and with where it is
-    /// used.
+    /// Returns the configuration of the real database, without the settings of its file and its queues.
     private static func scratchConfiguration(_ configuration: Configuration) -> Configuration {
         var configuration = configuration
         configuration.readonly = false
         configuration.journalMode = .default
         configuration.label = nil
-        // The caller may be on one of these queues, and would wait for itself.
+        // The caller may be running on one of these queues, which would deadlock.
         configuration.targetQueue = nil
         configuration.writeTargetQueue = nil
         configuration.observesSuspensionNotifications = false
@@ -84,15 +83,15 @@ extension DatabaseMigrator {
 }
 
 extension DatabaseKey {
-    /// A key that nobody knows, for a file of one's own.
+    /// Returns a random key for a temporary file.
     fileprivate static func scratch(hasPlaintextHeader: Bool) throws -> DatabaseKey {
-        // Such a file does not hold its salt.
+        // A file with a plaintext header does not contain its salt.
         guard hasPlaintextHeader else { return .random() }
         return try .rawKey(SystemRandomness.bytes(count: 32), salt: SystemRandomness.bytes(count: 16))
     }
 }
 
-/// The objects of the main database as their SQL describes them, without those that nobody defines.
+/// The objects of the main database with their SQL, without the internal ones of SQLite and of this library.
 private struct SchemaContent: Equatable {
     private struct Object: Hashable {
         let type: String
@@ -118,9 +117,9 @@ private struct SchemaContent: Equatable {
             })
     }
 
-    /// SQL without what makes no difference and has been written in two ways: quotes around the name of a
-    /// collation that needs none, and the resolution of conflicts that is SQLite's own. A database must not
-    /// be erased because of them.
+    /// Returns SQL without two differences that have no effect, because different versions have written them
+    /// differently: quotes around a collation name that needs none, and `ON CONFLICT ABORT`, which is
+    /// SQLite's default. A database must not be erased because of them.
     fileprivate static func normalized(_ sql: String) -> String {
         let bytes = Array(sql.utf8)
         var scanner = SQLScanner(bytes)

@@ -1,50 +1,48 @@
 extension DatabaseMigrator {
-    /// The registered migrations that were applied to a database, in the order of registration.
+    /// Returns the registered migrations that have been applied to a database, in the order of registration.
     ///
     ///     let names = try queue.read { db in try vault.appliedMigrations(db) }
     ///
-    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read. A database that was never
-    ///   migrated has none applied.
+    /// - Returns: an empty array for a database that has never been migrated.
+    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read.
     public func appliedMigrations(_ db: Database) throws -> [String] {
         let applied = try appliedIdentifiers(db)
         return migrations.filter { applied.contains($0) }
     }
 
-    /// The identifiers of all migrations that were applied to a database, also of those that are not
-    /// registered.
+    /// Returns the identifiers of all migrations that have been applied to a database, including unregistered
+    /// ones.
     ///
-    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read. A database that was never
-    ///   migrated has none applied.
+    /// - Returns: an empty set for a database that has never been migrated.
+    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read.
     public func appliedIdentifiers(_ db: Database) throws -> Set<String> {
         try AppliedMigrations.identifiers(db)
     }
 
-    /// The registered migrations, from the first one on, that were applied without a gap.
+    /// Returns the registered migrations, starting with the first, that have been applied without a gap.
     ///
-    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read. A database that was never
-    ///   migrated has none applied.
+    /// - Returns: an empty array for a database that has never been migrated.
+    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read.
     public func completedMigrations(_ db: Database) throws -> [String] {
         let applied = try appliedIdentifiers(db)
         return Array(migrations.prefix { applied.contains($0) })
     }
 
-    /// Whether all registered migrations were applied.
+    /// Returns whether all registered migrations have been applied.
     ///
     ///     let isReady = try queue.read { db in try vault.hasCompletedMigrations(db) }
     ///
-    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read. A database that was never
-    ///   migrated has none applied.
+    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read.
     public func hasCompletedMigrations(_ db: Database) throws -> Bool {
         try completedMigrations(db).count == migrations.count
     }
 
-    /// Whether a migration was applied that is neither registered nor merged into a registered one: by a
-    /// later version of the application.
+    /// Returns whether a later version of the application has migrated the database: an applied migration is
+    /// neither registered nor merged into a registered one.
     ///
     ///     let isFromTheFuture = try queue.read { db in try vault.hasBeenSuperseded(db) }
     ///
-    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read. A database that was never
-    ///   migrated has none applied.
+    /// - Throws: a ``DatabaseError`` if the table of migrations cannot be read.
     public func hasBeenSuperseded(_ db: Database) throws -> Bool {
         try !appliedIdentifiers(db).isSubset(of: knownIdentifiers)
     }

@@ -1,4 +1,4 @@
-/// Brings databases from any of their former schemas to the present one.
+/// A migrator that updates the schema of a database from any earlier version to the current one.
 ///
 ///     var vault = DatabaseMigrator()
 ///     vault.registerMigration("owners and their items") { db in
@@ -14,27 +14,27 @@
 ///     }
 ///     try vault.migrate(pool)
 ///
-/// Each migration runs in a transaction of its own, once in the life of a database, in the order of
-/// registration. A process that ends in the middle of one leaves the database as the migration before it did.
-/// The database itself remembers, in the table `grdb_migrations`, which migrations were applied. A migration
-/// must never change once it was applied somewhere.
+/// Each migration runs once per database, in its own transaction, in the order of registration. If the
+/// process ends during a migration, the database is in the state after the previous migration. The database
+/// records the applied migrations in its table `grdb_migrations`. Never change a migration after it has been
+/// applied anywhere.
 public struct DatabaseMigrator: Sendable {
-    /// When the foreign keys of a migration are checked.
+    /// The time at which the foreign keys of a migration are checked.
     public enum ForeignKeyChecks: Sendable {
-        /// At its end, for the whole database. Meanwhile foreign keys are not enforced, as is needed to
-        /// create a table anew under its name.
+        /// Foreign keys of the whole database are checked at the end of the migration. They are not enforced
+        /// before that, which is required for recreating a table under its name.
         case deferred
 
-        /// With each statement. This is faster in big databases, but the migration must not create tables
-        /// anew.
+        /// Foreign keys are checked with each statement. This is faster in large databases, but the migration
+        /// must not recreate tables.
         case immediate
     }
 
-    /// Whether ``migrate(_:)`` erases a database whose schema is not what the migrations make, and starts
-    /// from scratch. False by default.
+    /// A Boolean value that indicates whether ``migrate(_:)`` erases a database whose schema differs from the
+    /// result of the migrations, and starts from scratch. False by default.
     ///
-    /// For the time when migrations are still being written. **It destroys the content of the database** when
-    /// ``hasSchemaChanges(_:)`` is true: never let it be true in what you ship.
+    /// Use it only while you are developing migrations. **It destroys the content of the database** when
+    /// ``hasSchemaChanges(_:)`` returns true: never ship it enabled.
     public var eraseDatabaseOnSchemaChange = false
 
     private(set) var registered: [Migration] = []
@@ -43,12 +43,12 @@ public struct DatabaseMigrator: Sendable {
     /// Creates a migrator without migrations.
     public init() {}
 
-    /// A migrator that does not check foreign keys at the end of the migrations that are registered from now
-    /// on.
+    /// Returns a migrator that does not check foreign keys at the end of the migrations that are registered
+    /// from now on.
     ///
-    /// Such a migration runs without foreign keys, and has to take care itself that none is violated, for
-    /// example with ``Database/checkForeignKeys(in:in:)``. Migrations that are registered with immediate
-    /// checks are not concerned.
+    /// Such a migration runs with foreign keys disabled. It has to ensure that none is violated, for example
+    /// with ``Database/checkForeignKeys(in:in:)``. Migrations that are registered with immediate checks are
+    /// not affected.
     public func disablingDeferredForeignKeyChecks() -> DatabaseMigrator {
         var migrator = self
         migrator.checksForeignKeysAtEnd = false
@@ -66,10 +66,10 @@ extension DatabaseMigrator {
     ///
     /// - Precondition: no other migration has the same identifier.
     /// - Parameters:
-    ///   - identifier: the name of the migration, which stays the same for ever.
-    ///   - foreignKeyChecks: when foreign keys are checked.
-    ///   - migrate: changes the schema and the content. It runs in a transaction; an error rolls it back and
-    ///     ends the migrating.
+    ///   - identifier: the name of the migration, which must never change.
+    ///   - foreignKeyChecks: the time at which foreign keys are checked.
+    ///   - migrate: changes the schema and the content. It runs in a transaction. An error rolls it back, and
+    ///     stops the migrator.
     public mutating func registerMigration(
         _ identifier: String, foreignKeyChecks: ForeignKeyChecks = .deferred,
         migrate: @escaping @Sendable (Database) throws -> Void
@@ -77,7 +77,7 @@ extension DatabaseMigrator {
         register(identifier, merging: [], foreignKeyChecks) { db, _ in try migrate(db) }
     }
 
-    /// Registers a migration that takes the place of several older ones, which are registered no more.
+    /// Registers a migration that replaces several older ones, which are no longer registered.
     ///
     ///     migrator.registerMigration("guests", merging: ["guests 1", "guests 2"]) { db, applied in
     ///         if !applied.contains("guests 1") {
@@ -88,14 +88,16 @@ extension DatabaseMigrator {
     ///         }
     ///     }
     ///
-    /// It does not run on a database where a migration of its own name was applied.
+    /// It does not run on a database in which a migration with its own identifier has been applied.
+    ///
     /// - Precondition: none of the identifiers belongs to another registered migration.
     /// - Parameters:
     ///   - identifier: the name of the migration, which is stored in the database.
-    ///   - foreignKeyChecks: when foreign keys are checked.
-    ///   - mergedIdentifiers: the identifiers of the older migrations. Its own may be among them.
-    ///   - migrate: changes the schema and the content. Its second argument says which of the older
-    ///     migrations were applied: none in a new database.
+    ///   - foreignKeyChecks: the time at which foreign keys are checked.
+    ///   - mergedIdentifiers: the identifiers of the older migrations, optionally including `identifier`.
+    ///   - migrate: changes the schema and the content. Its second argument contains the older migrations
+    ///     that
+    ///     have been applied; it is empty for a new database.
     public mutating func registerMigration(
         _ identifier: String, foreignKeyChecks: ForeignKeyChecks = .deferred,
         merging mergedIdentifiers: Set<String> = [],
@@ -120,7 +122,6 @@ extension DatabaseMigrator {
         registered.append(migration)
     }
 
-    /// The identifiers that a database can have without having been migrated by a later version of the
-    /// application.
+    /// The identifiers that a database may contain unless a later version of the application has migrated it.
     var knownIdentifiers: Set<String> { registered.reduce(into: []) { $0.formUnion($1.allIdentifiers) } }
 }

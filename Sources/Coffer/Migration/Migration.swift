@@ -1,8 +1,8 @@
 /// A step from one schema to the next.
 struct Migration: Sendable {
-    /// What happens to foreign keys.
+    /// The handling of foreign keys during a migration.
     enum ForeignKeys: Sendable {
-        /// They are not enforced, and checked at the end.
+        /// They are not enforced, but checked at the end.
         case checkedAtEnd
 
         /// They are not enforced, and not checked.
@@ -21,7 +21,7 @@ struct Migration: Sendable {
 
     let identifier: String
 
-    /// The migrations that this one has taken the place of.
+    /// The migrations that this one replaces.
     let mergedIdentifiers: Set<String>
 
     let foreignKeys: ForeignKeys
@@ -31,23 +31,22 @@ struct Migration: Sendable {
 }
 
 extension Migration {
-    /// Applies the migration, unless it has been applied, by another process perhaps in the last moment.
+    /// Applies the migration unless it has been applied, possibly by another process just before.
     func run(_ db: Database) throws {
-        // The pragma does nothing inside of a transaction:
+        // The pragma has no effect inside a transaction:
         // https://www.sqlite.org/pragma.html#pragma_foreign_keys
         guard foreignKeys != .enforced, try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else {
             return try runInTransaction(db, checksForeignKeys: false)
         }
         try db.execute(sql: "PRAGMA foreign_keys = OFF")
         let result = Result { try runInTransaction(db, checksForeignKeys: foreignKeys == .checkedAtEnd) }
-        // Neither a cancelled task nor an interruption may leave a connection that does not enforce foreign
-        // keys.
+        // Foreign keys must be enforced again even after a cancellation or an interruption.
         try db.withoutInterruption { try db.execute(sql: "PRAGMA foreign_keys = ON") }
         try result.get()
     }
 
     private func runInTransaction(_ db: Database, checksForeignKeys: Bool) throws {
-        // Immediate: what is read here stays true until the commit.
+        // Immediate, so that the state read here stays valid until the commit.
         try db.inTransaction(.immediate) {
             let applied = try AppliedMigrations.identifiers(db)
             let merged = applied.intersection(mergedIdentifiers)
@@ -64,14 +63,14 @@ extension Migration {
     }
 }
 
-/// The table in which a database remembers its migrations. Name and columns are those of GRDB.
+/// The table of applied migrations. Its name and columns are the same as in GRDB.
 enum AppliedMigrations {
     static func createTable(_ db: Database) throws {
         try db.execute(
             sql: "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
     }
 
-    /// The identifiers of all migrations that were applied; none if the table does not exist.
+    /// Returns the identifiers of all applied migrations; an empty set if the table does not exist.
     static func identifiers(_ db: Database) throws -> Set<String> {
         guard try db.tableExists("grdb_migrations", in: "main") else { return [] }
         return try String.fetchSet(db, sql: "SELECT identifier FROM main.grdb_migrations")

@@ -1,21 +1,21 @@
 internal import SQLCipherBridge
 
 extension Database {
-    /// Calls transaction observers because something in a region has changed that SQLite does not report.
+    /// Notifies transaction observers of a change in a region that SQLite does not report.
     ///
-    /// For changes that are not observed: those of other connections, those made with the raw C functions,
-    /// those of tables `WITHOUT ROWID`, and those of the schema (the region is the table `sqlite_master`
-    /// then). Observers who observe such changes in the region are called by
-    /// ``TransactionObserver/databaseDidChange()``. Outside of a transaction, the change counts as a
+    /// Use it for changes that are not observed: changes by other connections, changes made with the raw C
+    /// functions, changes of tables `WITHOUT ROWID`, and schema changes (for which the region is the table
+    /// `sqlite_master`). Observers of such changes in the region are called with
+    /// ``TransactionObserver/databaseDidChange()``. Outside a transaction, the change counts as a
     /// transaction.
     ///
-    /// No observer is called in an access that only reads, nor of tables that do not exist. The full database
-    /// is all tables, but not `sqlite_master`.
+    /// No observer is called during a read-only access, or about tables that do not exist. The full database
+    /// includes all tables except `sqlite_master`.
     ///
     ///     try queue.write { db in try db.notifyChanges(in: Item.all()) }
     ///
-    /// - Throws: the error of an observer who refuses the commit, outside of a transaction; and errors of
-    ///   reading the schema.
+    /// - Throws: the error of an observer that refuses the commit, outside a transaction; errors of reading
+    ///   the schema.
     public func notifyChanges(in region: some DatabaseRegionConvertible) throws {
         checkIsUsedInItsAccess()
         guard !isReadingOnly else { return }
@@ -24,7 +24,7 @@ extension Database {
         try observerNotifier.notifyChanges(ofKinds: kinds, in: self)
     }
 
-    /// The kinds of all changes that could alter a region.
+    /// Returns the kinds of all changes that could modify a region.
     private func eventKinds(impacting region: DatabaseRegion) throws -> [DatabaseEventKind] {
         guard !region.isEmpty else { return [] }
         let schemas = try strings("SELECT name FROM pragma_database_list")

@@ -1,10 +1,10 @@
 extension Database {
-    /// How long an observer is called with changes and transactions.
+    /// The period during which an observer is notified of changes and transactions.
     public enum TransactionObservationExtent: Sendable {
         /// As long as the observer lives. The connection does not keep it alive.
         case observerLifetime
 
-        /// Up to the end of the current transaction, or of the next one. The connection keeps the observer
+        /// Until the end of the current transaction, or of the next one. The connection keeps the observer
         /// alive until then.
         case nextTransaction
 
@@ -14,12 +14,12 @@ extension Database {
 
     /// Adds an observer of changes and transactions.
     ///
-    /// In the middle of a transaction, the observer is called with what is left of it. Observers are called
-    /// in the order in which they were added.
+    /// If a transaction is open, the observer is notified of the rest of it. Observers are called in the
+    /// order in which they were added.
     ///
     /// - Parameters:
-    ///   - transactionObserver: called with the changes of each transaction that it observes.
-    ///   - extent: how long the connection calls it.
+    ///   - transactionObserver: called with the changes of each transaction.
+    ///   - extent: the period during which the connection calls the observer.
     public func add(
         transactionObserver: some TransactionObserver,
         extent: TransactionObservationExtent = .observerLifetime
@@ -29,7 +29,7 @@ extension Database {
         observerNotifier.add(transactionObserver, extent: extent)
     }
 
-    /// Removes an observer, which is not called any more.
+    /// Removes an observer, which is not called afterwards.
     public func remove(transactionObserver: some TransactionObserver) {
         checkIsUsedInItsAccess()
         observerNotifier.remove(transactionObserver)
@@ -37,8 +37,8 @@ extension Database {
 
     /// Calls a function at the end of the current transaction, or of the next one.
     ///
-    /// The functions run where the connection is used, after the statement that ends the transaction, and may
-    /// use the connection.
+    /// The functions are called where the connection is used, after the statement that ends the transaction.
+    /// They may use the connection.
     ///
     ///     try queue.write { db in
     ///         db.afterNextTransaction { _ in print("The item is gone for good.") }
@@ -46,22 +46,22 @@ extension Database {
     ///     }
     ///
     /// - Parameters:
-    ///   - onCommit: called when the transaction has been committed.
-    ///   - onRollback: called when it has been rolled back.
-    /// - Precondition: the access may write: no observer is called at the end of a transaction that only
-    ///   reads.
+    ///   - onCommit: called after the transaction has been committed.
+    ///   - onRollback: called after it has been rolled back.
+    /// - Precondition: the access may write, because observers are not called at the end of a read-only
+    ///   transaction.
     public func afterNextTransaction(
         onCommit: @escaping @Sendable (Database) -> Void,
         onRollback: @escaping @Sendable (Database) -> Void = { _ in }
     ) {
-        precondition(!isReadingOnly, "Only a transaction that can write has handlers of its end.")
+        precondition(!isReadingOnly, "A read-only transaction has no handlers for its end.")
         add(
             transactionObserver: TransactionEndHandler(onCommit: onCommit, onRollback: onRollback),
             extent: .nextTransaction)
     }
 }
 
-/// Turns the end of a transaction into a call of one of two functions.
+/// Calls one of two functions at the end of a transaction.
 private final class TransactionEndHandler: TransactionObserver {
     private let onCommit: (Database) -> Void
     private let onRollback: (Database) -> Void
@@ -78,12 +78,11 @@ private final class TransactionEndHandler: TransactionObserver {
 }
 
 extension DatabaseWriter {
-    /// Adds an observer of changes and transactions to the connection that writes. It waits for that
-    /// connection.
+    /// Adds an observer of changes and transactions to the writer connection. Waits for that connection.
     ///
     /// - Parameters:
-    ///   - transactionObserver: called with the changes of each transaction that it observes.
-    ///   - extent: how long the connection calls it.
+    ///   - transactionObserver: called with the changes of each transaction.
+    ///   - extent: the period during which the connection calls the observer.
     public func add(
         transactionObserver: some TransactionObserver,
         extent: Database.TransactionObservationExtent = .observerLifetime
@@ -91,7 +90,7 @@ extension DatabaseWriter {
         unsafeReentrantWrite { $0.add(transactionObserver: transactionObserver, extent: extent) }
     }
 
-    /// Removes an observer, which is not called any more. It waits for the connection that writes.
+    /// Removes an observer, which is not called afterwards. Waits for the writer connection.
     public func remove(transactionObserver: some TransactionObserver) {
         unsafeReentrantWrite { $0.remove(transactionObserver: transactionObserver) }
     }

@@ -1,21 +1,21 @@
 internal import Synchronization
 
-/// Something that goes on until it is cancelled: a started observation.
+/// An operation that can be cancelled, such as a started observation.
 public protocol DatabaseCancellable: Sendable {
-    /// Ends it. It has no effect the second time.
+    /// Cancels the operation. Further calls have no effect.
     func cancel()
 }
 
-/// A cancellable that ends what it stands for at the end of its own life, too.
+/// A type-erased cancellable that also cancels its operation when it is deinitialized.
 public final class AnyDatabaseCancellable: DatabaseCancellable {
     private let onCancel: Mutex<(@Sendable () -> Void)?>
 
-    /// Creates a cancellable that has nothing to cancel.
+    /// Creates a cancellable without an operation.
     public convenience init() {
         self.init(cancel: {})
     }
 
-    /// Creates a cancellable that calls a function, once.
+    /// Creates a cancellable that calls a function, at most once.
     public init(cancel: @escaping @Sendable () -> Void) {
         onCancel = Mutex(cancel)
     }

@@ -8,33 +8,34 @@ internal import Synchronization
 ///         log.info("shares or attachments have changed: \(count ?? 0) shares")
 ///     }
 ///
-/// It is called for each transaction right after its commit, before anybody else can write. Most applications
-/// want values instead, which cost the writer nothing: see ``ValueObservation``, also for the changes that
-/// are not noticed.
+/// The observation is called for each transaction immediately after its commit, before any other write. Most
+/// applications need values instead, whose observation costs the writer nothing: see ``ValueObservation``,
+/// which also lists the changes that are not noticed.
 public struct DatabaseRegionObservation: Sendable {
     private let regions: [any DatabaseRegionConvertible]
 
-    /// An observation of several regions.
+    /// Creates an observation of several regions.
     public init(tracking regions: [any DatabaseRegionConvertible]) {
         self.regions = regions
     }
 
-    /// An observation of several regions.
+    /// Creates an observation of several regions.
     public init(tracking regions: any DatabaseRegionConvertible...) {
         self.regions = regions
     }
 
     /// Starts the observation.
     ///
-    /// Transactions that begin after the return are observed. As long as it is started, it keeps the
-    /// connection to the database open.
+    /// Transactions that begin after the return are observed. A started observation keeps the connection to
+    /// the database open.
+    ///
     /// - Parameters:
     ///   - writer: a queue or a pool.
-    ///   - onError: called if the region could not be found out, or when the database was closed. The
-    ///     observation has ended then.
+    ///   - onError: called if the region could not be determined, or when the database is closed. The
+    ///     observation has then ended.
     ///   - onChange: called after each transaction that has changed the regions, where the connection is
-    ///     used, which it may use too.
-    /// - Returns: what the observation lives as long as.
+    ///     used. It may use the connection.
+    /// - Returns: a cancellable. The observation ends when it is cancelled or deinitialized.
     @preconcurrency
     public func start(
         in writer: any DatabaseWriter,
@@ -50,7 +51,7 @@ public struct DatabaseRegionObservation: Sendable {
 }
 
 extension DatabaseRegion {
-    /// What is in any of some regions.
+    /// Returns the union of some regions.
     static func union(of regions: [any DatabaseRegionConvertible], in db: Database) throws -> DatabaseRegion {
         try regions.reduce(into: DatabaseRegion()) { $0.formUnion(try $1.databaseRegion(db)) }
     }
@@ -60,7 +61,7 @@ extension DatabaseRegion {
 private final class RegionObserver: RegionListener {
     private enum Phase {
         case starting(any DatabaseWriter)
-        /// The writer is kept open.
+        /// The writer, which is kept open, and the watch.
         case started(any DatabaseWriter, RegionWatch, RegionWatch.ID)
         case ended
     }
@@ -106,7 +107,7 @@ private final class RegionObserver: RegionListener {
 
     func cancel() { _ = end() }
 
-    /// Returns false if the observation has ended before.
+    /// Returns false if the observation had already ended.
     private func end() -> Bool {
         let last = phase.withLock { phase in
             defer { phase = .ended }

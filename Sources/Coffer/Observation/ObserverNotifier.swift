@@ -1,14 +1,13 @@
 internal import SQLCipherBridge
 
-/// Notifies the observers of a connection of what happens to it, at the moments that ``TransactionObserver``
-/// promises.
+/// Notifies the observers of a connection, at the moments that ``TransactionObserver`` guarantees.
 ///
-/// Its owner notifies it of each statement that writes or has to do with transactions. SQLite's hooks are
-/// installed only as long as they are needed, so that a connection without observers pays nothing. The
-/// notifier decides nothing by itself: ``SavepointLedger`` says which events count, ``TransactionTracker``
-/// how transactions end, and ``RegionWatchState`` whose regions they have changed (I9).
+/// The connection calls it for each statement that writes or affects transactions. SQLite's hooks are
+/// installed only while they are needed, so a connection without observers pays nothing. The notifier makes
+/// no decisions: ``SavepointLedger`` decides which events count, ``TransactionTracker`` how transactions end,
+/// and ``RegionWatchState`` which regions they have changed (invariant "Pure state machines").
 final class ObserverNotifier {
-    /// A change that may wait for the end of a savepoint, and those who observe it.
+    /// A change, which may be held until the end of a savepoint, and its observers.
     private struct Change {
         enum Event {
             case row(DatabaseEvent)
@@ -16,7 +15,7 @@ final class ObserverNotifier {
             /// A row that is about to change.
             case rowAhead(DatabasePreUpdateEvent)
 
-            /// Changes of a table that SQLite does not report one by one.
+            /// Changes of a table that SQLite does not report row by row.
             case table
         }
 
@@ -24,16 +23,16 @@ final class ObserverNotifier {
         let audience: Audience
     }
 
-    /// Those who observe one kind of changes of the statement that runs now.
+    /// The observers of one kind of change made by the current statement.
     private struct Audience {
         let kind: DatabaseEventKind
         let registrations: [ObserverRegistration]
         var watchers: [RegionWatch.ID]
-        /// Whether the rows of all changes are reported, as far as it matters to the watchers.
+        /// True if the rows of all changes are reported, as far as the watchers need them.
         let tellsAllRows: Bool
     }
 
-    /// The observations of regions and values, which come and go on any thread.
+    /// The observations of regions and values, which are added and removed on any thread.
     let watch = RegionWatch()
     private var connection: ConnectionHandle
     private var inspector: StatementInspector
@@ -43,26 +42,25 @@ final class ObserverNotifier {
     private var transaction = TransactionTracker()
     private var isListening = false
 
-    /// Whether an observer has been notified of a row since the last end of a transaction.
+    /// True if an observer has been notified of a row since the last transaction ended.
     private var hasToldOfRows = false
 
-    /// Whether a statement runs whose changes may have to be reported.
+    /// True while a statement runs whose changes may have to be reported.
     private var isExecuting = false
 
-    /// How many events the statement that runs now has had, and the connection's count of changes before it.
+    /// The number of events of the current statement, and the connection's total change count before it.
     private var eventCount = 0
     private var changesCountBefore = 0
 
-    /// How many rows the last statement has changed, where those who were notified of its commit have changed
-    /// rows since.
+    /// The number of rows changed by the last statement, if observers of its commit have changed rows since.
     private(set) var keptChangesCount: Int?
 
     private lazy var updateHook = UpdateHook { [unowned self] operation, names, rowID in
         didChange(DatabaseEvent(operation, names, rowID: rowID))
     }
 
-    /// Installed only while an observer wants to be notified of rows before they change, and with an engine
-    /// that can report them.
+    /// Installed only while an observer needs rows before they change, and only with an engine that can
+    /// report them.
     private lazy var preUpdateHook = PreUpdateHook { [unowned self] change in willChange(change) }
     private var isListeningAhead = false
 
@@ -75,13 +73,13 @@ final class ObserverNotifier {
         self.inspector = inspector
     }
 
-    /// Lets go of the connection, which may live on without the notifier.
+    /// Detaches from the connection, which may outlive the notifier.
     func removeHooks() {
         stopListening()
         hooks.remove(from: connection)
     }
 
-    /// Goes on with another connection, after ``removeHooks()``.
+    /// Continues with another connection, after ``removeHooks()``.
     func move(to connection: ConnectionHandle, inspector: StatementInspector) {
         self.connection = connection
         self.inspector = inspector
@@ -90,7 +88,7 @@ final class ObserverNotifier {
 
     private var isObserved: Bool { !registrations.isEmpty || !watch.isEmpty }
 
-    /// Forgets the observers, and the connection that exists no more.
+    /// Forgets the observers and the closed connection.
     func databaseDidClose() {
         registrations = ObserverRegistrations()
         savepoints.removeAll()
@@ -115,9 +113,9 @@ extension ObserverNotifier {
         removeHooksIfUseless()
     }
 
-    /// Runs `body`, of whose transactions no observer is notified.
+    /// Runs `body` without notifying observers of its transactions.
     ///
-    /// - Precondition: no transaction is open before and after, or one in which nothing has happened.
+    /// - Precondition: before and after, no transaction is open, or one in which nothing has happened.
     func unobserved<T>(_ body: () throws -> T) rethrows -> T {
         let registrations = self.registrations
         self.registrations = ObserverRegistrations()
@@ -137,15 +135,16 @@ extension ObserverNotifier {
 // MARK: - Statements
 
 extension ObserverNotifier {
-    /// Ends a statement that itself neither begins nor ends transactions or savepoints. Returns false if it
-    /// matters to an observer, which has to be notified.
+    /// Ends a statement that neither begins nor ends transactions or savepoints. Returns false if observers
+    /// must be notified of it.
     func endIdleStatement() -> Bool {
-        // Before the question who watches: those who come later have read the clock after this.
+        // Advance the clock before checking for watchers: a watcher added later has then read the clock after
+        // the change.
         if connection.isAutocommit { watch.clock.transactionDidEnd() }
         return isIdle
     }
 
-    /// Whether nobody has to be notified of anything.
+    /// True if there are no observers to notify.
     private var isIdle: Bool {
         !isObserved && !isListening && !savepoints.isHolding && !transaction.hasReport
     }
@@ -169,9 +168,9 @@ extension ObserverNotifier {
         if !observed.isEmpty { inspector.preventTruncation(of: observed) }
     }
 
-    /// Calls observers when the transaction has ended, if it has.
+    /// Calls observers if the transaction has ended.
     ///
-    /// - Throws: the error of an observer who has refused the commit of a transaction without writes.
+    /// - Throws: the error of an observer that has refused the commit of a transaction without writes.
     func executionDidEnd(_ statement: Statement) throws {
         let isInsideTransaction = !connection.isAutocommit
         if !isInsideTransaction { watch.clock.transactionDidEnd() }
@@ -188,7 +187,7 @@ extension ObserverNotifier {
         try statementDidEnd(in: statement.database, successfully: true, step: statement.facts.transactionStep)
     }
 
-    /// Ends a statement that may have begun or ended a transaction, while nobody has to be notified.
+    /// Ends a statement that may have begun or ended a transaction, if there are no observers to notify.
     private func transactionStepDidEnd(in database: Database, isInsideTransaction: Bool) {
         isExecuting = false
         if !isInsideTransaction { hasToldOfRows = false }
@@ -197,24 +196,23 @@ extension ObserverNotifier {
             isReadOnly: database.isReadingOnly)
     }
 
-    /// Calls observers when the transaction was rolled back, if it was.
+    /// Calls observers if the transaction was rolled back.
     ///
-    /// - Throws: the error of an observer who has refused the commit, which is the reason for the failure.
+    /// - Throws: the error of an observer that has refused the commit, which is the reason for the failure.
     func executionDidFail(_ statement: Statement, _ error: DatabaseError) throws {
         stopListening(in: statement.database)
         if transaction.hasRollbackReport && !connection.isAutocommit {
-            // A release of the outermost savepoint that could not be committed: SQLite has undone the
-            // changes, and leaves an empty savepoint behind.
+            // The outermost savepoint was released, but could not be committed. SQLite has undone the
+            // changes, and leaves an empty savepoint open.
             try? connection.execute("ROLLBACK")
         }
         try statementDidEnd(
             in: statement.database, successfully: false, step: statement.facts.transactionStep)
     }
 
-    /// Calls observers when the transaction has ended, if it has with the reset of a statement that was not
-    /// run to its end.
+    /// Calls observers if the transaction has ended because an unfinished statement was reset.
     ///
-    /// There is nobody left to throw at: an observer who refuses the commit has it rolled back all the same.
+    /// No caller can receive an error here, but an observer that refuses the commit still causes a rollback.
     func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
         stopListening(in: statement.database)
         try? statementDidEnd(
@@ -234,8 +232,8 @@ extension ObserverNotifier {
             successfully: successfully, step: step, isInsideTransaction: isInsideTransaction,
             isReadOnly: database.isReadingOnly)
         let (rowID, changesCount) = (connection.lastInsertedRowID, connection.changesCount)
-        // Those who are notified may write, but whoever has executed the statement wants to know of its own
-        // row and changes.
+        // Observers may write. The code that executed the statement must still see the row ID and the changes
+        // of its own statement.
         defer {
             if connection.lastInsertedRowID != rowID { connection.lastInsertedRowID = rowID }
             if connection.changesCount != changesCount { keptChangesCount = changesCount }
@@ -244,7 +242,7 @@ extension ObserverNotifier {
         if !isInsideTransaction { hasToldOfRows = false }
         switch ending {
         case nil:
-            // Those who began to watch in the middle of a transaction without hooks are notified too.
+            // Watchers that were added in the middle of a transaction without hooks are notified too.
             if !isInsideTransaction { tellWatchers(in: database) }
         case .commit?:
             endTransaction { $0.databaseDidCommit(database) }
@@ -264,10 +262,10 @@ extension ObserverNotifier {
     }
 }
 
-// MARK: - The ends of transactions
+// MARK: - Ends of transactions
 
 extension ObserverNotifier {
-    /// Asks the observers, in the middle of the statement that commits. Returns whether it may go on.
+    /// Asks the observers during the statement that commits. Returns true if the commit may proceed.
     private func transactionWillCommit() -> Bool {
         savepoints.takeEvents().forEach { send($0) }
         do {
@@ -280,7 +278,8 @@ extension ObserverNotifier {
         }
     }
 
-    /// Asks the observers about the end of a transaction that has written nothing, and notifies them of it.
+    /// Asks the observers to allow the end of a transaction that has written nothing, and notifies them of
+    /// it.
     private func endEmptyTransaction(in database: Database) throws {
         do {
             try registrations.askForPermission()
@@ -295,8 +294,8 @@ extension ObserverNotifier {
 
     /// Calls all observers at the end of a transaction.
     ///
-    /// An observer may use the connection, and run whole transactions: before the first one is notified,
-    /// everything is ready for them.
+    /// An observer may use the connection and run whole transactions, so all state must be final before the
+    /// first one is notified.
     private func endTransaction(_ notify: (any TransactionObserver) -> Void) {
         for registration in registrations.transactionDidEnd() {
             if let observer = registration.observer { notify(observer) }
@@ -305,7 +304,7 @@ extension ObserverNotifier {
         removeHooksIfUseless()
     }
 
-    /// Notifies those whose regions the transaction has changed of its end.
+    /// Notifies the watchers whose regions the transaction has changed that it has ended.
     private func tellWatchers(rolledBack: Bool = false, in database: Database) {
         guard !watch.isEmpty else { return }
         for listener in watch.transactionDidEnd(rolledBack: rolledBack) {
@@ -317,17 +316,16 @@ extension ObserverNotifier {
 // MARK: - Changes
 
 extension ObserverNotifier {
-    /// Finds out which observers want to be notified of changes, and listens to SQLite only if there are any.
+    /// Finds the observers of some kinds of changes, and listens to SQLite only if there are any.
     private func listen(to kinds: [DatabaseEventKind], of statement: Statement) {
         audiences = kinds.compactMap { audience(of: $0, tellsAllRows: statement.tellsAllRows(ofChanges: $0)) }
         guard !audiences.isEmpty else { return stopListening() }
         startListening()
     }
 
-    /// Those who observe a kind of changes; nil if nobody does.
+    /// Returns the observers of a kind of change; nil if there are none.
     ///
-    /// - Parameter tellsAllRows: whether there is an event for each row. It is found out only where it
-    ///   matters.
+    /// - Parameter tellsAllRows: true if each row causes an event. Evaluated only if it matters.
     private func audience(of kind: DatabaseEventKind, tellsAllRows: @autoclosure () -> Bool) -> Audience? {
         let interested = registrations.observing([kind])
         let watchers: [RegionWatch.ID] = watch.isEmpty ? [] : watch.watchers(of: kind)
@@ -348,7 +346,7 @@ extension ObserverNotifier {
         if isWanted { preUpdateHook.install(on: connection) } else { preUpdateHook.remove(from: connection) }
     }
 
-    /// Stops listening after a statement, whose changes may not all have been reported.
+    /// Stops listening after a statement. Some of its changes may not have been reported.
     private func stopListening(in database: Database) {
         isExecuting = false
         guard isListening else { return }
@@ -376,8 +374,7 @@ extension ObserverNotifier {
         }
     }
 
-    /// Reports a row that is about to change to those who are notified of its change by events, and not to
-    /// those who watch regions.
+    /// Reports a row that is about to change to observers of events, but not to watchers of regions.
     private func willChange(_ change: PreUpdateHook.Change) {
         let current = DatabasePreUpdateEvent.Current(change)
         defer { current.end() }
@@ -385,13 +382,13 @@ extension ObserverNotifier {
         guard let audience = audiences.first(where: { event.matchesKind($0.kind) }),
             !audience.registrations.isEmpty
         else { return }
-        // What is held back is reported when the engine cannot be asked any more.
+        // A held event is reported after its values are no longer available from the engine, so copy it.
         tell(Change(event: .rowAhead(savepoints.isHolding ? event.copy() : event), audience: audience))
     }
 
     /// Reports a change, or holds it until the end of a savepoint.
     ///
-    /// - Returns: the watchers that observe more, if they were called.
+    /// - Returns: the watchers that need further events, if they were called.
     @discardableResult
     private func tell(_ change: Change) -> [RegionWatch.ID]? {
         guard savepoints.isHolding else { return send(change) }
@@ -399,7 +396,7 @@ extension ObserverNotifier {
         return nil
     }
 
-    /// Reports a change, and returns the watchers that observe more.
+    /// Reports a change, and returns the watchers that need further events.
     @discardableResult
     private func send(_ change: Change) -> [RegionWatch.ID] {
         let watchers = change.audience.watchers
@@ -420,9 +417,9 @@ extension ObserverNotifier {
         return []
     }
 
-    /// Notifies those who observe one of these kinds that something has changed.
+    /// Notifies the observers of these kinds that something has changed.
     ///
-    /// Outside of a transaction, the change counts as a transaction of its own.
+    /// Outside a transaction, the change counts as a transaction of its own.
     func notifyChanges(ofKinds kinds: [DatabaseEventKind], in database: Database) throws {
         for registration in registrations.observing(kinds) { registration.sendUnspecifiedChange() }
         if !watch.isEmpty {
@@ -433,10 +430,10 @@ extension ObserverNotifier {
         }
     }
 
-    /// Finds the changes of the statement that has ended for which there was no event: those of tables
-    /// without row IDs, and of virtual tables.
+    /// Reports the changes of the finished statement that caused no events: those of tables without row IDs,
+    /// and of virtual tables.
     ///
-    /// SQLite counts them all the same.
+    /// They are detected by SQLite's change count, which includes them.
     private func noteUntoldChanges(in database: Database) {
         guard audiences.contains(where: { !$0.watchers.isEmpty }), !database.isClosed,
             connection.totalChangesCount - changesCountBefore > eventCount
@@ -448,14 +445,15 @@ extension ObserverNotifier {
     }
 }
 
-// MARK: - Statements that are compiled again
+// MARK: - Recompiled statements
 
-// A statement may be older than the schema, where others have changed it, or the application keeps its
-// statements. SQLite compiles it again in its first step: it may read and change other tables than before.
+// A statement may be older than the schema, if another connection has changed the schema or the application
+// keeps its statements. SQLite compiles the statement again in its first step, after which it may read and
+// change other tables.
 
 extension ObserverNotifier {
-    /// Listens also to changes that the statement that runs now was not known to make. Returns whether
-    /// any observer wants to be notified of them.
+    /// Starts to listen for changes that the current statement was not known to make. Returns true if any
+    /// observer must be notified of them.
     func statementMayAlsoChange(_ kind: DatabaseEventKind) -> Bool {
         guard isExecuting else { return false }
         var kind = kind

@@ -7,14 +7,14 @@ final class ObserverRegistration {
 
     let extent: Database.TransactionObservationExtent
 
-    /// Whether the observer has had enough of changes until the next transaction.
+    /// True if the observer has paused its notifications until the next transaction.
     var isPaused = false
 
-    /// Whether the observer has been found not to implement
-    /// ``TransactionObserver/databaseWillChange(with:)``, so that nothing is read for it.
+    /// True if the observer is known not to implement ``TransactionObserver/databaseWillChange(with:)``, so
+    /// that no values are read for it.
     var ignoresChangesAhead = false
 
-    /// Whether the observer was removed. Notifications that are under way skip it.
+    /// True if the observer was removed. Notifications in progress skip it.
     var isRemoved = false
 
     init(_ observer: any TransactionObserver, extent: Database.TransactionObservationExtent) {
@@ -28,7 +28,7 @@ final class ObserverRegistration {
         }
     }
 
-    /// The observer, if it still lives and was not removed.
+    /// The observer, if it is still alive and was not removed.
     var observer: (any TransactionObserver)? {
         isRemoved ? nil : strongObserver ?? weakObserver
     }
@@ -74,21 +74,21 @@ struct ObserverRegistrations {
         removeUseless()
     }
 
-    /// Forgets observers that were removed or live no more.
+    /// Discards observers that were removed or deinitialized.
     mutating func removeUseless() { list.removeAll { $0.observer == nil } }
 
-    /// Those who observe one of some kinds of changes.
+    /// Returns the observers of some kinds of changes.
     func observing(_ kinds: [DatabaseEventKind]) -> [ObserverRegistration] {
         list.filter { kinds.contains(where: $0.observes) }
     }
 
-    /// - Throws: the error of the first observer who refuses the commit.
+    /// - Throws: the error of the first observer that refuses the commit.
     func askForPermission() throws {
         for registration in list { try registration.observer?.databaseWillCommit() }
     }
 
-    /// Those who are to be notified of the end of a transaction: some for the last time, and all of them
-    /// observe changes again.
+    /// Returns the observers to notify at the end of a transaction. Paused observers are resumed, and
+    /// one-transaction observers are removed.
     mutating func transactionDidEnd() -> [ObserverRegistration] {
         defer { list.removeAll { $0.extent == .nextTransaction } }
         for registration in list { registration.isPaused = false }
@@ -99,8 +99,8 @@ struct ObserverRegistrations {
 // MARK: - The observation that is being notified
 
 extension ObserverRegistration {
-    /// A thread-specific value costs a few nanoseconds, where a lock or a task-local value would cost as much
-    /// as the rest of the event.
+    /// The key of the current observation. A thread-specific value costs a few nanoseconds; a lock or a
+    /// task-local value would cost as much as the rest of the event.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let code = unsafe pthread_key_create(&key, nil)
@@ -114,7 +114,7 @@ extension ObserverRegistration {
         return unsafe Unmanaged<ObserverRegistration>.fromOpaque(pointer).takeUnretainedValue()
     }
 
-    /// The pointer in the thread lives only as long as this call, which keeps `self` alive.
+    /// The pointer is stored in the thread only during this call, which keeps `self` alive.
     private func asCurrent(_ body: () -> Void) {
         let previous = unsafe pthread_getspecific(Self.key)
         unsafe pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())

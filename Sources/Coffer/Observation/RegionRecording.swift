@@ -1,38 +1,38 @@
-/// What the statements of a connection read while a recording runs.
+/// The region that a connection's statements read during a recording.
 struct RegionRecording {
-    /// Nil outside of recordings.
+    /// Nil outside recordings.
     private var region: DatabaseRegion?
 
-    /// What the statement that began last could read with any arguments.
+    /// The region that the last started statement could read with any arguments.
     private var lastFacts = DatabaseRegion()
 
     var isRunning: Bool { region != nil }
 
-    /// What was read so far.
+    /// The region that was read so far.
     var recordedRegion: DatabaseRegion { region ?? DatabaseRegion() }
 
-    /// Begins a recording, and returns the one that it is a part of.
+    /// Begins a recording, and returns the enclosing one.
     mutating func begin() -> RegionRecording {
         let outer = self
         region = DatabaseRegion()
         return outer
     }
 
-    /// Ends a recording, and goes on with the outer one, to which it adds what it has read.
+    /// Ends a recording, and continues the enclosing one, to which it adds its region.
     mutating func end(in outer: RegionRecording) { region = outer.region.map { $0.union(recordedRegion) } }
 
     mutating func add(_ region: DatabaseRegion) { self.region?.formUnion(region) }
 
     /// - Parameters:
-    ///   - region: what the statement reads with its arguments.
-    ///   - facts: what it could read with any arguments.
+    ///   - region: the region that the statement reads with its arguments.
+    ///   - facts: the region that it could read with any arguments.
     mutating func executionWillBegin(reading region: DatabaseRegion, of facts: DatabaseRegion) {
         lastFacts = facts
         add(region)
     }
 
-    /// Adds a column that the running statement reads, unless it was known to read it: SQLite has compiled
-    /// the statement again, in its first step, so that no other statement has begun since.
+    /// Adds a column that the running statement reads, unless it is already known. SQLite reports it when it
+    /// compiles the statement again in its first step, so no other statement has started since.
     mutating func statementAlsoReads(_ column: String, of table: String) {
         guard isRunning else { return }
         let region =
@@ -42,7 +42,7 @@ struct RegionRecording {
 }
 
 extension Database {
-    /// Runs `body`, and finds out what it reads.
+    /// Runs `body`, and returns its result and the region that it reads.
     func recordingRegion<T>(_ body: () throws -> T) rethrows -> (T, DatabaseRegion) {
         let outer = recording.begin()
         defer { recording.end(in: outer) }
@@ -50,13 +50,13 @@ extension Database {
         return (result, recording.recordedRegion)
     }
 
-    /// Has the observation whose value is being fetched observe a region, although the fetch does not read
-    /// it.
+    /// Adds a region to those of the observation whose value is being fetched, although the fetch does not
+    /// read it.
     ///
-    /// It has no effect outside of the function of ``ValueObservation/tracking(_:)`` and
-    /// ``ValueObservation/trackingConstantRegion(_:)``. Where the region is not of interest, it is not
-    /// evaluated.
-    /// - Throws: errors of finding out what the region is.
+    /// It has no effect outside the function of ``ValueObservation/tracking(_:)`` and
+    /// ``ValueObservation/trackingConstantRegion(_:)``. The region is evaluated only if it is needed.
+    ///
+    /// - Throws: errors of determining the region.
     public func registerAccess(to region: @autoclosure () -> any DatabaseRegionConvertible) throws {
         checkIsUsedInItsAccess()
         guard recording.isRunning else { return }
@@ -64,8 +64,8 @@ extension Database {
         recording.add(region)
     }
 
-    /// Follows what statements do that SQLite compiles again in the middle of an execution, so that no change
-    /// is missed in that execution.
+    /// Tracks the operations of statements that SQLite compiles again during an execution, so that no change
+    /// in that execution is missed.
     func followRecompilations() {
         inspector.recompilation = { [unowned self] recompiled in
             switch recompiled {

@@ -1,20 +1,20 @@
-/// The open savepoints of a connection, and the events that they hold back. Decisions only (I9).
+/// The open savepoints of a connection, and the events held for them. Makes decisions only (invariant "Pure
+/// state machines").
 ///
-/// An event counts when the outermost savepoint around it is released; an event of a savepoint that is rolled
-/// back never happened. Names are compared as SQLite compares them, and the innermost savepoint of a name is
-/// meant.
+/// An event counts when its outermost savepoint is released. An event in a savepoint that is rolled back is
+/// discarded. Names are compared as SQLite compares them, and refer to the innermost savepoint of that name.
 struct SavepointLedger<Event> {
     private struct Savepoint {
         let name: CaseInsensitiveName
 
-        /// How many events were held back when the savepoint began.
+        /// The number of held events when the savepoint began.
         let eventCount: Int
     }
 
     private var savepoints: [Savepoint] = []
     private var events: [Event] = []
 
-    /// Whether events are to be held back.
+    /// True if events must be held.
     var isHolding: Bool { !savepoints.isEmpty }
 
     mutating func begin(_ name: String) {
@@ -25,14 +25,14 @@ struct SavepointLedger<Event> {
         events.append(event)
     }
 
-    /// Ends a savepoint and those inside of it. Returns the events that count from now on.
+    /// Ends a savepoint and those nested in it. Returns the events that now count.
     mutating func release(_ name: String) -> [Event] {
         guard let index = lastIndex(of: name) else { return [] }
         savepoints.removeSubrange(index...)
         return savepoints.isEmpty ? takeEvents() : []
     }
 
-    /// Forgets the events since a savepoint began, and the savepoints inside of it; the savepoint itself
+    /// Discards the events since a savepoint began, and the savepoints nested in it. The savepoint itself
     /// stays open.
     mutating func rollback(to name: String) {
         guard let index = lastIndex(of: name) else { return }
@@ -40,8 +40,8 @@ struct SavepointLedger<Event> {
         savepoints.removeSubrange((index + 1)...)
     }
 
-    /// All events, as the whole transaction is about to be committed. The savepoints stay open, as the commit
-    /// may fail.
+    /// Returns all events, because the whole transaction is about to be committed. The savepoints stay open,
+    /// because the commit may fail.
     mutating func takeEvents() -> [Event] {
         let result = events
         events = []
@@ -49,7 +49,7 @@ struct SavepointLedger<Event> {
         return result
     }
 
-    /// Forgets everything, as the transaction has ended.
+    /// Discards everything, because the transaction has ended.
     mutating func removeAll() {
         savepoints.removeAll()
         events.removeAll()

@@ -1,19 +1,18 @@
 internal import SQLCipherBridge
 
 extension Statement {
-    /// Asks anew what the statement does, if SQLite has compiled it again since that was found out.
+    /// Updates the statement's facts if SQLite has compiled it again since they were collected.
     ///
-    /// - Throws: what a new compilation throws, as the execution would.
+    /// - Throws: the error of compiling the statement again, which its execution would throw too.
     func updateFacts() throws {
         let preparation = handle.repreparationCount
         guard preparation != factsPreparation else { return }
         setFacts(try database.makeStatement(sql: handle.sql).facts, preparation: preparation)
     }
 
-    /// Whether an event reports each row that the statement changes in such a way.
+    /// Returns true if each row that the statement changes in this way causes an event.
     ///
-    /// There is none for the rows that `REPLACE` deletes, and an update of the row ID itself reports the new
-    /// one only.
+    /// Rows that `REPLACE` deletes cause none, and an update of the row ID itself reports only the new one.
     func tellsAllRows(ofChanges kind: DatabaseEventKind) -> Bool {
         do {
             switch kind {

@@ -1,19 +1,19 @@
-/// Finds out how transactions end, from what SQLite's hooks report in the middle of statements and from how
-/// statements end. Decisions only (I9).
+/// Determines how transactions end, from the reports of SQLite's hooks during statements and from the results
+/// of statements. Makes decisions only (invariant "Pure state machines").
 ///
-/// SQLite's commit hook is not called for transactions without writes, and it may be called for a commit that
+/// SQLite does not call the commit hook for transactions without writes, and may call it for a commit that
 /// fails afterwards. The rollback hook is always called.
 struct TransactionTracker {
-    /// What observers are to be notified of, once the statement has ended.
+    /// The event to report to observers after the statement has ended.
     enum Ending {
         /// The transaction has been committed.
         case commit
 
-        /// The transaction has ended without any write, so that nobody was asked before.
+        /// The transaction has ended without any write, so observers have not been asked yet.
         case emptyCommit
 
-        /// A statement outside of a transaction has failed, and its changes are undone: of interest only to
-        /// those who were notified of them, as the program knows of no transaction.
+        /// A statement outside a transaction has failed, and its changes have been undone. Only observers
+        /// that were notified of the changes need this, because the program knows of no transaction.
         case failedStatement
 
         /// The transaction has been rolled back, by an observer if there is a refusal.
@@ -25,17 +25,17 @@ struct TransactionTracker {
         case allowedCommit
         case refusedCommit(any Error)
         case rollback
-        /// A commit that observers were asked for, and that failed afterwards.
+        /// A commit that observers allowed, but that failed afterwards.
         case failedCommit
     }
 
     private var report = HookReport.nothing
 
-    /// Whether a transaction was open after the last statement.
+    /// True if a transaction was open after the last statement.
     private var isOpen = false
 
-    /// Whether that transaction began while the connection could only read. Its end is of no interest to
-    /// observers.
+    /// True if that transaction began while the connection could only read. Observers are not notified of its
+    /// end.
     private var isReadOnly = false
 
     mutating func commitHookDidAllow() {
@@ -47,7 +47,7 @@ struct TransactionTracker {
     }
 
     mutating func rollbackHookDidRun() {
-        // The rollback that follows a refusal is the consequence of it.
+        // This rollback is the consequence of the refusal.
         switch report {
         case .refusedCommit: return
         case .allowedCommit, .failedCommit: report = .failedCommit
@@ -55,13 +55,13 @@ struct TransactionTracker {
         }
     }
 
-    /// Whether a hook has reported the end of a transaction, and no statement has ended since.
+    /// True if a hook has reported the end of a transaction, and no statement has ended since.
     var hasReport: Bool {
         if case .nothing = report { return false }
         return true
     }
 
-    /// Whether a hook has reported a rollback, and no statement has ended since.
+    /// True if a hook has reported a rollback, and no statement has ended since.
     var hasRollbackReport: Bool {
         switch report {
         case .nothing, .allowedCommit: false
@@ -69,12 +69,12 @@ struct TransactionTracker {
         }
     }
 
-    /// Takes note of a statement that has ended, and returns what it did to the transaction.
+    /// Records that a statement has ended, and returns its effect on the transaction.
     ///
     /// - Parameters:
-    ///   - step: what the statement does to transactions, as it was compiled.
-    ///   - isInsideTransaction: whether a transaction is open now.
-    ///   - isReadOnly: whether the connection can only read now.
+    ///   - step: the effect on transactions according to the compilation.
+    ///   - isInsideTransaction: true if a transaction is open now.
+    ///   - isReadOnly: true if the connection can only read now.
     mutating func statementDidEnd(
         successfully: Bool, step: StatementFacts.TransactionStep?, isInsideTransaction: Bool, isReadOnly: Bool
     ) -> Ending? {
@@ -91,13 +91,13 @@ struct TransactionTracker {
         case .refusedCommit(let error):
             return .rollback(refusal: error)
         case .rollback:
-            // A statement that fails outside of a transaction takes back only what it did itself.
+            // A statement that fails outside a transaction undoes only its own changes.
             guard wasOpen else { return .failedStatement }
             return wasReadOnly ? nil : .rollback(refusal: nil)
         case .failedCommit:
             return wasReadOnly ? nil : .rollback(refusal: nil)
         case .allowedCommit:
-            // A commit that failed and can be tried again leaves the transaction open.
+            // A failed commit that can be retried leaves the transaction open.
             return isInsideTransaction ? nil : .commit
         case .nothing:
             switch step {

@@ -1,13 +1,13 @@
-/// A query with a name, which other parts of a request can select from: a view for one request.
+/// A named query that other parts of a request can select from, like a view for a single request.
 ///
 ///     // WITH "heavy" AS (SELECT "ownerId" FROM "item" WHERE "weight" > 20000)
 ///     // SELECT * FROM "owner" WHERE "id" IN (SELECT * FROM "heavy")
 ///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 }.select(\.ownerId))
 ///     let carriers = Owner.with(heavy).filter { heavy.all().contains($0.id) }
 ///
-/// `RowDecoder` says what its rows become when they are fetched: ``Row``, unless you say otherwise.
+/// `RowDecoder` is the type that fetched rows are decoded to: ``Row`` by default.
 public struct CommonTableExpression<RowDecoder>: Sendable {
-    /// What the request calls it.
+    /// The name of the expression in the request.
     public var tableName: String { definition.name }
 
     let definition: SQLCommonTable
@@ -16,14 +16,13 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
         definition = SQLCommonTable(name: tableName, columns: columns, query: query, isRecursive: recursive)
     }
 
-    /// Names the query of a request.
+    /// Creates a common table expression from a request.
     ///
     /// - Parameters:
-    ///   - recursive: whether the query may read what it has found itself: see
+    ///   - recursive: true if the query may read its own results: see
     ///     <https://www.sqlite.org/lang_with.html>.
-    ///   - tableName: its name, which should not be that of a table.
-    ///   - columns: the names of its columns; nil for those of the query.
-    ///   - request: the query.
+    ///   - tableName: the name of the expression, which should differ from the names of tables.
+    ///   - columns: the names of its columns; nil uses the column names of the query.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil,
         request: some SQLSubqueryable
@@ -31,12 +30,12 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
         self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
     }
 
-    /// Names a query in plain SQL; see `init(recursive:named:columns:request:)`.
+    /// Creates a common table expression from plain SQL: see `init(recursive:named:columns:request:)`.
     ///
     /// - Parameters:
-    ///   - recursive: whether the expression may name itself.
+    ///   - recursive: true if the query may refer to the expression by its name.
     ///   - tableName: the name of the expression in other requests.
-    ///   - columns: the names of its columns; nil takes those of the statement.
+    ///   - columns: the names of its columns; nil uses the column names of the statement.
     ///   - sql: the text of a `SELECT` statement.
     ///   - arguments: the values of its parameters.
     public init(
@@ -48,14 +47,14 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
             literal: SQL(sql: sql, arguments: arguments))
     }
 
-    /// Names a query in an SQL literal, whose values become arguments; see
+    /// Creates a common table expression from SQL with interpolated values, which become arguments: see
     /// `init(recursive:named:columns:request:)`.
     ///
     /// - Parameters:
-    ///   - recursive: whether the expression may name itself.
+    ///   - recursive: true if the query may refer to the expression by its name.
     ///   - tableName: the name of the expression in other requests.
-    ///   - columns: the names of its columns; nil takes those of the statement.
-    ///   - sqlLiteral: a `SELECT` statement, in which values are arguments.
+    ///   - columns: the names of its columns; nil uses the column names of the statement.
+    ///   - sqlLiteral: a `SELECT` statement, with values as arguments.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL
     ) {
@@ -65,13 +64,12 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
 }
 
 extension CommonTableExpression where RowDecoder == Row {
-    /// Names the query of a request, whose rows are fetched as ``Row``.
+    /// Creates a common table expression from a request, and fetches its rows as ``Row``.
     ///
     /// - Parameters:
-    ///   - recursive: whether the expression may name itself.
+    ///   - recursive: true if the query may refer to the expression by its name.
     ///   - tableName: the name of the expression in other requests.
-    ///   - columns: the names of its columns; nil takes those of the request.
-    ///   - request: where its rows come from.
+    ///   - columns: the names of its columns; nil uses the column names of the request.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil,
         request: some SQLSubqueryable
@@ -79,12 +77,12 @@ extension CommonTableExpression where RowDecoder == Row {
         self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
     }
 
-    /// Names a query in plain SQL, whose rows are fetched as ``Row``.
+    /// Creates a common table expression from plain SQL, and fetches its rows as ``Row``.
     ///
     /// - Parameters:
-    ///   - recursive: whether the expression may name itself.
+    ///   - recursive: true if the query may refer to the expression by its name.
     ///   - tableName: the name of the expression in other requests.
-    ///   - columns: the names of its columns; nil takes those of the statement.
+    ///   - columns: the names of its columns; nil uses the column names of the statement.
     ///   - sql: the text of a `SELECT` statement.
     ///   - arguments: the values of its parameters.
     public init(
@@ -96,13 +94,13 @@ extension CommonTableExpression where RowDecoder == Row {
             literal: SQL(sql: sql, arguments: arguments))
     }
 
-    /// Names a query in an SQL literal, whose rows are fetched as ``Row``.
+    /// Creates a common table expression from SQL with interpolated values, and fetches its rows as ``Row``.
     ///
     /// - Parameters:
-    ///   - recursive: whether the expression may name itself.
+    ///   - recursive: true if the query may refer to the expression by its name.
     ///   - tableName: the name of the expression in other requests.
-    ///   - columns: the names of its columns; nil takes those of the statement.
-    ///   - sqlLiteral: a `SELECT` statement, in which values are arguments.
+    ///   - columns: the names of its columns; nil uses the column names of the statement.
+    ///   - sqlLiteral: a `SELECT` statement, with values as arguments.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL
     ) {
@@ -112,7 +110,8 @@ extension CommonTableExpression where RowDecoder == Row {
 }
 
 extension CommonTableExpression {
-    /// The request for all of its rows. The request that is executed needs the definition, by `with(_:)`.
+    /// Returns a request for all of its rows. The executed request must define the expression with
+    /// `with(_:)`.
     ///
     ///     // WITH "heavy" AS (...) SELECT * FROM "heavy"
     ///     let rows = try heavy.all().with(heavy).fetchAll(db)
@@ -120,7 +119,7 @@ extension CommonTableExpression {
         QueryInterfaceRequest(relation: Relation(table: tableName, selection: [.allColumns]))
     }
 
-    /// The expression `element IN name`, for a common table expression of one column.
+    /// Returns the expression `element IN name`. The common table expression must have one column.
     public func contains(_ element: some SQLExpressible) -> SQLExpression {
         SQLExpression(impl: .isIn(element.sqlExpression, .table(tableName), isNegated: false))
     }

@@ -28,14 +28,14 @@ extension SQLInterpolation {
         append(.identifier(table.tableName))
     }
 
-    /// Appends what a record type selects, with the name of the table before each column.
+    /// Appends the selection of a record type, with the name of the table before each column.
     ///
     ///     // SELECT "item".* FROM "item" JOIN "share" ON itemId = item.id
     ///     "SELECT \(columnsOf: Item.self) FROM \(Item.self) JOIN \(Share.self) ON itemId = item.id"
     ///
     /// - Parameters:
     ///   - recordType: the type whose ``TableRecord/databaseSelection`` is selected.
-    ///   - tableAlias: the name that the table has in this SQL, if it is not its own.
+    ///   - tableAlias: the alias of the table in this SQL; nil uses the name of the table.
     public mutating func appendInterpolation(
         columnsOf recordType: (some TableRecord).Type, tableAlias: String? = nil
     ) {
@@ -51,8 +51,8 @@ extension SQLInterpolation {
         append(.identifier(cte.tableName))
     }
 
-    /// Appends the definition of a common table expression. The keyword before it is yours: `WITH`, or `WITH
-    /// RECURSIVE`.
+    /// Appends the definition of a common table expression. Write the keyword before it yourself: `WITH` or
+    /// `WITH RECURSIVE`.
     ///
     ///     // WITH "heavy" AS (SELECT * FROM "item" WHERE "weight" > ?) SELECT * FROM "heavy"
     ///     "WITH \(definitionFor: heavy) SELECT * FROM \(heavy)"

@@ -1,45 +1,35 @@
 // MARK: - Counting
 
 extension Table {
-    /// How many rows there are.
+    /// Returns the number of rows.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_ERROR` if the table does not exist.
     public func fetchCount(_ db: Database) throws -> Int {
         try all().fetchCount(db)
     }
 
-    /// Whether there is a row with a primary key.
+    /// Returns true if there is a row with a primary key.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter key: the value of the primary key, which must have one column.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_ERROR` if the table does not exist.
     public func exists(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
         try !all().filter(key: key).isEmpty(db)
     }
 
-    /// Whether there is a row with a primary or unique key.
+    /// Returns true if there is a row with a primary or unique key.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter key: the values of a primary or unique key, by column name.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_ERROR` if the table does not exist.
     public func exists(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
         try !all().filter(key: key).isEmpty(db)
     }
 }
 
 extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConvertible {
-    /// Whether there is a row with a primary key.
+    /// Returns true if there is a row with a primary key.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - id: the value of the primary key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter id: the value of the primary key.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_ERROR` if the table does not exist.
     public func exists(_ db: Database, id: RowDecoder.ID) throws -> Bool {
         guard !RequestedKey(id).isNull else { return false }
         return try !all().filter(id: id).isEmpty(db)
@@ -49,22 +39,20 @@ extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConv
 // MARK: - Deleting
 
 extension Table {
-    /// Deletes all rows, and returns their number.
+    /// Deletes all rows and returns their number.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func deleteAll(_ db: Database) throws -> Int {
         try all().deleteAll(db)
     }
 
-    /// Deletes the rows with some primary keys, and returns their number.
+    /// Deletes the rows with the given primary keys and returns their number.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter keys: values of the primary key, which must have one column.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func deleteAll<Keys>(_ db: Database, keys: Keys) throws -> Int
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
@@ -72,39 +60,33 @@ extension Table {
         return try all().filter(keys: keys).deleteAll(db)
     }
 
-    /// Deletes the rows with some primary or unique keys, and returns their number.
+    /// Deletes the rows with the given primary or unique keys and returns their number.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter keys: the values of primary or unique keys, by column name.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func deleteAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws -> Int {
         guard !keys.isEmpty else { return 0 }
         return try all().filter(keys: keys).deleteAll(db)
     }
 
-    /// Deletes the row with a primary key, and returns whether there was one.
+    /// Deletes the row with a primary key and returns true if it existed.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter key: the value of the primary key, which must have one column.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func deleteOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
         guard !RequestedKey(key).isNull else { return false }
         return try all().filter(key: key).deleteAny(db)
     }
 
-    /// Deletes the row with a primary or unique key, and returns whether there was one.
+    /// Deletes the row with a primary or unique key and returns true if it existed.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter key: the values of a primary or unique key, by column name.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func deleteOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
         try all().filter(key: key).deleteAny(db)
@@ -112,26 +94,22 @@ extension Table {
 }
 
 extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConvertible {
-    /// Deletes the rows with some primary keys, and returns their number.
+    /// Deletes the rows with the given primary keys and returns their number.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - ids: values of the primary key, one for each row.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter ids: values of the primary key.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func deleteAll(_ db: Database, ids: some Collection<RowDecoder.ID>) throws -> Int {
         guard !ids.isEmpty else { return 0 }
         return try all().filter(ids: ids).deleteAll(db)
     }
 
-    /// Deletes the row with a primary key, and returns whether there was one.
+    /// Deletes the row with a primary key and returns true if it existed.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - id: the value of the primary key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    /// - Parameter id: the value of the primary key.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func deleteOne(_ db: Database, id: RowDecoder.ID) throws -> Bool {
         guard !RequestedKey(id).isNull else { return false }
@@ -142,15 +120,14 @@ extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConv
 // MARK: - Updating
 
 extension Table {
-    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    /// Updates all rows and returns their number: see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    ///   - assignments: the new values of columns. If there are none, no statement runs.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -159,15 +136,14 @@ extension Table {
         try all().updateAll(db, onConflict: conflictResolution, assignments)
     }
 
-    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    /// Updates all rows and returns their number: see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    ///   - assignments: the new values of columns. If there are none, no statement runs.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -178,15 +154,15 @@ extension Table {
 }
 
 extension Table where RowDecoder: TableRecord {
-    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    /// Updates all rows and returns their number: see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    ///   - assignments: a closure that returns the new values of columns. If there are none, no statement
+    ///     runs.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -195,15 +171,15 @@ extension Table where RowDecoder: TableRecord {
         try all().updateAll(db, onConflict: conflictResolution, assignments: assignments)
     }
 
-    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    /// Updates all rows and returns their number: see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignment: what a column gets; called with the columns of the table.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    ///   - assignment: a closure that receives the columns of the table and returns the new value of a
+    ///     column.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,

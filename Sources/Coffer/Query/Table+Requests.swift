@@ -1,4 +1,4 @@
-// The request methods of a table are those of the request for all of its rows.
+// The request methods of a table forward to the request for all of its rows.
 
 // MARK: - Selecting
 
@@ -13,10 +13,10 @@ extension Table {
         all().select(selection)
     }
 
-    /// Selects what SQL says.
+    /// Selects expressions written in SQL.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - sql: SQL text. Pass values as arguments, and never as a part of the text.
     ///   - arguments: the values of its parameters.
     public func select(sql: String, arguments: StatementArguments = StatementArguments())
         -> QueryInterfaceRequest<RowDecoder>
@@ -24,39 +24,39 @@ extension Table {
         all().select(sql: sql, arguments: arguments)
     }
 
-    /// Selects what an SQL literal says.
+    /// Selects the expressions of an SQL literal.
     public func select(literal sqlLiteral: SQL) -> QueryInterfaceRequest<RowDecoder> {
         all().select(literal: sqlLiteral)
     }
 
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(_ selection: [any SQLSelectable], as type: T.Type = T.self)
         -> QueryInterfaceRequest<T>
     {
         all().select(selection, as: type)
     }
 
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(_ selection: any SQLSelectable..., as type: T.Type = T.self)
         -> QueryInterfaceRequest<T>
     {
         all().select(selection, as: type)
     }
 
-    /// Selects what SQL says, of which each row becomes a value of some type.
+    /// Selects expressions written in SQL, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - sql: the text of the selection.
     ///   - arguments: the values of its parameters.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(
         sql: String, arguments: StatementArguments = StatementArguments(), as type: T.Type = T.self
     )
@@ -65,28 +65,28 @@ extension Table {
         all().select(sql: sql, arguments: arguments, as: type)
     }
 
-    /// Selects what an SQL literal says, of which each row becomes a value of some type.
+    /// Selects the expressions of an SQL literal, and decodes each row to the given type.
     ///
     /// - Parameters:
-    ///   - sqlLiteral: the selection, in which values are arguments.
-    ///   - type: what each row becomes.
+    ///   - sqlLiteral: the selection, with values as arguments.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(literal sqlLiteral: SQL, as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
         all().select(literal: sqlLiteral, as: type)
     }
 
-    /// Selects the primary key, or the row ID if the table declares none.
+    /// Selects the primary key, or the row ID if the table declares no primary key.
     public func selectPrimaryKey<PrimaryKey>(as type: PrimaryKey.Type = PrimaryKey.self)
         -> QueryInterfaceRequest<PrimaryKey>
     {
         all().selectPrimaryKey(as: type)
     }
 
-    /// Selects columns and expressions after all columns.
+    /// Adds columns and expressions to the selection.
     public func annotated(with selection: [any SQLSelectable]) -> QueryInterfaceRequest<RowDecoder> {
         all().annotated(with: selection)
     }
 
-    /// Selects columns and expressions after all columns.
+    /// Adds columns and expressions to the selection.
     public func annotated(with selection: any SQLSelectable...) -> QueryInterfaceRequest<RowDecoder> {
         all().annotated(with: selection)
     }
@@ -107,11 +107,11 @@ extension Table where RowDecoder: TableRecord {
         try all().select(selection)
     }
 
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(
         _ selection: (DatabaseComponents) throws -> [any SQLSelectable], as type: T.Type = T.self
     ) rethrows
@@ -120,11 +120,11 @@ extension Table where RowDecoder: TableRecord {
         try all().select(selection, as: type)
     }
 
-    /// Selects a column or an expression, of which each row becomes a value of some type.
+    /// Selects a column or an expression, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(
         _ selection: (DatabaseComponents) throws -> any SQLSelectable, as type: T.Type = T.self
     ) rethrows
@@ -133,14 +133,14 @@ extension Table where RowDecoder: TableRecord {
         try all().select(selection, as: type)
     }
 
-    /// Selects columns and expressions after all columns.
+    /// Adds columns and expressions to the selection.
     public func annotated(with selection: (DatabaseComponents) throws -> [any SQLSelectable]) rethrows
         -> QueryInterfaceRequest<RowDecoder>
     {
         try all().annotated(with: selection)
     }
 
-    /// Selects a column or an expression after all columns.
+    /// Adds a column or an expression to the selection.
     public func annotated(with selection: (DatabaseComponents) throws -> any SQLSelectable) rethrows
         -> QueryInterfaceRequest<RowDecoder>
     {
@@ -156,15 +156,15 @@ extension Table where RowDecoder: Identifiable {
 // MARK: - Filtering
 
 extension Table {
-    /// The rows that meet a condition.
+    /// Returns a request for the rows that meet a condition.
     public func filter(_ predicate: some SQLSpecificExpressible) -> QueryInterfaceRequest<RowDecoder> {
         all().filter(predicate)
     }
 
-    /// The rows that meet a condition written in SQL.
+    /// Returns a request for the rows that meet a condition written in SQL.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - sql: SQL text. Pass values as arguments, and never as a part of the text.
     ///   - arguments: the values of its parameters.
     public func filter(sql: String, arguments: StatementArguments = StatementArguments())
         -> QueryInterfaceRequest<RowDecoder>
@@ -172,34 +172,36 @@ extension Table {
         all().filter(sql: sql, arguments: arguments)
     }
 
-    /// The rows that meet a condition written as an SQL literal.
+    /// Returns a request for the rows that meet a condition written as an SQL literal.
     public func filter(literal sqlLiteral: SQL) -> QueryInterfaceRequest<RowDecoder> {
         all().filter(literal: sqlLiteral)
     }
 
-    /// The row with a primary key.
+    /// Returns a request for the row with a primary key.
     public func filter(key: some DatabaseValueConvertible) -> QueryInterfaceRequest<RowDecoder> {
         all().filter(key: key)
     }
 
-    /// The rows with some primary keys.
+    /// Returns a request for the rows with the given primary keys.
     public func filter<Keys>(keys: Keys) -> QueryInterfaceRequest<RowDecoder>
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
         all().filter(keys: keys)
     }
 
-    /// The row with a primary or unique key: a value for each of its columns. No row has the key nil.
+    /// Returns a request for the row with a primary or unique key, given as values by column name. The key
+    /// nil matches no row.
     public func filter(key: [String: (any DatabaseValueConvertible)?]?) -> QueryInterfaceRequest<RowDecoder> {
         all().filter(key: key)
     }
 
-    /// The rows with some primary or unique keys: each a value for each of its columns.
+    /// Returns a request for the rows with the given primary or unique keys, each given as values by column
+    /// name.
     public func filter(keys: [[String: (any DatabaseValueConvertible)?]]) -> QueryInterfaceRequest<RowDecoder>
     { all().filter(keys: keys) }
 }
 
 extension Table where RowDecoder: TableRecord {
-    /// The rows that meet a condition.
+    /// Returns a request for the rows that meet a condition.
     public func filter(_ predicate: (DatabaseComponents) throws -> any SQLSpecificExpressible) rethrows
         -> QueryInterfaceRequest<RowDecoder>
     {
@@ -208,10 +210,10 @@ extension Table where RowDecoder: TableRecord {
 }
 
 extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConvertible {
-    /// The row with a primary key.
+    /// Returns a request for the row with a primary key.
     public func filter(id: RowDecoder.ID) -> QueryInterfaceRequest<RowDecoder> { all().filter(id: id) }
 
-    /// The rows with some primary keys.
+    /// Returns a request for the rows with the given primary keys.
     public func filter(ids: some Collection<RowDecoder.ID>) -> QueryInterfaceRequest<RowDecoder> {
         all().filter(ids: ids)
     }
@@ -220,20 +222,20 @@ extension Table where RowDecoder: Identifiable, RowDecoder.ID: DatabaseValueConv
 // MARK: - Sorting
 
 extension Table {
-    /// All rows, sorted by expressions.
+    /// Returns a request for all rows, sorted by expressions.
     public func order(_ orderings: [any SQLOrderingTerm]) -> QueryInterfaceRequest<RowDecoder> {
         all().order(orderings)
     }
 
-    /// All rows, sorted by expressions.
+    /// Returns a request for all rows, sorted by expressions.
     public func order(_ orderings: any SQLOrderingTerm...) -> QueryInterfaceRequest<RowDecoder> {
         all().order(orderings)
     }
 
-    /// All rows, sorted by what SQL says.
+    /// Returns a request for all rows, sorted by terms written in SQL.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - sql: SQL text. Pass values as arguments, and never as a part of the text.
     ///   - arguments: the values of its parameters.
     public func order(sql: String, arguments: StatementArguments = StatementArguments())
         -> QueryInterfaceRequest<RowDecoder>
@@ -241,24 +243,25 @@ extension Table {
         all().order(sql: sql, arguments: arguments)
     }
 
-    /// All rows, sorted by what an SQL literal says.
+    /// Returns a request for all rows, sorted by the terms of an SQL literal.
     public func order(literal sqlLiteral: SQL) -> QueryInterfaceRequest<RowDecoder> {
         all().order(literal: sqlLiteral)
     }
 
-    /// All rows, sorted by the primary key, or by the row ID if the table declares none.
+    /// Returns a request for all rows, sorted by the primary key, or by the row ID if the table declares no
+    /// primary key.
     public func orderByPrimaryKey() -> QueryInterfaceRequest<RowDecoder> { all().orderByPrimaryKey() }
 }
 
 extension Table where RowDecoder: TableRecord {
-    /// All rows, sorted by expressions.
+    /// Returns a request for all rows, sorted by expressions.
     public func order(_ orderings: (DatabaseComponents) throws -> [any SQLOrderingTerm]) rethrows
         -> QueryInterfaceRequest<RowDecoder>
     {
         try all().order(orderings)
     }
 
-    /// All rows, sorted by an expression.
+    /// Returns a request for all rows, sorted by an expression.
     public func order(_ ordering: (DatabaseComponents) throws -> any SQLOrderingTerm) rethrows
         -> QueryInterfaceRequest<RowDecoder>
     {

@@ -1,59 +1,59 @@
-/// A table, for requests that no record type stands for.
+/// A table, for requests without a record type.
 ///
 ///     // SELECT * FROM "item" WHERE "name" = 'ring' LIMIT 1
 ///     let row = try Table("item").filter(Column("name") == "ring").fetchOne(db)
 ///
-/// `RowDecoder` says what its rows become: ``Row``, unless you say otherwise, as in
+/// `RowDecoder` is the type that rows are decoded to: ``Row`` by default, or another type, as in
 /// `Table<Player>("player")`.
 public struct Table<RowDecoder>: TypedRequest, Sendable {
     /// The name of the table or view.
     public var tableName: String
 
-    /// Creates a table from its name, which may contain anything.
+    /// Creates a table with a name, which may contain any characters.
     public init(_ tableName: String) { self.tableName = tableName }
 }
 
 extension Table where RowDecoder == Row {
-    /// Creates a table of rows from its name, which may contain anything.
+    /// Creates a table whose rows are fetched as ``Row``. The name may contain any characters.
     public init(_ tableName: String) { self.tableName = tableName }
 }
 
 extension Table: DatabaseRegionConvertible {
-    /// All of the table.
+    /// Returns the region of the whole table.
     public func databaseRegion(_ db: Database) throws -> DatabaseRegion { DatabaseRegion(table: tableName) }
 }
 
 // MARK: - Requests
 
 extension Table {
-    /// The request for all rows.
+    /// Returns a request for all rows.
     public func all() -> QueryInterfaceRequest<RowDecoder> {
         QueryInterfaceRequest(relation: Relation(table: tableName, selection: [.allColumns]))
     }
 
-    /// The request for no row.
+    /// Returns a request that matches no row.
     public func none() -> QueryInterfaceRequest<RowDecoder> { all().none() }
 
-    /// The request whose table an alias refers to.
+    /// Returns a request with an alias for its table.
     public func aliased(_ alias: TableAlias<RowDecoder>) -> QueryInterfaceRequest<RowDecoder> {
         all().aliased(alias)
     }
 
-    /// The request whose table an alias refers to.
+    /// Returns a request with an alias for its table.
     public func aliased(_ alias: TableAlias<Void>) -> QueryInterfaceRequest<RowDecoder> {
         all().aliased(alias)
     }
 
-    /// The request with the definition of a common table expression.
+    /// Returns a request that defines a common table expression.
     public func with<T>(_ cte: CommonTableExpression<T>) -> QueryInterfaceRequest<RowDecoder> {
         all().with(cte)
     }
 
-    /// The request for at most so many rows, after leaving out some.
+    /// Returns a request for at most `limit` rows, after `offset` rows are skipped.
     ///
     /// - Parameters:
-    ///   - limit: how many rows there are at most.
-    ///   - offset: how many rows are passed over before; nil is none.
+    ///   - limit: the maximum number of rows.
+    ///   - offset: the number of rows to skip; nil skips none.
     public func limit(_ limit: Int, offset: Int? = nil) -> QueryInterfaceRequest<RowDecoder> {
         all().limit(limit, offset: offset)
     }

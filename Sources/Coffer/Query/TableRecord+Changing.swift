@@ -1,42 +1,36 @@
 // MARK: - Counting
 
 extension TableRecord {
-    /// How many rows there are.
+    /// Returns the number of rows.
     ///
-    /// - Throws: a ``DatabaseError``, for example if the table is not there.
+    /// - Throws: a ``DatabaseError``, for example if the table does not exist.
     public static func fetchCount(_ db: Database) throws -> Int {
         try all().fetchCount(db)
     }
 
-    /// Whether there is a row with a primary key.
+    /// Returns true if there is a row with a primary key.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns.
+    /// - Parameter key: the value of the primary key, which must have one column.
+    /// - Throws: a ``DatabaseError``, with `SQLITE_MISUSE` if the primary key has several columns.
     public static func exists(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
         try !all().filter(key: key).isEmpty(db)
     }
 
-    /// Whether there is a row with a primary or unique key.
+    /// Returns true if there is a row with a primary or unique key.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the columns are neither the primary key nor
-    ///   those of a unique index.
+    /// - Parameter key: the values of a primary or unique key, by column name.
+    /// - Throws: a ``DatabaseError``, with `SQLITE_MISUSE` if the columns are neither the primary key nor a
+    ///   unique index.
     public static func exists(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws -> Bool {
         try !all().filter(key: key).isEmpty(db)
     }
 }
 
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
-    /// Whether there is a row with a primary key.
+    /// Returns true if there is a row with a primary key.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - id: the value of the primary key.
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if the primary key has several columns.
+    /// - Parameter id: the value of the primary key.
+    /// - Throws: a ``DatabaseError``, with `SQLITE_MISUSE` if the primary key has several columns.
     public static func exists(_ db: Database, id: Self.ID) throws -> Bool {
         guard !RequestedKey(id).isNull else { return false }
         return try !all().filter(id: id).isEmpty(db)
@@ -46,22 +40,20 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
 // MARK: - Deleting
 
 extension TableRecord {
-    /// Deletes all rows, and returns their number.
+    /// Deletes all rows and returns their number.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
-    ///   No row is deleted then.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT_FOREIGNKEY` if other rows refer to
+    ///   a row. In this case, no row is deleted.
     @discardableResult
     public static func deleteAll(_ db: Database) throws -> Int {
         try all().deleteAll(db)
     }
 
-    /// Deletes the rows with some primary keys, and returns their number.
+    /// Deletes the rows with the given primary keys and returns their number.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
-    ///   No row is deleted then.
+    /// - Parameter keys: values of the primary key, which must have one column.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT_FOREIGNKEY` if other rows refer to
+    ///   a row. In this case, no row is deleted.
     @discardableResult
     public static func deleteAll<Keys>(_ db: Database, keys: Keys) throws -> Int
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
@@ -69,13 +61,11 @@ extension TableRecord {
         return try all().filter(keys: keys).deleteAll(db)
     }
 
-    /// Deletes the rows with some primary or unique keys, and returns their number.
+    /// Deletes the rows with the given primary or unique keys and returns their number.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - keys: values of the primary key, or the values of the columns of a unique key, one for each row.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
-    ///   No row is deleted then.
+    /// - Parameter keys: the values of primary or unique keys, by column name.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT_FOREIGNKEY` if other rows refer to
+    ///   a row. In this case, no row is deleted.
     @discardableResult
     public static func deleteAll(_ db: Database, keys: [[String: (any DatabaseValueConvertible)?]]) throws
         -> Int
@@ -84,26 +74,22 @@ extension TableRecord {
         return try all().filter(keys: keys).deleteAll(db)
     }
 
-    /// Deletes the row with a primary key, and returns whether there was one.
+    /// Deletes the row with a primary key and returns true if it existed.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
-    ///   No row is deleted then.
+    /// - Parameter key: the value of the primary key, which must have one column.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT_FOREIGNKEY` if other rows refer to
+    ///   a row. In this case, no row is deleted.
     @discardableResult
     public static func deleteOne(_ db: Database, key: some DatabaseValueConvertible) throws -> Bool {
         guard !RequestedKey(key).isNull else { return false }
         return try all().filter(key: key).deleteAny(db)
     }
 
-    /// Deletes the row with a primary or unique key, and returns whether there was one.
+    /// Deletes the row with a primary or unique key and returns true if it existed.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
-    ///   No row is deleted then.
+    /// - Parameter key: the values of a primary or unique key, by column name.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT_FOREIGNKEY` if other rows refer to
+    ///   a row. In this case, no row is deleted.
     @discardableResult
     public static func deleteOne(_ db: Database, key: [String: (any DatabaseValueConvertible)?]) throws
         -> Bool
@@ -113,26 +99,22 @@ extension TableRecord {
 }
 
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
-    /// Deletes the rows with some primary keys, and returns their number.
+    /// Deletes the rows with the given primary keys and returns their number.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - ids: values of the primary key, one for each row.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
-    ///   No row is deleted then.
+    /// - Parameter ids: values of the primary key.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT_FOREIGNKEY` if other rows refer to
+    ///   a row. In this case, no row is deleted.
     @discardableResult
     public static func deleteAll(_ db: Database, ids: some Collection<Self.ID>) throws -> Int {
         guard !ids.isEmpty else { return 0 }
         return try all().filter(ids: ids).deleteAll(db)
     }
 
-    /// Deletes the row with a primary key, and returns whether there was one.
+    /// Deletes the row with a primary key and returns true if it existed.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - id: the value of the primary key.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT_FOREIGNKEY` while other rows refer to a row.
-    ///   No row is deleted then.
+    /// - Parameter id: the value of the primary key.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT_FOREIGNKEY` if other rows refer to
+    ///   a row. In this case, no row is deleted.
     @discardableResult
     public static func deleteOne(_ db: Database, id: Self.ID) throws -> Bool {
         guard !RequestedKey(id).isNull else { return false }
@@ -143,15 +125,14 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
 // MARK: - Updating
 
 extension TableRecord {
-    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    /// Updates all rows and returns their number: see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    ///   - assignments: the new values of columns. If there are none, no statement runs.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public static func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -160,15 +141,14 @@ extension TableRecord {
         try all().updateAll(db, onConflict: conflictResolution, assignments)
     }
 
-    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    /// Updates all rows and returns their number: see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    ///   - assignments: the new values of columns. If there are none, no statement runs.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public static func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -177,15 +157,15 @@ extension TableRecord {
         try all().updateAll(db, onConflict: conflictResolution, assignments)
     }
 
-    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    /// Updates all rows and returns their number: see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    ///   - assignments: a closure that returns the new values of columns. If there are none, no statement
+    ///     runs.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public static func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -194,15 +174,15 @@ extension TableRecord {
         try all().updateAll(db, onConflict: conflictResolution, assignments: assignments)
     }
 
-    /// Updates all rows, and returns their number; see `updateAll(_:onConflict:_:)`.
+    /// Updates all rows and returns their number: see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignment: what a column gets; called with the columns of the table.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, or
-    ///   `SQLITE_ERROR` where the table is not there.
+    ///   - assignment: a closure that receives the columns of the table and returns the new value of a
+    ///     column.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_ERROR` if the table does not exist.
     @discardableResult
     public static func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,

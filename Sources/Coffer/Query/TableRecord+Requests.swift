@@ -1,4 +1,4 @@
-// The request methods of a record type are those of the request for all of its rows.
+// The request methods of a record type forward to the request for all of its rows.
 
 // MARK: - Selecting
 
@@ -13,10 +13,10 @@ extension TableRecord {
         all().select(selection)
     }
 
-    /// Selects what SQL says.
+    /// Selects expressions written in SQL.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - sql: SQL text. Pass values as arguments, and never as a part of the text.
     ///   - arguments: the values of its parameters.
     public static func select(sql: String, arguments: StatementArguments = StatementArguments())
         -> QueryInterfaceRequest<Self>
@@ -24,39 +24,39 @@ extension TableRecord {
         all().select(sql: sql, arguments: arguments)
     }
 
-    /// Selects what an SQL literal says.
+    /// Selects the expressions of an SQL literal.
     public static func select(literal sqlLiteral: SQL) -> QueryInterfaceRequest<Self> {
         all().select(literal: sqlLiteral)
     }
 
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public static func select<T>(_ selection: [any SQLSelectable], as type: T.Type = T.self)
         -> QueryInterfaceRequest<T>
     {
         all().select(selection, as: type)
     }
 
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public static func select<T>(_ selection: any SQLSelectable..., as type: T.Type = T.self)
         -> QueryInterfaceRequest<T>
     {
         all().select(selection, as: type)
     }
 
-    /// Selects what SQL says, of which each row becomes a value of some type.
+    /// Selects expressions written in SQL, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - sql: the text of the selection.
     ///   - arguments: the values of its parameters.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public static func select<T>(
         sql: String, arguments: StatementArguments = StatementArguments(), as type: T.Type = T.self
     )
@@ -65,30 +65,30 @@ extension TableRecord {
         all().select(sql: sql, arguments: arguments, as: type)
     }
 
-    /// Selects what an SQL literal says, of which each row becomes a value of some type.
+    /// Selects the expressions of an SQL literal, and decodes each row to the given type.
     ///
     /// - Parameters:
-    ///   - sqlLiteral: the selection, in which values are arguments.
-    ///   - type: what each row becomes.
+    ///   - sqlLiteral: the selection, with values as arguments.
+    ///   - type: the type that each row is decoded to.
     public static func select<T>(literal sqlLiteral: SQL, as type: T.Type = T.self) -> QueryInterfaceRequest<
         T
     > {
         all().select(literal: sqlLiteral, as: type)
     }
 
-    /// Selects the primary key, or the row ID if the table declares none.
+    /// Selects the primary key, or the row ID if the table declares no primary key.
     public static func selectPrimaryKey<PrimaryKey>(as type: PrimaryKey.Type = PrimaryKey.self)
         -> QueryInterfaceRequest<PrimaryKey>
     {
         all().selectPrimaryKey(as: type)
     }
 
-    /// Selects columns and expressions after all columns.
+    /// Adds columns and expressions to the selection.
     public static func annotated(with selection: [any SQLSelectable]) -> QueryInterfaceRequest<Self> {
         all().annotated(with: selection)
     }
 
-    /// Selects columns and expressions after all columns.
+    /// Adds columns and expressions to the selection.
     public static func annotated(with selection: any SQLSelectable...) -> QueryInterfaceRequest<Self> {
         all().annotated(with: selection)
     }
@@ -107,11 +107,11 @@ extension TableRecord {
         try all().select(selection)
     }
 
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public static func select<T>(
         _ selection: (DatabaseComponents) throws -> [any SQLSelectable], as type: T.Type = T.self
     ) rethrows
@@ -120,11 +120,11 @@ extension TableRecord {
         try all().select(selection, as: type)
     }
 
-    /// Selects a column or an expression, of which each row becomes a value of some type.
+    /// Selects a column or an expression, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public static func select<T>(
         _ selection: (DatabaseComponents) throws -> any SQLSelectable, as type: T.Type = T.self
     ) rethrows
@@ -133,14 +133,14 @@ extension TableRecord {
         try all().select(selection, as: type)
     }
 
-    /// Selects columns and expressions after all columns.
+    /// Adds columns and expressions to the selection.
     public static func annotated(with selection: (DatabaseComponents) throws -> [any SQLSelectable]) rethrows
         -> QueryInterfaceRequest<Self>
     {
         try all().annotated(with: selection)
     }
 
-    /// Selects a column or an expression after all columns.
+    /// Adds a column or an expression to the selection.
     public static func annotated(with selection: (DatabaseComponents) throws -> any SQLSelectable) rethrows
         -> QueryInterfaceRequest<Self>
     {
@@ -156,15 +156,15 @@ extension TableRecord where Self: Identifiable {
 // MARK: - Filtering
 
 extension TableRecord {
-    /// The rows that meet a condition.
+    /// Returns a request for the rows that meet a condition.
     public static func filter(_ predicate: some SQLSpecificExpressible) -> QueryInterfaceRequest<Self> {
         all().filter(predicate)
     }
 
-    /// The rows that meet a condition written in SQL.
+    /// Returns a request for the rows that meet a condition written in SQL.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - sql: SQL text. Pass values as arguments, and never as a part of the text.
     ///   - arguments: the values of its parameters.
     public static func filter(sql: String, arguments: StatementArguments = StatementArguments())
         -> QueryInterfaceRequest<Self>
@@ -172,32 +172,34 @@ extension TableRecord {
         all().filter(sql: sql, arguments: arguments)
     }
 
-    /// The rows that meet a condition written as an SQL literal.
+    /// Returns a request for the rows that meet a condition written as an SQL literal.
     public static func filter(literal sqlLiteral: SQL) -> QueryInterfaceRequest<Self> {
         all().filter(literal: sqlLiteral)
     }
 
-    /// The row with a primary key.
+    /// Returns a request for the row with a primary key.
     public static func filter(key: some DatabaseValueConvertible) -> QueryInterfaceRequest<Self> {
         all().filter(key: key)
     }
 
-    /// The rows with some primary keys.
+    /// Returns a request for the rows with the given primary keys.
     public static func filter<Keys>(keys: Keys) -> QueryInterfaceRequest<Self>
     where Keys: Collection, Keys.Element: DatabaseValueConvertible {
         all().filter(keys: keys)
     }
 
-    /// The row with a primary or unique key: a value for each of its columns. No row has the key nil.
+    /// Returns a request for the row with a primary or unique key, given as values by column name. The key
+    /// nil matches no row.
     public static func filter(key: [String: (any DatabaseValueConvertible)?]?) -> QueryInterfaceRequest<Self>
     { all().filter(key: key) }
 
-    /// The rows with some primary or unique keys: each a value for each of its columns.
+    /// Returns a request for the rows with the given primary or unique keys, each given as values by column
+    /// name.
     public static func filter(keys: [[String: (any DatabaseValueConvertible)?]]) -> QueryInterfaceRequest<
         Self
     > { all().filter(keys: keys) }
 
-    /// The rows that meet a condition.
+    /// Returns a request for the rows that meet a condition.
     public static func filter(_ predicate: (DatabaseComponents) throws -> any SQLSpecificExpressible) rethrows
         -> QueryInterfaceRequest<
             Self
@@ -208,10 +210,10 @@ extension TableRecord {
 }
 
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
-    /// The row with a primary key.
+    /// Returns a request for the row with a primary key.
     public static func filter(id: Self.ID) -> QueryInterfaceRequest<Self> { all().filter(id: id) }
 
-    /// The rows with some primary keys.
+    /// Returns a request for the rows with the given primary keys.
     public static func filter(ids: some Collection<Self.ID>) -> QueryInterfaceRequest<Self> {
         all().filter(ids: ids)
     }
@@ -220,20 +222,20 @@ extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
 // MARK: - Sorting
 
 extension TableRecord {
-    /// All rows, sorted by expressions.
+    /// Returns a request for all rows, sorted by expressions.
     public static func order(_ orderings: [any SQLOrderingTerm]) -> QueryInterfaceRequest<Self> {
         all().order(orderings)
     }
 
-    /// All rows, sorted by expressions.
+    /// Returns a request for all rows, sorted by expressions.
     public static func order(_ orderings: any SQLOrderingTerm...) -> QueryInterfaceRequest<Self> {
         all().order(orderings)
     }
 
-    /// All rows, sorted by what SQL says.
+    /// Returns a request for all rows, sorted by terms written in SQL.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - sql: SQL text. Pass values as arguments, and never as a part of the text.
     ///   - arguments: the values of its parameters.
     public static func order(sql: String, arguments: StatementArguments = StatementArguments())
         -> QueryInterfaceRequest<Self>
@@ -241,22 +243,23 @@ extension TableRecord {
         all().order(sql: sql, arguments: arguments)
     }
 
-    /// All rows, sorted by what an SQL literal says.
+    /// Returns a request for all rows, sorted by the terms of an SQL literal.
     public static func order(literal sqlLiteral: SQL) -> QueryInterfaceRequest<Self> {
         all().order(literal: sqlLiteral)
     }
 
-    /// All rows, sorted by the primary key, or by the row ID if the table declares none.
+    /// Returns a request for all rows, sorted by the primary key, or by the row ID if the table declares no
+    /// primary key.
     public static func orderByPrimaryKey() -> QueryInterfaceRequest<Self> { all().orderByPrimaryKey() }
 
-    /// All rows, sorted by expressions.
+    /// Returns a request for all rows, sorted by expressions.
     public static func order(_ orderings: (DatabaseComponents) throws -> [any SQLOrderingTerm]) rethrows
         -> QueryInterfaceRequest<Self>
     {
         try all().order(orderings)
     }
 
-    /// All rows, sorted by an expression.
+    /// Returns a request for all rows, sorted by an expression.
     public static func order(_ ordering: (DatabaseComponents) throws -> any SQLOrderingTerm) rethrows
         -> QueryInterfaceRequest<Self>
     {
@@ -265,45 +268,45 @@ extension TableRecord {
 }
 
 extension TableRecord {
-    /// The request for all rows, of which each becomes a record.
+    /// Returns a request for all rows, each decoded as a record.
     ///
     ///     // SELECT * FROM "share"
     ///     let everyShare = try Share.all().fetchAll(db)
     ///
-    /// What it selects is ``databaseSelection``.
+    /// It selects ``databaseSelection``.
     public static func all() -> QueryInterfaceRequest<Self> {
         QueryInterfaceRequest(
             relation: Relation(table: databaseTableName, selection: databaseSelection.map(\.sqlSelection)))
     }
 
-    /// The request for no row.
+    /// Returns a request that matches no row.
     public static func none() -> QueryInterfaceRequest<Self> { all().none() }
 
-    /// The request whose table an alias refers to.
+    /// Returns a request with an alias for its table.
     public static func aliased(_ alias: TableAlias<Self>) -> QueryInterfaceRequest<Self> {
         all().aliased(alias)
     }
 
-    /// The request whose table an alias refers to.
+    /// Returns a request with an alias for its table.
     public static func aliased(_ alias: TableAlias<Void>) -> QueryInterfaceRequest<Self> {
         all().aliased(alias)
     }
 
-    /// The request with the definition of a common table expression.
+    /// Returns a request that defines a common table expression.
     public static func with<RowDecoder>(_ cte: CommonTableExpression<RowDecoder>) -> QueryInterfaceRequest<
         Self
     > { all().with(cte) }
 
-    /// The request for at most so many rows, after leaving out some.
+    /// Returns a request for at most `limit` rows, after `offset` rows are skipped.
     ///
     /// - Parameters:
-    ///   - limit: how many rows there are at most.
-    ///   - offset: how many rows are passed over before; nil is none.
+    ///   - limit: the maximum number of rows.
+    ///   - offset: the number of rows to skip; nil skips none.
     public static func limit(_ limit: Int, offset: Int? = nil) -> QueryInterfaceRequest<Self> {
         all().limit(limit, offset: offset)
     }
 
-    /// How many columns requests select unless they say otherwise.
+    /// Returns the number of columns that requests select by default.
     public static func numberOfSelectedColumns(_ db: Database) throws -> Int {
         try all().relation.selectedColumnCount(db)
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A type that knows the values of its columns.
+/// A type that provides the values of its columns.
 ///
 ///     extension Share: EncodableRecord {
 ///         func encode(to container: inout PersistenceContainer) {
@@ -9,34 +9,38 @@ public import Foundation
 ///         }
 ///     }
 ///
-/// A type that is `Encodable` needs no such function: each coding key is the name of a column. Values that
-/// are no database values are stored as JSON.
+/// An `Encodable` type needs no such function: each coding key is the name of a column. Values that are not
+/// database values are stored as JSON.
 public protocol EncodableRecord {
     /// Sets the values of the columns.
     func encode(to container: inout PersistenceContainer) throws
 
-    /// What `Encodable` records find in `userInfo` of their encoder.
+    /// The `userInfo` of the encoder, for `Encodable` records.
     ///
-    /// Declare it as `[CodingUserInfoKey: Any]`, or the compiler takes it for something else.
+    /// Declare it as `[CodingUserInfoKey: Any]`. Otherwise the compiler may infer another type, and the
+    /// property is ignored.
     static var databaseEncodingUserInfo: [CodingUserInfoKey: Any] { get }
 
-    /// The encoder for a column that holds JSON.
+    /// Returns the encoder for a column that contains JSON.
     ///
-    /// By default, dates are numbers of milliseconds since 1970, data is in base 64, and keys are sorted.
-    /// Keep them sorted in your own: equal values must be stored as equal text, or they are saved and
-    /// observed as changes.
+    /// By default, dates are encoded as milliseconds since 1970, data as base 64, and keys are sorted. Keep
+    /// them sorted in a custom encoder: equal values must be stored as equal text. Otherwise they are saved
+    /// and observed as changes.
     static func databaseJSONEncoder(for column: String) -> JSONEncoder
 
-    /// How data is stored in a column, in `Encodable` records, and in keys that records are looked up by.
+    /// Returns the strategy for storing data in a column, for `Encodable` records and for keys that records
+    /// are looked up by.
     static func databaseDataEncodingStrategy(for column: String) -> DatabaseDataEncodingStrategy
 
-    /// How a date is stored in a column, in `Encodable` records, and in keys that records are looked up by.
+    /// Returns the strategy for storing dates in a column, for `Encodable` records and for keys that records
+    /// are looked up by.
     static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy
 
-    /// How a UUID is stored in a column, in `Encodable` records, and in keys that records are looked up by.
+    /// Returns the strategy for storing UUIDs in a column, for `Encodable` records and for keys that records
+    /// are looked up by.
     static func databaseUUIDEncodingStrategy(for column: String) -> DatabaseUUIDEncodingStrategy
 
-    /// How coding keys become the names of columns, in `Encodable` records.
+    /// The conversion of coding keys to column names, for `Encodable` records.
     static var databaseColumnEncodingStrategy: DatabaseColumnEncodingStrategy { get }
 }
 
@@ -70,14 +74,14 @@ extension EncodableRecord {
 // MARK: - Comparing
 
 extension EncodableRecord {
-    /// The values of the columns, by their names.
+    /// The values of the columns, by column name.
     public var databaseDictionary: [String: DatabaseValue] {
         get throws { try PersistenceContainer(self).databaseDictionary }
     }
 
-    /// Whether both records have the same columns with the same values.
+    /// Returns true if both records have the same columns with the same values.
     ///
-    /// A record that cannot be encoded equals none.
+    /// A record that cannot be encoded is not equal to any record.
     ///
     ///     let isUnchanged = mended.databaseEquals(item)
     public func databaseEquals(_ record: Self) -> Bool {
@@ -87,22 +91,23 @@ extension EncodableRecord {
         return lhs == rhs
     }
 
-    /// The columns whose values differ from those of another record, with the values that they have there.
+    /// Returns the columns whose values differ from the values of another record, with the values of the
+    /// other record.
     ///
-    /// Only columns of this record are compared; what the other record does not have is NULL.
+    /// Only the columns of this record are compared. A column that the other record does not have is NULL.
     ///
-    ///     let changes = try mended.databaseChanges(from: item)  // the former values of columns that differ
+    ///     let changes = try mended.databaseChanges(from: item)  // the old values of the columns that differ
     public func databaseChanges(from record: some EncodableRecord) throws -> [String: DatabaseValue] {
         try PersistenceContainer(self).changes(from: PersistenceContainer(record))
     }
 
-    /// Changes the record, and returns the columns that have changed, with the values that they had before.
+    /// Changes the record and returns the changed columns, with their values before the change.
     ///
-    /// If `modify` throws, the record keeps the changes that were made until then.
+    /// If `modify` throws, the record keeps the changes made before the error.
     public mutating func databaseChanges(modify: (inout Self) throws -> Void) throws -> [String:
         DatabaseValue]
     {
-        // Encoded before, because a class does not keep its old values in a copy.
+        // Encoded before the change, because a copy of a class instance does not keep the old values.
         let old = try PersistenceContainer(self)
         try modify(&self)
         return try PersistenceContainer(self).changes(from: old)

@@ -1,14 +1,14 @@
 // MARK: - Fetching from a prepared statement
 
 extension FetchableRecord {
-    /// A cursor over the records of a statement.
+    /// Returns a cursor over the records of a statement.
     ///
     /// - Parameters:
     ///   - statement: a statement that returns rows.
-    ///   - arguments: new arguments, or nil to use those that were set before.
-    ///   - adapter: what is applied to the rows.
-    /// - Throws: a ``DatabaseError`` if the arguments do not fit. The cursor throws what ``init(row:)``
-    ///   throws.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that is applied to each row.
+    /// - Throws: a ``DatabaseError`` if the arguments do not match the parameters. The cursor throws any
+    ///   error that ``init(row:)`` throws.
     @inlinable
     public static func fetchCursor(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -16,17 +16,17 @@ extension FetchableRecord {
         try RecordCursor(statement: statement, arguments: arguments, adapter: adapter)
     }
 
-    /// All records of a statement: see ``fetchCursor(_:arguments:adapter:)``.
+    /// Fetches all records of a statement: see ``fetchCursor(_:arguments:adapter:)``.
     ///
     ///     let statement = try db.makeStatement(sql: "SELECT * FROM item WHERE weight > ?")
     ///     let heavy = try Item.fetchAll(statement, arguments: [20_000])
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
-    ///   ``init(row:)`` throws.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not match its parameters, and
+    ///   any error that ``init(row:)`` throws.
     @inlinable
     public static func fetchAll(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -34,16 +34,17 @@ extension FetchableRecord {
         try fetchCursor(statement, arguments: arguments, adapter: adapter).all()
     }
 
-    /// The first record of a statement, or nil if there is none: see ``fetchCursor(_:arguments:adapter:)``.
+    /// Fetches the first record of a statement, or returns nil if there is none: see
+    /// ``fetchCursor(_:arguments:adapter:)``.
     ///
     /// A statement that writes is executed to its end.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
-    ///   ``init(row:)`` throws.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not match its parameters, and
+    ///   any error that ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -53,14 +54,14 @@ extension FetchableRecord {
 }
 
 extension FetchableRecord where Self: Hashable {
-    /// The distinct records of a statement: see ``fetchCursor(_:arguments:adapter:)``.
+    /// Fetches the distinct records of a statement: see ``fetchCursor(_:arguments:adapter:)``.
     ///
     /// - Parameters:
-    ///   - statement: a prepared statement of the same connection.
-    ///   - arguments: the values of its parameters; nil keeps those that it has.
-    ///   - adapter: changes the columns of the rows before they are decoded; nil leaves them as they are.
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
-    ///   ``init(row:)`` throws.
+    ///   - arguments: the values of the parameters; nil keeps the arguments that are already set.
+    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not match its parameters, and
+    ///   any error that ``init(row:)`` throws.
     @inlinable
     public static func fetchSet(
         _ statement: Statement, arguments: StatementArguments? = nil, adapter: (any RowAdapter)? = nil
@@ -72,15 +73,14 @@ extension FetchableRecord where Self: Hashable {
 // MARK: - Fetching with SQL
 
 extension FetchableRecord {
-    /// A cursor over the records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    /// Returns a cursor over the records of a query: see ``fetchCursor(_:arguments:adapter:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: one statement that returns rows.
-    ///   - arguments: a value for each placeholder of it.
-    ///   - adapter: what is applied to the rows before records are made of them.
-    /// - Throws: a ``DatabaseError`` if `sql` is no SQL, or the arguments do not fit. The cursor throws what
-    ///   ``init(row:)`` throws.
+    ///   - sql: a single statement that returns rows.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: an adapter that is applied to each row before it is decoded.
+    /// - Throws: a ``DatabaseError`` if `sql` does not compile, or the arguments do not match its parameters.
+    ///   The cursor throws any error that ``init(row:)`` throws.
     @inlinable
     public static func fetchCursor(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
@@ -89,15 +89,14 @@ extension FetchableRecord {
         try fetchCursor(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
-    /// All records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    /// Fetches all records of a query: see ``fetchCursor(_:arguments:adapter:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: one statement that returns rows.
-    ///   - arguments: a value for each placeholder of it.
-    ///   - adapter: what is applied to the rows before records are made of them.
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
-    ///   ``init(row:)`` throws.
+    ///   - sql: a single statement that returns rows.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: an adapter that is applied to each row before it is decoded.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not match its parameters, and
+    ///   any error that ``init(row:)`` throws.
     @inlinable
     public static func fetchAll(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
@@ -106,15 +105,15 @@ extension FetchableRecord {
         try fetchAll(db.makeStatement(sql: sql), arguments: arguments, adapter: adapter)
     }
 
-    /// The first record of a query, or nil if there is none: see ``fetchOne(_:arguments:adapter:)``.
+    /// Fetches the first record of a query, or returns nil if there is none: see
+    /// ``fetchOne(_:arguments:adapter:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: one statement that returns rows.
-    ///   - arguments: a value for each placeholder of it.
-    ///   - adapter: what is applied to the rows before records are made of them.
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
-    ///   ``init(row:)`` throws.
+    ///   - sql: a single statement that returns rows.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: an adapter that is applied to each row before it is decoded.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not match its parameters, and
+    ///   any error that ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
@@ -125,15 +124,14 @@ extension FetchableRecord {
 }
 
 extension FetchableRecord where Self: Hashable {
-    /// The distinct records of a query: see ``fetchCursor(_:arguments:adapter:)``.
+    /// Fetches the distinct records of a query: see ``fetchCursor(_:arguments:adapter:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - sql: one statement that returns rows.
-    ///   - arguments: a value for each placeholder of it.
-    ///   - adapter: what is applied to the rows before records are made of them.
-    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not fit, and what
-    ///   ``init(row:)`` throws.
+    ///   - sql: a single statement that returns rows.
+    ///   - arguments: the values of its parameters.
+    ///   - adapter: an adapter that is applied to each row before it is decoded.
+    /// - Throws: a ``DatabaseError`` if the statement fails or its arguments do not match its parameters, and
+    ///   any error that ``init(row:)`` throws.
     @inlinable
     public static func fetchSet(
         _ db: Database, sql: String, arguments: StatementArguments = StatementArguments(),
@@ -146,13 +144,12 @@ extension FetchableRecord where Self: Hashable {
 // MARK: - Fetching from requests
 
 extension FetchableRecord {
-    /// A cursor over the records of a request, whatever the request's own rows become.
+    /// Returns a cursor over the records of a request, regardless of the type that the request itself decodes
+    /// to.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: any request, also one that was made for another type, or for rows.
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if associated rows have to be fetched with it,
-    ///   or any other of the statement.
+    /// - Parameter request: any request, including one for another type or for rows.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared, or with `SQLITE_MISUSE` if it
+    ///   prefetches associated rows.
     @inlinable
     public static func fetchCursor(_ db: Database, _ request: some FetchRequest) throws -> RecordCursor<Self>
     {
@@ -161,13 +158,10 @@ extension FetchableRecord {
         return try fetchCursor(request.statement, adapter: request.adapter)
     }
 
-    /// All records of a request: see `fetchCursor(_:_:)`.
+    /// Fetches all records of a request: see `fetchCursor(_:_:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what
-    ///   ``init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared or its statement fails, and any error
+    ///   that ``init(row:)`` throws.
     @inlinable
     public static func fetchAll(_ db: Database, _ request: some FetchRequest) throws -> [Self] {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -177,13 +171,10 @@ extension FetchableRecord {
         return try fetchAll(request.statement, adapter: request.adapter)
     }
 
-    /// The first record of a request, or nil if there is none: see `fetchCursor(_:_:)`.
+    /// Fetches the first record of a request, or returns nil if there is none: see `fetchCursor(_:_:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what
-    ///   ``init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared or its statement fails, and any error
+    ///   that ``init(row:)`` throws.
     @inlinable
     public static func fetchOne(_ db: Database, _ request: some FetchRequest) throws -> Self? {
         let request = try request.makePreparedRequest(db, forSingleResult: true)
@@ -195,13 +186,10 @@ extension FetchableRecord {
 }
 
 extension FetchableRecord where Self: Hashable {
-    /// The distinct records of a request: see `fetchCursor(_:_:)`.
+    /// Fetches the distinct records of a request: see `fetchCursor(_:_:)`.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - request: what is fetched.
-    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what
-    ///   ``init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared or its statement fails, and any error
+    ///   that ``init(row:)`` throws.
     @inlinable
     public static func fetchSet(_ db: Database, _ request: some FetchRequest) throws -> Set<Self> {
         let request = try request.makePreparedRequest(db, forSingleResult: false)
@@ -213,42 +201,42 @@ extension FetchableRecord where Self: Hashable {
 }
 
 extension FetchRequest where RowDecoder: FetchableRecord {
-    /// A cursor over the records.
+    /// Returns a cursor over the records.
     ///
-    /// Records are made one by one, while the cursor advances: it is the way to read more than fits into
+    /// Records are decoded one by one as the cursor advances. Use a cursor to read more than fits into
     /// memory.
     ///
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` for a request with `including(all:)`, which has
-    ///   no cursor.
+    /// - Throws: a ``DatabaseError``, with `SQLITE_MISUSE` for a request with `including(all:)`, which does
+    ///   not support cursors.
     @inlinable
     public func fetchCursor(_ db: Database) throws -> RecordCursor<RowDecoder> {
         try RowDecoder.fetchCursor(db, self)
     }
 
-    /// All records.
+    /// Fetches all records.
     ///
     ///     let items = try Item.filter { $0.worth > 500 }.order(\.name).fetchAll(db)
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what
-    ///   ``FetchableRecord/init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared or its statement fails, and any error
+    ///   that ``FetchableRecord/init(row:)`` throws.
     @inlinable
     public func fetchAll(_ db: Database) throws -> [RowDecoder] { try RowDecoder.fetchAll(db, self) }
 
-    /// The first record, or nil if there is none.
+    /// Fetches the first record, or returns nil if there is none.
     ///
-    /// The statement gets `LIMIT 1`, unless the request has a limit or can have one row only.
+    /// The statement is limited to one row, unless it cannot return more.
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what
-    ///   ``FetchableRecord/init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared or its statement fails, and any error
+    ///   that ``FetchableRecord/init(row:)`` throws.
     @inlinable
     public func fetchOne(_ db: Database) throws -> RowDecoder? { try RowDecoder.fetchOne(db, self) }
 }
 
 extension FetchRequest where RowDecoder: FetchableRecord & Hashable {
-    /// The distinct records.
+    /// Fetches the distinct records.
     ///
-    /// - Throws: a ``DatabaseError`` if the request has no SQL or its statement fails, and what
-    ///   ``FetchableRecord/init(row:)`` throws.
+    /// - Throws: a ``DatabaseError`` if the request cannot be prepared or its statement fails, and any error
+    ///   that ``FetchableRecord/init(row:)`` throws.
     @inlinable
     public func fetchSet(_ db: Database) throws -> Set<RowDecoder> { try RowDecoder.fetchSet(db, self) }
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A type that can be made of a database row.
+/// A type that can be decoded from a database row.
 ///
 ///     struct Attachment: FetchableRecord {
 ///         let fileName: String
@@ -14,31 +14,32 @@ public import Foundation
 ///
 ///     let attachments = try Attachment.fetchAll(db, sql: "SELECT fileName, size FROM attachment")
 ///
-/// A type that is `Decodable` needs no initializer: each coding key is the name of a column. Values that are
-/// no database values are read from JSON.
+/// A `Decodable` type needs no such initializer: each coding key is the name of a column. Values that are not
+/// database values are decoded from JSON.
 public protocol FetchableRecord {
     /// Creates a record from a row.
     ///
-    /// While records are fetched, all rows are the same object, which changes with each step: copy the row to
+    /// While records are fetched, all rows are the same object, which changes with each step. Copy the row to
     /// keep it.
     init(row: Row) throws
 
-    /// What `Decodable` records find in `userInfo` of their decoder.
+    /// The `userInfo` of the decoder, for `Decodable` records.
     ///
-    /// Declare it as `[CodingUserInfoKey: Any]`, or the compiler takes it for something else.
+    /// Declare it as `[CodingUserInfoKey: Any]`. Otherwise the compiler may infer another type, and the
+    /// property is ignored.
     static var databaseDecodingUserInfo: [CodingUserInfoKey: Any] { get }
 
-    /// The decoder for a column that holds JSON. Dates are numbers of milliseconds since 1970 by default, and
-    /// data is in base 64.
+    /// Returns the decoder for a column that contains JSON. By default, dates are milliseconds since 1970,
+    /// and data is in base 64.
     static func databaseJSONDecoder(for column: String) -> JSONDecoder
 
-    /// How data is read from a column, in `Decodable` records.
+    /// Returns the strategy for reading data from a column, for `Decodable` records.
     static func databaseDataDecodingStrategy(for column: String) -> DatabaseDataDecodingStrategy
 
-    /// How a date is read from a column, in `Decodable` records.
+    /// Returns the strategy for reading dates from a column, for `Decodable` records.
     static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy
 
-    /// How the names of columns become coding keys, in `Decodable` records.
+    /// The conversion of column names to coding keys, for `Decodable` records.
     static var databaseColumnDecodingStrategy: DatabaseColumnDecodingStrategy { get }
 }
 
@@ -65,17 +66,17 @@ extension FetchableRecord {
 }
 
 extension FetchableRecord where Self: Decodable {
-    /// Creates a record from a row, whose columns are the coding keys of the record.
+    /// Creates a record from a row with a column for each coding key.
     ///
-    /// - Throws: a ``RowDecodingError`` for a missing column and for a value that does not fit, and what the
-    ///   decoding of JSON throws.
+    /// - Throws: a ``RowDecodingError`` for a missing column or a value that cannot be converted, and any
+    ///   error from decoding JSON.
     @inlinable
     public init(row: Row) throws {
         try self.init(from: row.decoder(for: Self.self))
     }
 }
 
-/// Decodes records from rows, for those who write `init(row:)` of a `Decodable` record by hand.
+/// A decoder of records from rows, for a `Decodable` record with an `init(row:)` of its own.
 ///
 ///     init(row: Row) throws {
 ///         self = try FetchableRecordDecoder().decode(Self.self, from: row)

@@ -1,20 +1,20 @@
 internal import SQLCipherBridge
 
-/// The statement that fetches a record of some type by its primary key, prepared once for a connection.
+/// The prepared statement of a connection that fetches a record of some type by its primary key.
 ///
-/// It is found by the type. While a record is fetched, SQLite itself shows whether the schema has changed
-/// since, by preparing the statement again: the key may be another one then, and the fetch starts anew.
+/// It is looked up by the type. If the schema has changed since it was prepared, SQLite reprepares the
+/// statement during the fetch. The key may then be a different one, so the fetch starts over.
 @usableFromInline
 final class KeyFetch {
     let tableName: String
     let keyColumn: String
 
-    /// What was selected when the statement was made; where its elements cannot be compared, the generated
-    /// query decides.
+    /// The selection for which the statement was prepared. If its elements cannot be compared, the generated
+    /// query is compared instead.
     private let selection: [any SQLSelectable]
     private let query: SQLWriter
 
-    /// The current row, which is the same object for each fetch.
+    /// The current row, the same object for each fetch.
     @usableFromInline let row: Row
     private let statement: Statement
     private let isKeyRowID: Bool
@@ -38,7 +38,7 @@ final class KeyFetch {
         case row, noRow, changedSchema
     }
 
-    /// Executes the statement until its row.
+    /// Executes the statement up to its row.
     fileprivate func start(_ key: some DatabaseValueConvertible) throws -> Outcome {
         try statement.beginExecution(
             bindingKey: key, after: query.arguments.values, rowIDTable: isKeyRowID ? tableName : nil)
@@ -64,8 +64,8 @@ final class KeyFetch {
 }
 
 extension Database {
-    /// Starts to fetch a record by its primary key: the result has its row, and wants to be ended. Nil if
-    /// there is no such row.
+    /// Starts to fetch a record by its primary key. The returned fetch has its row, and must be ended.
+    /// Returns nil if there is no such row.
     @usableFromInline
     func fetch(_ record: any TableRecord.Type, key: some DatabaseValueConvertible) throws -> KeyFetch? {
         let tableName = record.databaseTableName
@@ -82,14 +82,16 @@ extension Database {
         }
         let fetch = try readSchema {
             let fetch = try makeKeyFetch(tableName, selection, reusing: known)
-            // Before the schema is let go.
+            // Inserted while the schema is still being read, and so cannot change.
             knownSchema.recordPlans.fetches.insert(fetch, for: record)
             switch try fetch.start(record.encodedKey(key, column: fetch.keyColumn)) {
             case .row: return KeyFetch?.some(fetch)
             case .noRow: return nil
             case .changedSchema:
                 throw DatabaseError(
-                    resultCode: .SQLITE_SCHEMA, message: "The schema has changed while a record was fetched.")
+                    resultCode: .SQLITE_SCHEMA,
+                    message:
+                        "The schema changed while a record was being fetched.")
             }
         }
         return fetch
@@ -127,21 +129,21 @@ extension Database {
 }
 
 extension KeyFetch {
-    /// Whether the statement is the one for a query, and free.
+    /// Returns true if the statement is the one for a query, and is not in use.
     fileprivate func isFree(for query: SQLWriter) -> Bool {
         !isRunning && self.query.sql == query.sql && self.query.arguments == query.arguments
     }
 }
 
 extension KeyFetch {
-    /// Whether the statement is the one for a table and a selection, and free.
+    /// Returns true if the statement is the one for a table and a selection, and is not in use.
     fileprivate func isUsable(_ tableName: String, _ selection: [any SQLSelectable]) -> Bool {
         !isRunning && self.tableName == tableName && selection.isSame(as: self.selection)
     }
 }
 
 extension [any SQLSelectable] {
-    /// Whether two selections are the same for sure: all columns, or columns of the same names.
+    /// Returns true if two selections are certainly the same: all columns, or columns with the same names.
     fileprivate func isSame(as other: [any SQLSelectable]) -> Bool {
         guard count == other.count else { return false }
         for index in indices {

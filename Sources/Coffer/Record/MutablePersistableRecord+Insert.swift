@@ -1,16 +1,14 @@
 // MARK: - Inserting
 
 extension MutablePersistableRecord {
-    /// Inserts the record, and calls its callbacks.
+    /// Inserts the record and calls its callbacks.
     ///
     ///     var seal = Item(ownerId: 7, name: "seal")
-    ///     try seal.insert(db)  // seal.id is a number now
+    ///     try seal.insert(db)  // seal.id is set
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``persistenceConflictPolicy``.
-    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``persistenceConflictPolicy``.
+    /// - Throws: a ``DatabaseError``, and any error that a callback throws.
     @inlinable
     public mutating func insert(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
@@ -20,15 +18,13 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Inserts the record, and returns it as it is after the insertion: see ``insert(_:onConflict:)``.
+    /// Inserts a copy of the record and returns it after the insertion: see ``insert(_:onConflict:)``.
     ///
     ///     let seal = try Item(ownerId: 7, name: "seal").inserted(db)
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    /// - Throws: what ``insert(_:onConflict:)`` throws. The original has not changed then.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``MutablePersistableRecord/persistenceConflictPolicy``.
+    /// - Throws: any error that ``insert(_:onConflict:)`` throws. The original record does not change.
     public func inserted(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil)
         throws -> Self
     {
@@ -37,15 +33,13 @@ extension MutablePersistableRecord {
         return record
     }
 
-    /// Inserts the record, and returns the inserted row as a new record: with default values and generated
+    /// Inserts the record and returns the inserted row as a new record, with default values and generated
     /// columns.
     ///
     ///     let share = try Share(itemId: 2, guestId: 3).insertAndFetch(db)
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``MutablePersistableRecord/persistenceConflictPolicy``.
     /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if the insertion was ignored
     ///   because of a conflict.
     public func insertAndFetch(
@@ -55,14 +49,13 @@ extension MutablePersistableRecord {
         return try record.insertAndFetch(db, onConflict: conflictResolution, as: Self.self)
     }
 
-    /// Inserts the record, and returns the inserted row as a record of another type: see
+    /// Inserts the record and returns the inserted row as a record of another type: see
     /// ``insertAndFetch(_:onConflict:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``persistenceConflictPolicy``.
-    ///   - returnedType: what the row becomes, with the columns that this type selects.
+    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
     /// - Throws: also ``RecordError/recordNotFound(databaseTableName:key:)`` if the insertion was ignored
     ///   because of a conflict.
     public mutating func insertAndFetch<T: FetchableRecord & TableRecord>(
@@ -74,16 +67,16 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Inserts the record, and returns what `fetch` makes of the selected columns of the inserted row.
+    /// Inserts the record and returns the result of `fetch`, which reads the selected columns of the inserted
+    /// row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - selection: what the statement returns. Precondition: it is not empty.
-    ///   - fetch: executes the statement with one of the fetching methods. An insertion that was ignored
-    ///     returns no row.
-    /// - Throws: what ``insert(_:onConflict:)`` and `fetch` throw.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result. An ignored
+    ///     insertion returns no row.
+    /// - Throws: any error that ``insert(_:onConflict:)`` or `fetch` throws.
     public mutating func insertAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         selection: [any SQLSelectable],
@@ -100,15 +93,14 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Inserts the record, and returns what `fetch` makes of the selected columns: see
+    /// Inserts the record and returns the result of `fetch`, which reads the selected columns: see
     /// `insertAndFetch(_:onConflict:selection:fetch:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - fetch: executes the statement with one of the fetching methods.
-    ///   - selection: what the statement returns, and at least one.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
     public mutating func insertAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         fetch: (Statement) throws -> T,
@@ -124,12 +116,10 @@ extension PersistableRecord {
     ///
     ///     try Owner(id: 9, name: "Mary").insert(db)
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` for a key that is taken, and what the
-    ///   callbacks throw.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``MutablePersistableRecord/persistenceConflictPolicy``.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if the key already exists, and any
+    ///   error that a callback throws.
     @inlinable
     public func insert(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil)
         throws
@@ -139,13 +129,12 @@ extension PersistableRecord {
         }
     }
 
-    /// Inserts the record, and returns the inserted row as a record of another type.
+    /// Inserts the record and returns the inserted row as a record of another type.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - returnedType: what the row becomes, with the columns that this type selects.
+    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
     public func insertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         as returnedType: T.Type
@@ -155,14 +144,14 @@ extension PersistableRecord {
         }
     }
 
-    /// Inserts the record, and returns what `fetch` makes of the selected columns of the inserted row.
+    /// Inserts the record and returns the result of `fetch`, which reads the selected columns of the inserted
+    /// row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - selection: what the statement returns, and at least one.
-    ///   - fetch: executes the statement with one of the fetching methods.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
     public func insertAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         selection: [any SQLSelectable],
@@ -179,14 +168,14 @@ extension PersistableRecord {
         }
     }
 
-    /// Inserts the record, and returns what `fetch` makes of the selected columns of the inserted row.
+    /// Inserts the record and returns the result of `fetch`, which reads the selected columns of the inserted
+    /// row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - fetch: executes the statement with one of the fetching methods.
-    ///   - selection: what the statement returns, and at least one.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
     public func insertAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         fetch: (Statement) throws -> T,

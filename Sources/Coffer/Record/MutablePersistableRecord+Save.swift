@@ -4,18 +4,16 @@ extension MutablePersistableRecord {
     /// Updates the row with the primary key of the record, or inserts the record if there is no such row or
     /// no key.
     ///
-    /// The callbacks are those of the update, and then those of the insertion if there is one.
+    /// The callbacks of the update are called, followed by the callbacks of the insertion if there is one.
     ///
     ///     var seal = Item(ownerId: 7, name: "seal")
     ///     try seal.save(db)  // inserts
     ///     seal.amount = 2
     ///     try seal.save(db)  // updates
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``MutablePersistableRecord/persistenceConflictPolicy``.
+    /// - Throws: a ``DatabaseError``, and any error that a callback throws.
     public mutating func save(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws {
@@ -24,15 +22,13 @@ extension MutablePersistableRecord {
             insert: { try $0.insertRow(db, onConflict: conflictResolution) })
     }
 
-    /// Saves the record, and returns it as it is after that: see ``save(_:onConflict:)``.
+    /// Saves a copy of the record and returns it: see ``save(_:onConflict:)``.
     ///
     ///     let seal = try Item(ownerId: 7, name: "seal").saved(db)
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    /// - Throws: what ``save(_:onConflict:)`` throws. The original has not changed then.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``MutablePersistableRecord/persistenceConflictPolicy``.
+    /// - Throws: any error that ``save(_:onConflict:)`` throws. The original record does not change.
     public func saved(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil)
         throws -> Self
     {
@@ -41,15 +37,13 @@ extension MutablePersistableRecord {
         return record
     }
 
-    /// Saves the record, and returns the saved row as a new record: see ``save(_:onConflict:)``.
+    /// Saves the record and returns the saved row as a new record: see ``save(_:onConflict:)``.
     ///
     ///     let owner = try Owner(id: 9, name: "Mary").saveAndFetch(db)
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    /// - Throws: what ``save(_:onConflict:)`` and ``FetchableRecord/init(row:)`` throw.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``MutablePersistableRecord/persistenceConflictPolicy``.
+    /// - Throws: any error that ``save(_:onConflict:)`` or ``FetchableRecord/init(row:)`` throws.
     public func saveAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws -> Self where Self: FetchableRecord {
@@ -57,14 +51,13 @@ extension MutablePersistableRecord {
         return try record.saveAndFetch(db, onConflict: conflictResolution, as: Self.self)
     }
 
-    /// Saves the record, and returns the saved row as a record of another type: see ``save(_:onConflict:)``.
+    /// Saves the record and returns the saved row as a record of another type: see ``save(_:onConflict:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``persistenceConflictPolicy``.
-    ///   - returnedType: what the row becomes, with the columns that this type selects.
-    /// - Throws: what ``save(_:onConflict:)`` and the initializer of the type throw.
+    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
+    /// - Throws: any error that ``save(_:onConflict:)`` or the initializer of the type throws.
     public mutating func saveAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         as returnedType: T.Type
@@ -74,16 +67,15 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Saves the record, and returns what `fetch` makes of the selected columns of the saved row.
+    /// Saves the record and returns the result of `fetch`, which reads the selected columns of the saved row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - selection: what the statements return. Precondition: it is not empty.
-    ///   - fetch: executes a statement with one of the fetching methods. It is called for the update, and
-    ///     again if there is an insertion.
-    /// - Throws: what ``save(_:onConflict:)`` and `fetch` throw.
+    ///   - selection: the columns that the statements return. Precondition: not empty.
+    ///   - fetch: a closure that runs a statement with a fetching method and returns the result. It is called
+    ///     for the update, and again if there is an insertion.
+    /// - Throws: any error that ``save(_:onConflict:)`` or `fetch` throws.
     public mutating func saveAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         selection: [any SQLSelectable],
@@ -119,7 +111,7 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Updates the row of the record; nil if there is none.
+    /// Updates the row of the record. Returns nil if there is no such row.
     private func updateIfPresent(_ db: Database, _ update: (Self) throws -> PersistenceSuccess) throws
         -> PersistenceSuccess?
     {
@@ -141,11 +133,9 @@ extension PersistableRecord {
     ///
     ///     try Owner(id: 9, name: "Mary").save(db)
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``MutablePersistableRecord/persistenceConflictPolicy``.
+    /// - Throws: a ``DatabaseError``, and any error that a callback throws.
     public func save(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil) throws
     {
         var record = self
@@ -154,13 +144,12 @@ extension PersistableRecord {
             insert: { try $0.insertRow(db, onConflict: conflictResolution) })
     }
 
-    /// Saves the record, and returns the saved row as a record of another type.
+    /// Saves the record and returns the saved row as a record of another type.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - returnedType: what the row becomes, with the columns that this type selects.
+    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
     public func saveAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         as returnedType: T.Type
@@ -170,14 +159,13 @@ extension PersistableRecord {
         }
     }
 
-    /// Saves the record, and returns what `fetch` makes of the selected columns of the saved row.
+    /// Saves the record and returns the result of `fetch`, which reads the selected columns of the saved row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - selection: what the statement returns, and at least one.
-    ///   - fetch: executes the statement with one of the fetching methods.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
     public func saveAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         selection: [any SQLSelectable],
@@ -192,22 +180,22 @@ extension PersistableRecord {
 // MARK: - Deleting
 
 extension MutablePersistableRecord {
-    /// Deletes the row with the primary key of the record, calls the callbacks, and returns whether there was
-    /// such a row.
+    /// Deletes the row with the primary key of the record, calls the callbacks, and returns true if the row
+    /// existed.
     ///
     ///     let wasThere = try item.delete(db)
     ///
-    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    /// - Throws: a ``DatabaseError``, and any error that a callback throws.
     @discardableResult
     public func delete(_ db: Database) throws -> Bool {
         try deleteWithCallbacks(db) { try deleteRow(db) }
     }
 
-    /// Whether there is a row with the primary key of the record.
+    /// Returns true if there is a row with the primary key of the record.
     ///
     ///     let isThere = try item.exists(db)
     ///
-    /// - Throws: a ``DatabaseError``, for example if the table is not there. A record without a key has no
+    /// - Throws: a ``DatabaseError``, for example if the table does not exist. A record without a key has no
     ///   row.
     public func exists(_ db: Database) throws -> Bool {
         let plan = try db.recordPlan(for: Swift.type(of: self))

@@ -1,17 +1,15 @@
 // MARK: - Updating
 
 extension MutablePersistableRecord {
-    /// Updates the row with the primary key of the record, and calls the callbacks.
+    /// Updates the row with the primary key of the record and calls the callbacks.
     ///
     ///     item.amount += 1
     ///     try item.update(db)
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``persistenceConflictPolicy``.
-    /// - Throws: ``RecordError/recordNotFound(databaseTableName:key:)`` if no row has the key, or the key is
-    ///   NULL; a ``DatabaseError``, and what the callbacks throw.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``persistenceConflictPolicy``.
+    /// - Throws: ``RecordError/recordNotFound(databaseTableName:key:)`` if no row has the key or the key is
+    ///   NULL, a ``DatabaseError``, and any error that a callback throws.
     public func update(_ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil)
         throws
     {
@@ -20,16 +18,15 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Updates some columns, without regard to the case of their names: see `update(_:onConflict:)`.
+    /// Updates some columns. Their names are compared case-insensitively: see `update(_:onConflict:)`.
     ///
     /// Names of columns that the record does not have are ignored.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - columns: the columns that are written; the others stay as they are in the row.
-    /// - Throws: as `update(_:onConflict:)`.
+    ///   - columns: the columns to write. The other columns of the row do not change.
+    /// - Throws: the same errors as `update(_:onConflict:)`.
     public func update(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         columns: some Collection<String>
@@ -42,11 +39,10 @@ extension MutablePersistableRecord {
     /// Updates some columns: see `update(_:onConflict:columns:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - columns: the columns that are written; the others stay as they are in the row.
-    /// - Throws: as `update(_:onConflict:)`.
+    ///   - columns: the columns to write. The other columns of the row do not change.
+    /// - Throws: the same errors as `update(_:onConflict:)`.
     public func update<Columns: Collection>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: Columns
     ) throws where Columns.Element: ColumnExpression {
@@ -56,11 +52,10 @@ extension MutablePersistableRecord {
     /// Updates some columns: see `update(_:onConflict:columns:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - columns: the columns that are written; the others stay as they are in the row.
-    /// - Throws: as `update(_:onConflict:)`.
+    ///   - columns: the columns to write. The other columns of the row do not change.
+    /// - Throws: the same errors as `update(_:onConflict:)`.
     public func update(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         columns: some Collection<any ColumnExpression>
@@ -68,20 +63,19 @@ extension MutablePersistableRecord {
         try update(db, onConflict: conflictResolution, columns: columns.map(\.name))
     }
 
-    /// Updates the columns that differ from those of another record, and returns whether there are any.
+    /// Updates the columns that differ from the columns of another record, and returns true if there are any.
     ///
     ///     var mended = item
     ///     mended.name = item.name.capitalized
     ///     if try mended.updateChanges(db, from: item) { print("renamed") }
     ///
-    /// If there are none, neither the database nor the callbacks are called.
+    /// If there are none, the database is not accessed and no callback is called.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - record: the record with the former values.
-    /// - Throws: as `update(_:onConflict:)`.
+    ///   - record: the record with the previous values.
+    /// - Throws: the same errors as `update(_:onConflict:)`.
     @discardableResult
     public func updateChanges<Record: MutablePersistableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, from record: Record
@@ -89,7 +83,7 @@ extension MutablePersistableRecord {
         try updateChanges(db, onConflict: conflictResolution, Set(databaseChanges(from: record).keys))
     }
 
-    /// Changes the record, updates the columns that have changed, and returns whether there are any.
+    /// Changes the record, updates the changed columns, and returns true if there are any.
     ///
     ///     try item.updateChanges(db) { item in
     ///         item.amount -= 1
@@ -97,17 +91,17 @@ extension MutablePersistableRecord {
     ///     }
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - modify: changes the record.
-    /// - Throws: as `update(_:onConflict:)`, and what `modify` throws. The record keeps its changes then.
+    ///   - modify: a closure that changes the record.
+    /// - Throws: the same errors as `update(_:onConflict:)`, and any error that `modify` throws. The record
+    ///   keeps its changes in both cases.
     @discardableResult
     public mutating func updateChanges(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         modify: (inout Self) throws -> Void
     ) throws -> Bool {
-        // Before the call, which would be one of the old value.
+        // Computed before the call, which would otherwise use a copy of the record from before the change.
         let changes = Set(try databaseChanges(modify: modify).keys)
         return try updateChanges(db, onConflict: conflictResolution, changes)
     }
@@ -124,31 +118,30 @@ extension MutablePersistableRecord {
 // MARK: - Updating and fetching
 
 extension MutablePersistableRecord {
-    /// Updates the row of the record, and returns the updated row as a new record: see
+    /// Updates the row of the record and returns the updated row as a new record: see
     /// `update(_:onConflict:)`.
     ///
     ///     let stored = try item.updateAndFetch(db)
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    /// - Throws: as `update(_:onConflict:)`, and what ``FetchableRecord/init(row:)`` throws.
+    /// - Parameter conflictResolution: how SQLite resolves the violation of a constraint; nil uses
+    ///   ``MutablePersistableRecord/persistenceConflictPolicy``.
+    /// - Throws: the same errors as `update(_:onConflict:)`, and any error that
+    ///   ``FetchableRecord/init(row:)`` throws.
     public func updateAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws -> Self where Self: FetchableRecord {
         try updateAndFetch(db, onConflict: conflictResolution, as: Self.self)
     }
 
-    /// Updates the row of the record, and returns the updated row as a record of another type: see
+    /// Updates the row of the record and returns the updated row as a record of another type: see
     /// `update(_:onConflict:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``persistenceConflictPolicy``.
-    ///   - returnedType: what the row becomes, with the columns that this type selects.
-    /// - Throws: as `update(_:onConflict:)`, and what the initializer of the type throws.
+    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
+    /// - Throws: the same errors as `update(_:onConflict:)`, and any error that the initializer of the type
+    ///   throws.
     public func updateAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         as returnedType: T.Type
@@ -158,16 +151,15 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Updates the row of the record, and returns what `fetch` makes of the selected columns of the updated
-    /// row.
+    /// Updates the row of the record and returns the result of `fetch`, which reads the selected columns of
+    /// the updated row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - selection: what the statement returns. Precondition: it is not empty.
-    ///   - fetch: executes the statement with one of the fetching methods.
-    /// - Throws: as `update(_:onConflict:)`, and what `fetch` throws.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
+    /// - Throws: the same errors as `update(_:onConflict:)`, and any error that `fetch` throws.
     public func updateAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         selection: [any SQLSelectable],
@@ -182,16 +174,16 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Updates some columns, and returns what `fetch` makes of the selected columns of the updated row.
+    /// Updates some columns and returns the result of `fetch`, which reads the selected columns of the
+    /// updated row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - columns: the columns that are written.
-    ///   - selection: what the statement returns, and at least one.
-    ///   - fetch: executes the statement with one of the fetching methods.
-    /// - Throws: as `update(_:onConflict:)`, and what `fetch` throws.
+    ///   - columns: the columns to write.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
+    /// - Throws: the same errors as `update(_:onConflict:)`, and any error that `fetch` throws.
     public func updateAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         columns: some Collection<String>,
@@ -206,16 +198,16 @@ extension MutablePersistableRecord {
         }
     }
 
-    /// Updates some columns, and returns what `fetch` makes of the selected columns of the updated row.
+    /// Updates some columns and returns the result of `fetch`, which reads the selected columns of the
+    /// updated row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - columns: the columns that are written.
-    ///   - selection: what the statement returns, and at least one.
-    ///   - fetch: executes the statement with one of the fetching methods.
-    /// - Throws: as `update(_:onConflict:)`, and what `fetch` throws.
+    ///   - columns: the columns to write.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
+    /// - Throws: the same errors as `update(_:onConflict:)`, and any error that `fetch` throws.
     public func updateAndFetch<T, Columns: Collection>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil, columns: Columns,
         selection: [any SQLSelectable], fetch: (Statement) throws -> T
@@ -225,17 +217,16 @@ extension MutablePersistableRecord {
             fetch: fetch)
     }
 
-    /// Changes the record, updates the columns that have changed, and returns the updated row; nil if nothing
-    /// has changed.
+    /// Changes the record, updates the changed columns, and returns the updated row; nil if nothing has
+    /// changed.
     ///
     ///     let stored = try item.updateChangesAndFetch(db) { $0.amount += 1 }
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - modify: changes the record.
-    /// - Throws: as `updateChanges(_:onConflict:modify:)`.
+    ///   - modify: a closure that changes the record.
+    /// - Throws: the same errors as `updateChanges(_:onConflict:modify:)`.
     public mutating func updateChangesAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         modify: (inout Self) throws -> Void
@@ -243,16 +234,15 @@ extension MutablePersistableRecord {
         try updateChangesAndFetch(db, onConflict: conflictResolution, as: Self.self, modify: modify)
     }
 
-    /// Changes the record, updates the columns that have changed, and returns the updated row as a record of
-    /// another type; nil if nothing has changed.
+    /// Changes the record, updates the changed columns, and returns the updated row as a record of another
+    /// type; nil if nothing has changed.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - returnedType: what the row becomes, with the columns that this type selects.
-    ///   - modify: changes the record.
-    /// - Throws: as `updateChanges(_:onConflict:modify:)`.
+    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
+    ///   - modify: a closure that changes the record.
+    /// - Throws: the same errors as `updateChanges(_:onConflict:modify:)`.
     public mutating func updateChangesAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         as returnedType: T.Type,
@@ -263,17 +253,16 @@ extension MutablePersistableRecord {
             fetch: { [self] in try firstRecord(db, $0, as: returnedType) }, modify: modify)
     }
 
-    /// Changes the record, updates the columns that have changed, and returns what `fetch` makes of the
+    /// Changes the record, updates the changed columns, and returns the result of `fetch`, which reads the
     /// selected columns of the updated row; nil if nothing has changed.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - selection: what the statement returns, and at least one.
-    ///   - fetch: executes the statement with one of the fetching methods.
-    ///   - modify: changes the record.
-    /// - Throws: as `updateChanges(_:onConflict:modify:)`, and what `fetch` throws.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
+    ///   - modify: a closure that changes the record.
+    /// - Throws: the same errors as `updateChanges(_:onConflict:modify:)`, and any error that `fetch` throws.
     public mutating func updateChangesAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         selection: [any SQLSelectable],
@@ -287,11 +276,11 @@ extension MutablePersistableRecord {
 }
 
 extension MutablePersistableRecord {
-    /// Updates with the callbacks of a save and of an update.
+    /// Updates the record with the callbacks of a save and of an update.
     ///
     /// - Parameters:
-    ///   - columns: the columns that are updated; nil are all.
-    ///   - body: gets the record, and the columns that were given.
+    ///   - columns: the columns to update; nil means all.
+    ///   - body: a closure that receives the record and the given columns.
     fileprivate func updateWithAllCallbacks(
         _ db: Database, columns: Set<String>?, _ body: (Self, Set<String>?) throws -> PersistenceSuccess
     ) throws {
@@ -299,8 +288,8 @@ extension MutablePersistableRecord {
         try saveWithCallbacks(db) { try updateWithCallbacks(db, columns: names) { try body(self, columns) } }
     }
 
-    /// What the callbacks of an update of all columns get: the names of the table's columns, also of those
-    /// that the record does not have.
+    /// Returns the column names that the callbacks receive for an update of all columns: the names of the
+    /// table's columns, including columns that the record does not have.
     func namesOfTableColumns(_ db: Database) throws -> Set<String> {
         Set(try db.columns(in: Swift.type(of: self).databaseTableName).map(\.name))
     }

@@ -1,15 +1,15 @@
 // MARK: - Upserting
 
 extension MutablePersistableRecord {
-    /// Inserts the record, or updates the row that violates a constraint of uniqueness with it: all columns
-    /// but the primary key.
+    /// Inserts the record. If this would violate a uniqueness constraint, updates all columns of the
+    /// conflicting row except the primary key.
     ///
-    /// The callbacks are those of an insertion, also for an update. See
+    /// The callbacks of an insertion are called, even for an update. See
     /// <https://www.sqlite.org/lang_UPSERT.html>.
     ///
     ///     try item.upsert(db)
     ///
-    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    /// - Throws: a ``DatabaseError``, and any error that a callback throws.
     public mutating func upsert(_ db: Database) throws {
         try upsertWithCallbacks(db) { try $0.upsertRow(db) }
     }
@@ -23,13 +23,12 @@ extension MutablePersistableRecord {
     ///     }
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictTarget: the columns of the primary key, or of the unique index, whose violation causes an
-    ///     update; all of them if empty.
-    ///   - strategy: which columns are overwritten besides those of the assignments.
-    ///   - assignments: what an update sets. The argument of the closure refers to the values that could not
-    ///     be inserted.
-    /// - Throws: a ``DatabaseError``, and what the callbacks throw.
+    ///   - conflictTarget: the columns of the primary key or unique index whose violation causes an update.
+    ///     If empty, the violation of any of them does.
+    ///   - strategy: the columns to overwrite in addition to the columns of the assignments.
+    ///   - assignments: a closure that returns the assignments of an update. Its argument refers to the
+    ///     values that could not be inserted.
+    /// - Throws: a ``DatabaseError``, and any error that a callback throws.
     public mutating func upsertAndFetch(
         _ db: Database, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,
@@ -43,12 +42,12 @@ extension MutablePersistableRecord {
     /// another type: see ``upsertAndFetch(_:onConflict:updating:doUpdate:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - returnedType: what the row becomes, with the columns that this type selects.
-    ///   - conflictTarget: the columns of the unique key that may be taken; empty is any unique key.
-    ///   - strategy: which columns of the row in the way are overwritten.
-    ///   - assignments: what columns of the row in the way get, from the values that would have been
-    ///     inserted.
+    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
+    ///   - conflictTarget: the columns of the unique key whose violation causes an update; if empty, any
+    ///     unique key.
+    ///   - strategy: the columns of the conflicting row that an update overwrites.
+    ///   - assignments: a closure that returns the assignments of an update. Its argument refers to the
+    ///     values that could not be inserted.
     public mutating func upsertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,
@@ -85,7 +84,7 @@ extension PersistableRecord {
     /// Inserts the record, or updates the row that conflicts with it: see
     /// ``MutablePersistableRecord/upsert(_:)``.
     ///
-    ///     try Owner(id: 7, name: "Ada Lovelace").upsert(db)  // there is an owner 7
+    ///     try Owner(id: 7, name: "Ada Lovelace").upsert(db)  // owner 7 exists already
     public func upsert(_ db: Database) throws {
         var record = self
         try record.upsertWithCallbacks(db) { try $0.upsertRow(db) }
@@ -95,11 +94,11 @@ extension PersistableRecord {
     /// see ``MutablePersistableRecord/upsertAndFetch(_:onConflict:updating:doUpdate:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictTarget: the columns of the unique key that may be taken; empty is any unique key.
-    ///   - strategy: which columns of the row in the way are overwritten.
-    ///   - assignments: what columns of the row in the way get, from the values that would have been
-    ///     inserted.
+    ///   - conflictTarget: the columns of the unique key whose violation causes an update; if empty, any
+    ///     unique key.
+    ///   - strategy: the columns of the conflicting row that an update overwrites.
+    ///   - assignments: a closure that returns the assignments of an update. Its argument refers to the
+    ///     values that could not be inserted.
     public func upsertAndFetch(
         _ db: Database, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,
@@ -113,12 +112,12 @@ extension PersistableRecord {
     /// another type.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - returnedType: what the row becomes, with the columns that this type selects.
-    ///   - conflictTarget: the columns of the unique key that may be taken; empty is any unique key.
-    ///   - strategy: which columns of the row in the way are overwritten.
-    ///   - assignments: what columns of the row in the way get, from the values that would have been
-    ///     inserted.
+    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
+    ///   - conflictTarget: the columns of the unique key whose violation causes an update; if empty, any
+    ///     unique key.
+    ///   - strategy: the columns of the conflicting row that an update overwrites.
+    ///   - assignments: a closure that returns the assignments of an update. Its argument refers to the
+    ///     values that could not be inserted.
     public func upsertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,
@@ -179,7 +178,7 @@ extension MutablePersistableRecord {
         let rows = try Row.fetchCursor(statement)
         let returned = try rows.first { row in
             guard rowIDName != nil else { return (record: try T(row: row), rowID: Int64?.none) }
-            // The row ID behind the selection is for the callbacks.
+            // The row ID after the selection is for the callbacks.
             let last = row.count - 1
             return (record: try T(row: Row(base: row, adapter: RangeRowAdapter(0..<last))), rowID: row[last])
         }
@@ -191,7 +190,7 @@ extension MutablePersistableRecord {
         _ db: Database, _ plan: RecordPlan, _ container: PersistenceContainer, _ rowID: Int64?
     ) -> InsertionSuccess {
         var container = container
-        // The row may be another one than the record asked for: the one that was updated.
+        // The record may have another row ID than the row that was updated.
         if let rowID, let column = plan.rowIDColumn { container[column] = rowID }
         let success = InsertionSuccess(
             rowID: rowID ?? plan.rowID(of: container, insertedIn: db), rowIDColumn: plan.rowIDColumn,
@@ -238,7 +237,8 @@ extension RecordPlan {
         }
     }
 
-    /// The columns that are inserted, but the key, the target and those that are assigned or kept.
+    /// Returns the inserted columns, without the key, the conflict target, and the columns that are assigned
+    /// or kept.
     private func overwrittenColumns(_ conflictTarget: [String], _ assignments: [ColumnAssignment]) -> [String]
     {
         let excluded = Set(

@@ -1,6 +1,6 @@
-// How operations and callbacks are nested. The operations themselves are closures, which keep what they fetch
-// in variables of their callers: without a result of their own, nothing here is generic but the record, and
-// the compiler makes plain code of it for each record type.
+// The nesting of operations and callbacks. The operations are closures that store fetched results in
+// variables of their callers. Because they have no result of their own, everything here is generic over the
+// record only, and the compiler generates specialized code for each record type.
 
 extension MutablePersistableRecord {
     /// Calls the callbacks of a save around `body`.
@@ -9,7 +9,7 @@ extension MutablePersistableRecord {
     {
         try willSave(db)
         var saved: PersistenceSuccess?
-        // The callback gets the record as it is before the insertion, which may change it.
+        // The callback receives the record in its state before the insertion, which may change it.
         let record = self
         try record.aroundSave(db) {
             let success = try body(&self)
@@ -69,7 +69,7 @@ extension MutablePersistableRecord {
         return deleted
     }
 
-    /// Calls the callbacks of a save of a record that does not change by it.
+    /// Calls the callbacks of a save around `body`, for a record that the save does not change.
     @inlinable
     func saveWithCallbacks(_ db: Database, _ body: () throws -> PersistenceSuccess) throws {
         try willSave(db)
@@ -83,29 +83,28 @@ extension MutablePersistableRecord {
         didSave(saved)
     }
 
-    /// What `body` puts into its argument before it returns.
+    /// Returns the value that `body` stores in its argument.
     func withResult<T>(_ body: (inout T?) throws -> Void) throws -> T {
         var result: T?
         try body(&result)
-        guard let result else { fatalError("An operation of a record has ended without a result.") }
+        guard let result else { fatalError("A record operation ended without a result.") }
         return result
     }
 
-    /// The error of a callback that has returned, and neither called its closure with success nor thrown an
-    /// error.
+    /// Returns the error for a callback that has returned without an error, although its closure has not
+    /// succeeded or was not called.
     @usableFromInline
     func closureWasNotCalled(_ callback: String) -> any Error {
         DatabaseError(
             resultCode: .SQLITE_MISUSE,
             message:
-                "\(type(of: self)).\(callback) must call its closure, and throw the error that the closure "
-                + "throws."
+                "\(type(of: self)).\(callback) must call its closure, and rethrow the error of the closure."
         )
     }
 }
 
 extension PersistableRecord {
-    /// Calls the callbacks of an insertion of a record that does not change by it.
+    /// Calls the callbacks of an insertion around `body`, for a record that the insertion does not change.
     @inlinable
     func insertWithCallbacks(_ db: Database, _ body: () throws -> InsertionSuccess) throws
         -> PersistenceSuccess

@@ -1,23 +1,23 @@
-/// The values of the columns of a record: what ``EncodableRecord/encode(to:)`` fills.
+/// The values of the columns of a record, which ``EncodableRecord/encode(to:)`` sets.
 ///
 ///     container[Columns.weight] = weight
 ///     container["details"] = details.isEmpty ? nil : details
 ///
-/// Names are compared without regard to the case of ASCII letters. A column that is set to nil is stored as
-/// NULL; one that is not set is left out of the statement.
+/// Names are compared regardless of the case of ASCII letters. A column that is set to nil is stored as NULL.
+/// A column that is not set is omitted from the statement.
 public struct PersistenceContainer {
-    /// The names of the columns, in the order in which they were set, and behind them those that are expected
-    /// to be set next: a record type sets the same columns each time, so that names are compared once, and
-    /// neither searched nor stored.
+    /// The names of the columns in the order in which they were set, followed by the names that are expected
+    /// to be set next. A record type sets the same columns each time, so each name is compared once, and
+    /// neither searched for nor stored.
     private(set) var names: [String]
 
     /// The values of the columns that were set.
     private(set) var values: [PersistenceValue]
 
-    /// Whether no other columns were set than those that were expected.
+    /// True if no unexpected column was set.
     private(set) var isAsExpected = true
 
-    /// The encoder that is kept for the type of the record, if there is one.
+    /// The encoder that is cached for the type of the record, if there is one.
     var encoder: RecordEncoder?
 
     init(expecting names: [String] = [], capacity: Int? = nil, encoder: RecordEncoder? = nil) {
@@ -33,11 +33,11 @@ public struct PersistenceContainer {
         try record.encode(to: &self)
     }
 
-    /// The value of a column. Nil is NULL, and a column that was not set.
+    /// The value of a column; nil for NULL and for a column that was not set.
     public subscript(column: String) -> (any DatabaseValueConvertible)? {
         get { index(ofColumn: column).flatMap { values[$0].value } }
         set {
-            // Consumed, so that the box is not copied to look into it.
+            // Consumed, so that inspecting the value does not copy its existential box.
             switch consume newValue {
             case .some(let value): set(value.persistenceValue, column)
             case .none: set(.null, column)
@@ -76,14 +76,14 @@ public struct PersistenceContainer {
         if values[index].isNull { values[index] = .int64(rowID) }
     }
 
-    /// The position of a column that was set.
+    /// Returns the position of a column that was set.
     func index(ofColumn column: String) -> Int? {
         if let index = names[..<values.count].firstIndex(of: column) { return index }
         let name = CaseInsensitiveName(column)
         return names[..<values.count].firstIndex { CaseInsensitiveName($0) == name }
     }
 
-    /// Whether exactly those columns were set that were expected.
+    /// True if exactly the expected columns were set.
     var hasExpectedColumns: Bool { isAsExpected && values.count == names.count }
 
     /// The names of the columns that were set.
@@ -95,7 +95,8 @@ public struct PersistenceContainer {
         Dictionary(uniqueKeysWithValues: values.indices.map { (names[$0], databaseValue(at: $0)) })
     }
 
-    /// The columns whose values differ from those of another container, with the values that they have there.
+    /// Returns the columns whose values differ from the values of another container, with the values of that
+    /// container.
     func changes(from old: PersistenceContainer) -> [String: DatabaseValue] {
         var changes: [String: DatabaseValue] = [:]
         for index in values.indices {
@@ -115,7 +116,7 @@ extension PersistenceContainer: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { values.count }
 
-    /// A column and its value as it is stored.
+    /// A column and its stored value.
     public subscript(position: Int) -> (String, DatabaseValue) {
         (names[position], databaseValue(at: position))
     }

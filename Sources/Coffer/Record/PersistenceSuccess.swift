@@ -1,9 +1,9 @@
-/// What a record knows of its own insertion: see ``MutablePersistableRecord/didInsert(_:)``.
+/// The outcome of an insertion: see ``MutablePersistableRecord/didInsert(_:)``.
 public struct InsertionSuccess {
-    /// The row ID of the inserted row. Of an insertion that was ignored, it is that of an earlier row.
+    /// The row ID of the inserted row. If the insertion was ignored, it is the row ID of an earlier row.
     ///
-    /// Rows of views and of tables `WITHOUT ROWID` have none. It is then the integer that is the key of the
-    /// record, or its column `id` in a view without a key, or zero if there is no such integer.
+    /// Rows of views and of `WITHOUT ROWID` tables have no row ID. The value is then the integer key of the
+    /// record, or its integer column `id` for a view without a key, or zero if there is no such integer.
     public var rowID: Int64
 
     /// The column that is an alias of the row ID: the primary key of the table, if it is an `INTEGER PRIMARY
@@ -21,7 +21,7 @@ public struct InsertionSuccess {
     }
 }
 
-/// What a record knows of its own insertion or update: see ``MutablePersistableRecord/didSave(_:)``.
+/// The outcome of an insertion or update: see ``MutablePersistableRecord/didSave(_:)``.
 public struct PersistenceSuccess {
     /// The values that were saved.
     public var persistenceContainer: PersistenceContainer
@@ -43,21 +43,17 @@ extension InsertionSuccess: Sendable {}
 @available(*, unavailable)
 extension PersistenceSuccess: Sendable {}
 
-/// What SQLite does with inserted and updated records that violate a constraint: see
+/// The conflict resolutions for inserted and updated records that violate a constraint: see
 /// <https://www.sqlite.org/lang_conflict.html>.
 public struct PersistenceConflictPolicy: Sendable {
-    /// For insertions.
+    /// The conflict resolution of insertions.
     public let conflictResolutionForInsert: Database.ConflictResolution
 
-    /// For updates.
+    /// The conflict resolution of updates.
     public let conflictResolutionForUpdate: Database.ConflictResolution
 
-    /// Creates a policy. `abort` leaves it to SQLite: the statement is rolled back, unless the table itself
-    /// says something else with `ON CONFLICT`.
-    ///
-    /// - Parameters:
-    ///   - insert: the policy of insertions.
-    ///   - update: the policy of updates.
+    /// Creates a policy. `abort` is SQLite's default: the statement is rolled back, unless the table
+    /// definition has an `ON CONFLICT` clause.
     @inlinable
     public init(insert: Database.ConflictResolution = .abort, update: Database.ConflictResolution = .abort) {
         self.conflictResolutionForInsert = insert
@@ -65,16 +61,16 @@ public struct PersistenceConflictPolicy: Sendable {
     }
 }
 
-/// Which columns an upsert overwrites in a row that exists, besides those that get an assignment.
+/// The columns of an existing row that an upsert overwrites, in addition to the assigned columns.
 public struct UpsertUpdateStrategy: OptionSet, Sendable {
     public let rawValue: Int
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Each column of the statement is overwritten, unless it belongs to the primary key or to the conflict
-    /// target, or has `noOverwrite`.
+    /// All columns of the statement are overwritten, except columns of the primary key or the conflict
+    /// target, and columns with `noOverwrite`.
     public static let allColumns = UpsertUpdateStrategy([])
 
-    /// Only the columns that get an assignment.
+    /// Only the assigned columns are overwritten.
     public static let noColumnUnlessSpecified = UpsertUpdateStrategy(rawValue: 1 << 0)
 }

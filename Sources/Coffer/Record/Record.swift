@@ -1,34 +1,34 @@
-/// A base class for records that know whether they have changed since they were fetched or saved.
+/// A base class for records that track their changes since they were fetched or saved.
 ///
 /// Subclasses override `databaseTableName`, `init(row:)`, `encode(to:)`, and the callbacks that they need.
-/// Structs that conform to ``FetchableRecord`` and ``PersistableRecord`` do the same with less, and are the
-/// better choice for new code.
+/// Structs that conform to ``FetchableRecord`` and ``PersistableRecord`` do the same with less code, and are
+/// the better choice for new code.
 open class Record {
-    /// The values that the row in the database has, as far as the record knows.
+    /// The values of the database row, as far as the record knows them.
     private var savedValues: [CaseInsensitiveName: DatabaseValue]?
 
-    /// Creates a record that is in no table yet.
+    /// Creates a record that is not in a table yet.
     public init() {}
 
-    /// Creates a record from a row. Subclasses call it with the row that they were given.
+    /// Creates a record from a row. Subclasses pass on the row that they receive.
     ///
-    /// A record from a row that the program has made, and not fetched, is in no table yet: all of its columns
-    /// are changes.
+    /// A record from a row that the program has created, rather than fetched, is not in a table yet: all of
+    /// its columns are changes.
     public required init(row: Row) throws {
         guard row.storage.isFetched else { return }
         savedValues = Dictionary(
             row.map { (CaseInsensitiveName($0.0), $0.1) }, uniquingKeysWith: { first, _ in first })
     }
 
-    // MARK: What subclasses override
+    // MARK: Members to override
 
-    /// The name of the table. Subclasses have to override it.
+    /// The name of the table. Subclasses must override it.
     open class var databaseTableName: String { fatalError("\(self) must override databaseTableName.") }
 
-    /// What SQLite does with records that violate a constraint.
+    /// The conflict resolutions for records that violate a constraint.
     open class var persistenceConflictPolicy: PersistenceConflictPolicy { PersistenceConflictPolicy() }
 
-    /// What requests select unless they say otherwise: all columns by default.
+    /// The columns that requests select if they do not specify any: all columns by default.
     open class var databaseSelection: [any SQLSelectable] { [AllColumns()] }
 
     /// Sets the values of the columns. The base class sets none.
@@ -37,16 +37,16 @@ open class Record {
     /// Called before the record is inserted.
     open func willInsert(_ db: Database) throws {}
 
-    /// Called around the insertion: `insert` does it.
+    /// Called around the insertion, which the `insert` closure performs.
     open func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws { _ = try insert() }
 
-    /// Called after the insertion: the moment to keep an ID that the database has chosen.
+    /// Called after the insertion. Store an ID that the database has generated here.
     open func didInsert(_ inserted: InsertionSuccess) {}
 
     /// Called before the record is updated.
     open func willUpdate(_ db: Database, columns: Set<String>) throws {}
 
-    /// Called around the update: `update` does it.
+    /// Called around the update, which the `update` closure performs.
     open func aroundUpdate(_ db: Database, columns: Set<String>, update: () throws -> PersistenceSuccess)
         throws
     { _ = try update() }
@@ -57,7 +57,7 @@ open class Record {
     /// Called before the record is inserted or updated.
     open func willSave(_ db: Database) throws {}
 
-    /// Called around the insertion or update: `save` does it.
+    /// Called around the insertion or update, which the `save` closure performs.
     open func aroundSave(_ db: Database, save: () throws -> PersistenceSuccess) throws { _ = try save() }
 
     /// Called after the insertion or update.
@@ -66,7 +66,7 @@ open class Record {
     /// Called before the record is deleted.
     open func willDelete(_ db: Database) throws {}
 
-    /// Called around the deletion: `delete` does it.
+    /// Called around the deletion, which the `delete` closure performs.
     open func aroundDelete(_ db: Database, delete: () throws -> Bool) throws { _ = try delete() }
 
     /// Called after the deletion.
@@ -78,12 +78,12 @@ extension Record: FetchableRecord, PersistableRecord {}
 // MARK: - Changes
 
 extension Record {
-    /// Whether a column differs from what the record was fetched or saved with. A record that is in no table
-    /// yet has changes.
+    /// True if a column differs from its value when the record was fetched or saved. A record that is not in
+    /// a table yet has changes.
     public final var hasDatabaseChanges: Bool { (try? databaseChanges.isEmpty) != true }
 
-    /// The columns that differ from what the record was fetched or saved with, and the values that they had
-    /// then; nil is unknown.
+    /// The columns that differ from their values when the record was fetched or saved, with those earlier
+    /// values; nil means unknown.
     public final var databaseChanges: [String: DatabaseValue?] {
         get throws {
             var changes: [String: DatabaseValue?] = [:]
@@ -95,7 +95,7 @@ extension Record {
         }
     }
 
-    /// Updates the columns that have changed, and returns whether there are any.
+    /// Updates the changed columns and returns true if there are any.
     @discardableResult
     public final func updateChanges(_ db: Database) throws -> Bool {
         let columns = Set(try databaseChanges.keys)
@@ -104,7 +104,7 @@ extension Record {
         return true
     }
 
-    /// Remembers the values that were written, all of them or those of some columns.
+    /// Records the written values, of all columns or of some.
     final func didWrite(
         _ container: PersistenceContainer, columns: Set<String>? = nil,
         rowID: (column: String, value: Int64)? = nil
@@ -119,6 +119,6 @@ extension Record {
         savedValues = values
     }
 
-    /// Forgets the values, as there is no row any more.
+    /// Forgets the values, because the row no longer exists.
     final func wasDeleted() { savedValues = nil }
 }

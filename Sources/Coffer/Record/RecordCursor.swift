@@ -7,8 +7,9 @@ public final class RecordCursor<Record: FetchableRecord>: DatabaseCursor {
 
     public let _statement: Statement
     public var _isDone = false
+    public var _failure: (any Error)?
 
-    /// The rows, which end the execution at the end of their life.
+    /// The rows. They end the execution when they are deallocated.
     @usableFromInline let rows: RowCursor
 
     @usableFromInline
@@ -22,10 +23,10 @@ public final class RecordCursor<Record: FetchableRecord>: DatabaseCursor {
         try Record(row: unsafe rows._element(sqliteStatement: sqliteStatement))
     }
 
-    /// All records that are left.
+    /// Returns all remaining records.
     ///
-    /// Each goes from its initializer to its place in the array, and the row, which is the same for all, is
-    /// asked for once.
+    /// Each record goes directly from its initializer to its place in the array, and the row, which is the
+    /// same for all records, is obtained once.
     @inlinable
     func all() throws -> [Record] {
         var records: [Record] = []

@@ -1,4 +1,4 @@
-/// A row that a record stands for does not exist.
+/// The error for a record whose row does not exist.
 ///
 ///     do {
 ///         try item.update(db)

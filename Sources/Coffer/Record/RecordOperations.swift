@@ -14,7 +14,7 @@ extension MutablePersistableRecord {
         return success
     }
 
-    /// Gives the base class ``Record`` what is in the row now.
+    /// Passes the values of the inserted row to the base class ``Record``.
     @usableFromInline
     func wasInserted(_ success: InsertionSuccess) {
         (self as? Record)?.didWrite(
@@ -99,7 +99,7 @@ extension MutablePersistableRecord {
         return try db.hasChanged(plan.tableName, since: changesBefore)
     }
 
-    /// The first record that a statement returns for a row that was written.
+    /// Returns the first record that a statement returns for a written row.
     func firstRecord<T: FetchableRecord>(_ db: Database, _ statement: Statement, as type: T.Type) throws -> T
     {
         if let record = try T.fetchOne(statement) { return record }
@@ -110,16 +110,16 @@ extension MutablePersistableRecord {
 }
 
 extension Database {
-    /// Whether the last statement has changed a row of the table.
+    /// Returns true if the last statement has changed a row of the table.
     ///
-    /// - Parameter count: ``totalChangesCount`` before the statement. Rows of views count only there, as
-    ///   those that triggers have changed: <https://www.sqlite.org/c3ref/changes.html>.
+    /// - Parameter count: ``totalChangesCount`` before the statement. Changes of a view appear only there, as
+    ///   rows that triggers have changed: <https://www.sqlite.org/c3ref/changes.html>.
     func hasChanged(_ table: String, since count: Int) throws -> Bool {
         try changesCount(in: table, since: count) > 0
     }
 
-    /// How many rows of the table the last statement has changed; of a view, how many rows its triggers have
-    /// changed.
+    /// Returns the number of rows of the table that the last statement has changed; for a view, the number of
+    /// rows that its triggers have changed.
     ///
     /// - Parameter count: ``totalChangesCount`` before the statement.
     func changesCount(in table: String, since count: Int) throws -> Int {
@@ -130,7 +130,7 @@ extension Database {
 }
 
 extension RecordPlan {
-    /// A statement that writes, and returns what is selected of the row.
+    /// Returns a statement that writes a row and returns its selected columns.
     func returningStatement(
         _ db: Database, sql: String, values: [DatabaseValue], selection: [any SQLSelectable]
     ) throws -> Statement {

@@ -1,7 +1,7 @@
-/// What a connection needs again and again to write the records of a type: the key of the table, the columns
-/// that the records have, and prepared statements for exactly these columns.
+/// The information that a connection caches to write the records of a type: the key of the table, the columns
+/// of the records, and prepared statements for exactly these columns.
 ///
-/// A plan is found by the type, without any text, and given up as soon as the schema changes: see
+/// A plan is looked up by the type, without any text, and discarded as soon as the schema changes: see
 /// ``KnownSchema``.
 @usableFromInline
 final class RecordPlan {
@@ -11,22 +11,22 @@ final class RecordPlan {
     let keyColumns: [String]
     let rowIDColumn: String?
 
-    /// False for views and for tables `WITHOUT ROWID`: the last inserted row ID is then that of another row.
+    /// False for views and `WITHOUT ROWID` tables, for which the last inserted row ID belongs to another row.
     private let hasRowIDs: Bool
 
-    /// Whether the records are objects of a subclass of ``Record``.
+    /// True if the records are instances of a subclass of ``Record``.
     @usableFromInline let isForRecordClass: Bool
 
-    /// The columns that the records had last time, which are expected again.
+    /// The columns of the previous record, which are expected for the next one.
     private(set) var columns: [String] = []
 
     /// The positions of the columns of the primary key, or nil if records do not have all of them.
     private(set) var keyPositions: [Int]?
 
-    /// The positions of the columns that an update sets, followed by those of the primary key.
+    /// The positions of the columns that an update sets, followed by the positions of the primary key.
     private var updatePositions: [Int] = []
 
-    /// The columns as the table spells them; nil until an update needs them.
+    /// The column names as the table spells them; nil until an update needs them.
     private var spelledColumns: [String]?
 
     private let encoder: RecordEncoder?
@@ -47,7 +47,7 @@ final class RecordPlan {
             } else { nil }
     }
 
-    /// The values of a record.
+    /// Returns the values of a record.
     func container(for record: some EncodableRecord) throws -> PersistenceContainer {
         var container = emptyContainer()
         try record.encode(to: &container)
@@ -55,13 +55,13 @@ final class RecordPlan {
         return container
     }
 
-    /// A container for the values of a record, which is to be filled, and then completed.
+    /// Returns an empty container for the values of a record. The caller fills it and then completes it.
     @usableFromInline
     func emptyContainer() -> PersistenceContainer {
         PersistenceContainer(expecting: columns, encoder: encoder)
     }
 
-    /// Notes the columns of a container that was filled.
+    /// Remembers the columns of a filled container.
     private func complete(_ container: inout PersistenceContainer) {
         container.encoder = nil
         if !container.hasExpectedColumns { expect(container.columns) }
@@ -78,7 +78,7 @@ final class RecordPlan {
         let positions = keyColumns.compactMap { names.firstIndex(of: CaseInsensitiveName($0)) }
         keyPositions = positions.count == keyColumns.count && !positions.isEmpty ? positions : nil
         let others = columns.indices.filter { !positions.contains($0) }
-        // An update of nothing but the key still has to find out whether there is such a row.
+        // An update of nothing but the key must still determine whether the row exists.
         updatePositions = (others.isEmpty ? positions : others) + positions
     }
 }
@@ -86,7 +86,7 @@ final class RecordPlan {
 // MARK: - Keys
 
 extension RecordPlan {
-    /// The positions of the primary key, if no value of it is NULL.
+    /// Returns the positions of the primary key, if none of its values is NULL.
     func positionsOfCompleteKey(in container: PersistenceContainer) -> [Int]? {
         guard let keyPositions else { return nil }
         for position in keyPositions {
@@ -95,7 +95,7 @@ extension RecordPlan {
         return keyPositions
     }
 
-    /// The values of the primary key; those that the record does not have are NULL.
+    /// Returns the values of the primary key. Columns that the record does not have are NULL.
     func key(of container: PersistenceContainer) -> [String: DatabaseValue] {
         Dictionary(
             uniqueKeysWithValues: keyColumns.map {
@@ -111,7 +111,7 @@ extension RecordPlan {
 // MARK: - Statements
 
 extension RecordPlan {
-    /// Completes the container, which a record has filled, and inserts its values.
+    /// Completes a container that a record has filled, and inserts its values.
     @usableFromInline
     func insert(
         _ db: Database, onConflict policy: Database.ConflictResolution,
@@ -124,8 +124,8 @@ extension RecordPlan {
         return InsertionSuccess(rowID: rowID, rowIDColumn: rowIDColumn, persistenceContainer: container)
     }
 
-    /// The row ID of a record that was inserted. Where rows have none, the integer that is the record's key,
-    /// or its column `id` in a view whose key is not known; zero without such an integer.
+    /// Returns the row ID of an inserted record. If rows have none, returns the integer key of the record, or
+    /// its integer column `id` for a view without a known key, or zero if there is no such integer.
     func rowID(of container: PersistenceContainer, insertedIn db: Database) -> Int64 {
         if hasRowIDs { return db.lastInsertedRowID }
         let key = keyColumns.isEmpty ? ["id"] : keyColumns
@@ -135,7 +135,7 @@ extension RecordPlan {
         return id
     }
 
-    /// Sets the key that the database has chosen for a record that came without one.
+    /// Sets the key that the database has generated for a record without one.
     @inline(__always)
     func setNewRowID(_ rowID: Int64, in container: inout PersistenceContainer) {
         guard rowIDColumn != nil else { return }
@@ -172,7 +172,7 @@ extension RecordPlan {
         try statement.execute(db, container, positions: updatePositions)
     }
 
-    /// Updates the columns at some positions.
+    /// Updates the columns at the given positions.
     func update(
         _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer,
         setting positions: [Int],
@@ -232,7 +232,7 @@ extension RecordPlan {
         return result
     }
 
-    /// The positions of some columns, without those of the primary key unless they are all.
+    /// Returns the positions of the given columns, without the primary key unless there are no others.
     func positions(of columns: Set<String>) -> [Int] {
         let names = Set(columns.map(CaseInsensitiveName.init))
         let keyPositions = keyPositions ?? []
@@ -249,19 +249,19 @@ extension RecordPlan {
 
 // MARK: - Finding plans
 
-/// What a connection has prepared for record types.
+/// The plans and fetches that a connection has prepared for record types.
 struct RecordPlans {
     var plans = ByRecord<RecordPlan>()
     var fetches = ByRecord<KeyFetch>()
 
-    /// What was prepared for each record type.
+    /// The prepared objects by record type.
     struct ByRecord<Prepared> {
         private var all: [ObjectIdentifier: Prepared] = [:]
 
-        /// What was asked for last: programs use many records of one type, one after another.
+        /// The last result: programs often use many records of one type in succession.
         private var last: (record: ObjectIdentifier, prepared: Prepared)?
 
-        /// What was prepared for the type, if it was.
+        /// Returns the object prepared for the type, if there is one.
         mutating func find(_ record: any TableRecord.Type) -> Prepared? {
             let id = ObjectIdentifier(record)
             if let last, last.record == id { return last.prepared }
@@ -279,7 +279,7 @@ struct RecordPlans {
 }
 
 extension Database {
-    /// The plan for the records of a type, which holds for the schema as it is now.
+    /// Returns the plan for the records of a type, which is valid for the current schema.
     @usableFromInline
     func recordPlan(for record: any TableRecord.Type) throws -> RecordPlan {
         try readSchema {
@@ -294,7 +294,7 @@ extension Database {
         }
     }
 
-    /// The primary key of a table, or nil for a view without one.
+    /// Returns the primary key of a table, or nil for a view without one.
     private func primaryKeyIfTable(_ tableName: String) throws -> PrimaryKeyInfo? {
         do {
             return try primaryKey(tableName)

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// A value that rows are looked up by, as it was given: a record type may store it in another form.
+/// A value that rows are looked up by, in the form in which it was given. A record type may store it in
+/// another form.
 enum RequestedKey: Sendable {
     case value(DatabaseValue)
     case date(Date)
@@ -21,7 +22,7 @@ enum RequestedKey: Sendable {
             }
     }
 
-    /// Whether record types have a say in how values of the type are stored.
+    /// Returns true if record types can determine how values of the type are stored.
     static func mayDependOnRecord(_ type: any Any.Type) -> Bool {
         type == UUID.self || type == Date.self || type == Data.self || type == UUID?.self
             || type == Date?.self || type == Data?.self
@@ -32,17 +33,17 @@ enum RequestedKey: Sendable {
     }
 }
 
-/// How keys of a type of rows are stored.
+/// The conversion of keys to their stored form, for a type of rows.
 // @unchecked: a type has no state of its own, and its strategies are static.
 struct KeyStorage: @unchecked Sendable {
-    /// Nil for rows that are no records that can be written.
+    /// Nil if rows are not encodable records.
     private let record: (any EncodableRecord.Type)?
 
     init(_ type: any Any.Type) { record = type as? any EncodableRecord.Type }
 
-    /// The value as it is stored in a column: by the strategies of the record type, which hold for keys too.
+    /// Returns the stored form of a key in a column. The strategies of the record type also apply to keys.
     ///
-    /// - Throws: `EncodingError` for data that cannot be stored as its strategy wants it.
+    /// - Throws: `EncodingError` for data that its strategy cannot store.
     func stored(_ key: RequestedKey, in column: String) throws -> DatabaseValue {
         let value: (any DatabaseValueConvertible)? =
             switch key {
@@ -61,7 +62,7 @@ struct KeyStorage: @unchecked Sendable {
 }
 
 extension TableRecord {
-    /// A key as the type stores it.
+    /// Returns a key in the form in which the type stores it.
     static func encodedKey(_ key: some DatabaseValueConvertible, column: String) throws
         -> any DatabaseValueConvertible
     {

@@ -1,7 +1,8 @@
 // MARK: - Records in scopes
 
 extension Row {
-    /// The record in a scope, at any depth: the scope nearest to the root.
+    /// The record in a scope, at any depth. If several scopes have the name, it is the scope nearest to the
+    /// root.
     ///
     /// - Precondition: there is such a scope, and its row can be decoded.
     @inlinable
@@ -9,7 +10,7 @@ extension Row {
         trapping { try decode(Record.self, forKey: scope) }
     }
 
-    /// The record in a scope, or nil if there is no such scope, or nothing but NULL in its row.
+    /// The record in a scope, or nil if there is no such scope or its row contains only NULL.
     ///
     /// - Precondition: the row can be decoded.
     @inlinable
@@ -17,13 +18,12 @@ extension Row {
         trapping { try decodeIfPresent(Record.self, forKey: scope) }
     }
 
-    /// Decodes the record in a scope, at any depth: the scope nearest to the root.
+    /// Decodes the record in a scope, at any depth. If several scopes have the name, it is the scope nearest
+    /// to the root.
     ///
-    /// - Parameters:
-    ///   - type: the type of the record.
-    ///   - scope: the name of the scope.
-    /// - Throws: a ``RowDecodingError`` if there is no such scope, or nothing but NULL in its row, and what
-    ///   ``FetchableRecord/init(row:)`` throws.
+    /// - Parameter scope: the name of the scope.
+    /// - Throws: a ``RowDecodingError`` if there is no such scope or its row contains only NULL, and any
+    ///   error that ``FetchableRecord/init(row:)`` throws.
     @inlinable
     public func decode<Record: FetchableRecord>(_ type: Record.Type = Record.self, forKey scope: String)
         throws -> Record
@@ -31,12 +31,9 @@ extension Row {
         try Record(row: row(ofScope: scope))
     }
 
-    /// Decodes the record in a scope, or returns nil if there is no such scope, or nothing but NULL in its
-    /// row.
+    /// Decodes the record in a scope, or returns nil if there is no such scope or its row contains only NULL.
     ///
-    /// - Parameters:
-    ///   - type: the type of the record.
-    ///   - scope: the name of the scope.
+    /// - Parameter scope: the name of the scope.
     @inlinable
     public func decodeIfPresent<Record: FetchableRecord>(
         _ type: Record.Type = Record.self, forKey scope: String
@@ -44,7 +41,7 @@ extension Row {
         try rowIfPresent(ofScope: scope).map { try Record(row: $0) }
     }
 
-    /// The row of a scope, if there is anything but NULL in it.
+    /// Returns the row of a scope, if it contains a value other than NULL.
     @usableFromInline
     func rowIfPresent(ofScope name: String) -> Row? {
         guard let row = scope(named: name), row.containsNonNullValue else { return nil }
@@ -69,7 +66,7 @@ extension Row {
 // MARK: - Records of prefetched rows
 
 extension Row {
-    /// The records of the rows that were fetched for an association: see ``prefetchedRows``.
+    /// The records decoded from the prefetched rows of an association: see ``prefetchedRows``.
     ///
     ///     let row = try Row.fetchOne(db, Owner.including(all: Owner.items))
     ///     let items: [Item]? = row?["items"]
@@ -81,7 +78,7 @@ extension Row {
         trapping { try decode(Records.self, forKey: key) }
     }
 
-    /// The distinct records of the rows that were fetched for an association: see ``prefetchedRows``.
+    /// The distinct records decoded from the prefetched rows of an association: see ``prefetchedRows``.
     ///
     /// - Precondition: the association was fetched, and its rows can be decoded.
     @inlinable
@@ -89,12 +86,10 @@ extension Row {
         trapping { try decode(Set<Record>.self, forKey: key) }
     }
 
-    /// Decodes the records of the rows that were fetched for an association.
+    /// Decodes the records of the prefetched rows of an association.
     ///
-    /// - Parameters:
-    ///   - type: the type of the collection.
-    ///   - key: the key of the prefetched rows, such as the plural of the name of the table.
-    /// - Throws: a ``RowDecodingError`` if the association was not fetched, and what
+    /// - Parameter key: the key of the prefetched rows, such as the plural of the table name.
+    /// - Throws: a ``RowDecodingError`` if the association was not fetched, and any error that
     ///   ``FetchableRecord/init(row:)`` throws.
     @inlinable
     public func decode<Records: RangeReplaceableCollection>(
@@ -107,12 +102,10 @@ extension Row {
         return records
     }
 
-    /// Decodes the distinct records of the rows that were fetched for an association.
+    /// Decodes the distinct records of the prefetched rows of an association.
     ///
-    /// - Parameters:
-    ///   - type: the type of the collection.
-    ///   - key: the key of the prefetched rows, such as the plural of the name of the table.
-    /// - Throws: a ``RowDecodingError`` if the association was not fetched, and what
+    /// - Parameter key: the key of the prefetched rows, such as the plural of the table name.
+    /// - Throws: a ``RowDecodingError`` if the association was not fetched, and any error that
     ///   ``FetchableRecord/init(row:)`` throws.
     @inlinable
     public func decode<Record: FetchableRecord & Hashable>(

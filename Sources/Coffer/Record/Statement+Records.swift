@@ -1,13 +1,12 @@
 internal import SQLCipherBridge
 
-// The values of records and their keys go to SQLite as they are, without a list of arguments.
+// The values of records and their keys are bound directly, without a list of arguments.
 
 extension Statement {
     /// Executes a statement of a record plan.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the statement.
-    ///   - positions: of the values in the container, in the order of the parameters; nil is all of them.
+    /// - Parameter positions: the positions of the values in the container, in the order of the parameters;
+    ///   nil means all.
     func execute(_ db: Database, _ container: PersistenceContainer, positions: [Int]?) throws {
         db.checkIsUsedInItsAccess()
         handle.reset()
@@ -38,14 +37,14 @@ extension Statement {
         try failBinding(code)
     }
 
-    /// Keeps the values as arguments, for the error that is about to be thrown.
+    /// Records the values as arguments, for the error that is about to be thrown.
     private func recordArguments(of container: PersistenceContainer, _ positions: [Int]?) {
         recordArguments((positions ?? Array(container.indices)).map(container.databaseValue(at:)))
     }
 
-    /// Makes the statement ready for its first step, with a key as its last argument.
+    /// Prepares the statement for its first step, with a key as its last argument.
     ///
-    /// - Parameter rowIDTable: the table whose row ID the key is, if it is one.
+    /// - Parameter rowIDTable: the table whose row ID the key is; nil if it is not a row ID.
     func beginExecution(
         bindingKey key: any DatabaseValueConvertible, after values: [DatabaseValue], rowIDTable: String?
     ) throws {

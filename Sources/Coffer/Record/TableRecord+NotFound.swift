@@ -1,15 +1,13 @@
 // The errors of records that are not in the database.
 
 extension TableRecord {
-    /// The error that says that there is no row with a primary key.
+    /// Returns the error for a missing row with a primary key.
     ///
     ///     guard let item = try Item.fetchOne(db, key: 12) else { throw Item.recordNotFound(db, key: 12) }
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - key: the value of the primary key, or the values of the columns of a unique key.
+    /// - Parameter key: the value of the primary key, which must have one column.
     /// - Returns: ``RecordError/recordNotFound(databaseTableName:key:)`` with the name of the key's column,
-    ///   or the error of reading the schema.
+    ///   or the error from reading the schema.
     public static func recordNotFound(_ db: Database, key: some DatabaseValueConvertible) -> any Error {
         do {
             let columns = try db.primaryKey(databaseTableName).columns
@@ -21,7 +19,7 @@ extension TableRecord {
         }
     }
 
-    /// The error that says that there is no row with a primary or unique key.
+    /// Returns the error for a missing row with a primary or unique key.
     public static func recordNotFound(key: [String: (any DatabaseValueConvertible)?]) -> RecordError {
         .recordNotFound(
             databaseTableName: databaseTableName, key: key.mapValues { $0?.databaseValue ?? .null })
@@ -29,21 +27,19 @@ extension TableRecord {
 }
 
 extension TableRecord where Self: Identifiable, ID: DatabaseValueConvertible {
-    /// The error that says that there is no row with an ID: see ``recordNotFound(_:key:)``.
+    /// Returns the error for a missing row with an ID: see ``recordNotFound(_:key:)``.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - id: the value of the primary key.
+    /// - Parameter id: the value of the primary key.
     public static func recordNotFound(_ db: Database, id: Self.ID) -> any Error {
         recordNotFound(db, key: id)
     }
 }
 
 extension TableRecord where Self: EncodableRecord {
-    /// The error that says that the row of this record does not exist.
+    /// Returns the error for a missing row of this record.
     ///
     /// - Returns: ``RecordError/recordNotFound(databaseTableName:key:)`` with the primary key of the record,
-    ///   or the error of encoding the record or of reading the schema.
+    ///   or the error from encoding the record or reading the schema.
     public func recordNotFound(_ db: Database) -> any Error {
         do {
             let container = try PersistenceContainer(self)

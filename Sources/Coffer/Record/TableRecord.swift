@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// A type that stands for a table: it knows the table's name, what requests select, and maybe its columns.
+/// A type that represents a table: it provides the table's name, the selection of requests, and optionally
+/// its columns.
 ///
 ///     struct Attachment: TableRecord {
 ///         enum Columns {
@@ -12,28 +13,28 @@ internal import Synchronization
 ///     // SELECT * FROM "attachment" WHERE "size" = 0 ORDER BY "fileName"
 ///     Attachment.order(\.fileName).filter { $0.size == 0 }
 public protocol TableRecord {
-    /// The columns that closures and key paths of requests refer to: mostly an enumeration inside of the
-    /// record type.
+    /// The columns that closures and key paths of requests refer to: usually an enumeration in the record
+    /// type.
     associatedtype Columns = Never
 
-    /// What closures of requests get as their argument: the type ``Columns``, unless you choose something
-    /// else.
+    /// The type of the argument of request closures: the metatype of ``Columns`` by default.
     associatedtype DatabaseComponents = Columns.Type
 
-    /// The name of the table. Unless you give one, it is that of the type, with the capitals at its start
-    /// made small.
+    /// The name of the table. By default, the name of the type with its leading capitals in lowercase.
     ///
-    /// `Place` is in the table `place`, `PostalAddress` in `postalAddress`, `HTTPRequest` in `httpRequest`.
+    /// `Place` has the table `place`, `PostalAddress` has `postalAddress`, and `HTTPRequest` has
+    /// `httpRequest`.
     static var databaseTableName: String { get }
 
-    /// What requests select unless they say otherwise: all columns by default.
+    /// The columns that requests select if they do not specify any: all columns by default.
     ///
-    /// Declare it as `[any SQLSelectable]`, or the compiler takes it for something else:
+    /// Declare it as `[any SQLSelectable]`. Otherwise the compiler infers another type, and requests ignore
+    /// the property:
     ///
     ///     static var databaseSelection: [any SQLSelectable] { [.allColumns(excluding: ["content"])] }
     static var databaseSelection: [any SQLSelectable] { get }
 
-    /// What closures of requests get as their argument.
+    /// The argument of request closures.
     static var databaseComponents: DatabaseComponents { get }
 }
 
@@ -48,7 +49,7 @@ extension TableRecord {
 }
 
 extension TableAlias where RowDecoder: TableRecord {
-    /// What key paths of the alias start from.
+    /// The root type of the alias's key paths.
     public typealias DatabaseComponents = RowDecoder.DatabaseComponents
 
     /// A column of the table: `alias.name`.
@@ -71,7 +72,7 @@ extension TableAlias where RowDecoder: TableRecord {
     }
 }
 
-/// The names of tables that are derived from names of types, each worked out once.
+/// The table names derived from type names. Each name is computed once.
 final class DefaultTableName: Sendable {
     static let shared = DefaultTableName()
 
@@ -85,9 +86,9 @@ final class DefaultTableName: Sendable {
         return name
     }
 
-    /// `Place` gives `place`, `HTTPRequest` gives `httpRequest`, `TOEFL` gives `toefl`, and `iPad` and
-    /// `_Place`, which do not begin with a capital ASCII letter, give `ipad` and `_place`; the parameters of
-    /// a generic type do not count.
+    /// Returns the name of the table for the name of a type. `Place` gives `place`, `HTTPRequest` gives
+    /// `httpRequest`, and `TOEFL` gives `toefl`. `iPad` and `_Place`, which do not begin with a capital ASCII
+    /// letter, give `ipad` and `_place`. The parameters of a generic type are ignored.
     static func tableName(ofTypeNamed typeName: String) -> String {
         let name = typeName.prefix { $0 != "<" }
         let capitals = name.prefix { $0.isASCII && $0.isUppercase }

@@ -4,9 +4,9 @@ public import SQLCipherBridge
 // MARK: - Decoding a position
 
 extension Row {
-    /// The value at a position, which is checked already.
+    /// Decodes the value at a position that has already been checked.
     ///
-    /// The first branch is the one of rows that come straight from a statement; only it is worth inlining.
+    /// The first branch is for rows that come straight from a statement; only it is worth inlining.
     @inlinable
     func decodeFast<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type, at index: Int
@@ -21,8 +21,8 @@ extension Row {
         return try decodeCopied(type, at: index)
     }
 
-    /// The same for a row that is no row of a statement. It is specialized in the module of the caller, and
-    /// not inlined there.
+    /// Decodes the value in the same way for a row that does not come straight from a statement. It is
+    /// specialized in the module of the caller, but not inlined there.
     @inlinable @inline(never)
     func decodeCopied<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type, at index: Int
@@ -32,8 +32,8 @@ extension Row {
         throw RowDecodingError.valueMismatch(type, row: self, index: index)
     }
 
-    /// The same for a row that an adapter shows in another order. Columns of a statement have SQLite's
-    /// conversions, however they are shown.
+    /// Decodes the value in the same way for a row whose columns an adapter reorders. Columns of a statement
+    /// use SQLite's conversions, regardless of the adapter.
     @usableFromInline
     func decodeShown<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type, at index: Int
@@ -45,7 +45,7 @@ extension Row {
         throw RowDecodingError.valueMismatch(type, row: self, index: index)
     }
 
-    /// The value at a position, which is checked already, by way of a ``DatabaseValue``.
+    /// Decodes the value at a position that has already been checked, from its ``DatabaseValue``.
     @usableFromInline
     func decodeStored<Value: DatabaseValueConvertible>(_ type: Value.Type, at index: Int) throws -> Value {
         guard let value = Value.fromDatabaseValue(storage.databaseValue(at: index)) else {
@@ -54,8 +54,8 @@ extension Row {
         return value
     }
 
-    /// The value at a position, which is checked already, or nil for NULL and for what has no conversion to
-    /// `Value` of its own.
+    /// Decodes the value at a position that has already been checked, or returns nil for NULL, unless `Value`
+    /// has a conversion of its own for NULL.
     @usableFromInline
     func decodeStoredIfPresent<Value: DatabaseValueConvertible>(_ type: Value.Type, at index: Int) throws
         -> Value?
@@ -72,11 +72,9 @@ extension Row {
 extension Row {
     /// Decodes the value at a position.
     ///
-    /// - Parameters:
-    ///   - type: what the value becomes.
-    ///   - index: the position of the column, from 0.
+    /// - Parameter index: the position of the column, from 0.
     /// - Precondition: the position is in the row.
-    /// - Throws: a ``RowDecodingError`` if the value is NULL or has no conversion to the type.
+    /// - Throws: a ``RowDecodingError`` if the value is NULL or cannot be converted to the type.
     public func decode<Value: DatabaseValueConvertible>(_ type: Value.Type = Value.self, atIndex index: Int)
         throws -> Value
     {
@@ -86,9 +84,7 @@ extension Row {
 
     /// Decodes the value at a position: see ``decode(_:atIndex:)``.
     ///
-    /// - Parameters:
-    ///   - type: what the value becomes.
-    ///   - index: the position of the column, from 0.
+    /// - Parameter index: the position of the column, from 0.
     @inlinable
     public func decode<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type = Value.self, atIndex index: Int
@@ -99,11 +95,9 @@ extension Row {
 
     /// Decodes the value of the first column with this name.
     ///
-    /// - Parameters:
-    ///   - type: what the value becomes.
-    ///   - columnName: the name of the column; its case does not matter.
-    /// - Throws: a ``RowDecodingError`` also if there is no such column, unless the type has a value for
-    ///   missing columns.
+    /// - Parameter columnName: the name of the column, compared case-insensitively.
+    /// - Throws: a ``RowDecodingError`` if the value cannot be converted, or if there is no such column,
+    ///   unless the type has a value for missing columns.
     public func decode<Value: DatabaseValueConvertible>(
         _ type: Value.Type = Value.self, forColumn columnName: String
     ) throws -> Value {
@@ -113,9 +107,7 @@ extension Row {
 
     /// Decodes the value of the first column with this name: see ``decode(_:forColumn:)``.
     ///
-    /// - Parameters:
-    ///   - type: what the value becomes.
-    ///   - columnName: the name of the column; its case does not matter.
+    /// - Parameter columnName: the name of the column, compared case-insensitively.
     @inlinable
     public func decode<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type = Value.self, forColumn columnName: String
@@ -126,9 +118,7 @@ extension Row {
 
     /// Decodes the value of a column: see ``decode(_:forColumn:)``.
     ///
-    /// - Parameters:
-    ///   - type: what the value becomes.
-    ///   - column: the column, which is found by its name.
+    /// - Parameter column: the column, which is looked up by its name.
     public func decode<Value: DatabaseValueConvertible>(
         _ type: Value.Type = Value.self, forColumn column: some ColumnExpression
     ) throws -> Value {
@@ -137,9 +127,7 @@ extension Row {
 
     /// Decodes the value of a column: see ``decode(_:forColumn:)``.
     ///
-    /// - Parameters:
-    ///   - type: what the value becomes.
-    ///   - column: the column, which is found by its name.
+    /// - Parameter column: the column, which is looked up by its name.
     @inlinable
     public func decode<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type = Value.self, forColumn column: some ColumnExpression
@@ -156,8 +144,8 @@ extension Row {
         return try decodeStoredIfPresent(type, at: index)
     }
 
-    /// Decodes the value of the first column with this name, or returns nil for NULL and for a column that
-    /// does not exist.
+    /// Decodes the value of the first column with this name, or returns nil for NULL and for a missing
+    /// column.
     @usableFromInline
     func decodeIfPresent<Value: DatabaseValueConvertible>(
         _ type: Value.Type = Value.self, forColumn columnName: String
@@ -186,7 +174,7 @@ extension Row {
 
     /// The value at a position.
     ///
-    /// - Precondition: the position is in the row, and the value has a conversion to the type.
+    /// - Precondition: the position is in the row, and the value can be converted to the type.
     public subscript<Value: DatabaseValueConvertible>(_ index: Int) -> Value {
         checkIndex(index)
         return trapping { try decodeStored(Value.self, at: index) }
@@ -205,10 +193,10 @@ extension Row {
         index(ofColumn: columnName).flatMap { storage.databaseValue(at: $0).storage.value }
     }
 
-    /// The value of the first column with this name, compared without case.
+    /// The value of the first column with this name, compared case-insensitively.
     ///
     /// - Precondition: the column exists, unless the type has a value for missing columns (as optionals do),
-    ///   and the value has a conversion to the type.
+    ///   and the value can be converted to the type.
     public subscript<Value: DatabaseValueConvertible>(_ columnName: String) -> Value {
         trapping { try decode(Value.self, forColumn: columnName) }
     }
@@ -255,8 +243,8 @@ extension Row {
 // MARK: - The first of several
 
 extension Row {
-    /// The first value other than NULL among columns, as `COALESCE` finds it. Columns that do not exist are
-    /// passed over.
+    /// Returns the first value other than NULL among columns, like `COALESCE`. Columns that do not exist are
+    /// skipped.
     ///
     ///     let shown: String? = row.coalesce(["email", "name"])
     public func coalesce<T: DatabaseValueConvertible>(_ columns: some Collection<String>) -> T? {
@@ -266,7 +254,7 @@ extension Row {
         return nil
     }
 
-    /// The first value other than NULL among columns: see ``coalesce(_:)-(Collection<String>)``.
+    /// Returns the first value other than NULL among columns: see ``coalesce(_:)-(Collection<String>)``.
     public func coalesce<T: DatabaseValueConvertible>(_ columns: some Collection<any ColumnExpression>) -> T?
     {
         coalesce(columns.lazy.map { $0.name })
@@ -276,34 +264,33 @@ extension Row {
 // MARK: - Bytes
 
 extension Row {
-    /// Calls `body` with the bytes at a position, without a copy where the row comes straight from a
-    /// statement; nil for NULL.
+    /// Calls `body` with the bytes at a position, or with nil for NULL. The bytes are not copied if the row
+    /// comes straight from a statement.
     ///
-    /// The data is valid during the call only.
+    /// The data is valid only during the call.
     ///
     /// - Parameters:
     ///   - index: the position of the column, from 0.
-    ///   - body: reads the bytes, which are valid during the call only.
+    ///   - body: a closure that reads the bytes. They are valid only during the call.
     public func withUnsafeData<T>(atIndex index: Int, _ body: (Data?) throws -> T) throws -> T {
         checkIndex(index)
         return try withUncheckedData(at: index, body)
     }
 
-    /// Calls `body` with the bytes of the first column with this name; nil for NULL and for a missing column.
+    /// Calls `body` with the bytes of the first column with this name, or with nil for NULL and for a missing
+    /// column.
     ///
     /// - Parameters:
     ///   - columnName: the name of the column.
-    ///   - body: reads the bytes, which are valid during the call only.
+    ///   - body: a closure that reads the bytes. They are valid only during the call.
     public func withUnsafeData<T>(named columnName: String, _ body: (Data?) throws -> T) throws -> T {
         guard let index = index(ofColumn: columnName) else { return try body(nil) }
         return try withUncheckedData(at: index, body)
     }
 
-    /// Calls `body` with the bytes of a column; nil for NULL and for a missing column.
+    /// Calls `body` with the bytes of a column, or with nil for NULL and for a missing column.
     ///
-    /// - Parameters:
-    ///   - column: the column.
-    ///   - body: reads the bytes, which are valid during the call only.
+    /// - Parameter body: a closure that reads the bytes. They are valid only during the call.
     public func withUnsafeData<T>(at column: some ColumnExpression, _ body: (Data?) throws -> T) throws -> T {
         try withUnsafeData(named: column.name, body)
     }
@@ -320,20 +307,20 @@ extension Row {
                 bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .none))
     }
 
-    /// The bytes at a position, without a copy where the row comes straight from a statement: valid until the
-    /// statement goes on.
+    /// Returns the bytes at a position, without a copy if the row comes straight from a statement. They are
+    /// valid until the next step of the statement.
     @available(*, deprecated, message: "Use withUnsafeData(atIndex:_:) instead.")
     public func dataNoCopy(atIndex index: Int) -> Data? {
         trapping { try withUnsafeData(atIndex: index) { $0 } }
     }
 
-    /// The bytes of the first column with this name: see ``dataNoCopy(atIndex:)``.
+    /// Returns the bytes of the first column with this name: see ``dataNoCopy(atIndex:)``.
     @available(*, deprecated, message: "Use withUnsafeData(named:_:) instead.")
     public func dataNoCopy(named columnName: String) -> Data? {
         trapping { try withUnsafeData(named: columnName) { $0 } }
     }
 
-    /// The bytes of a column: see ``dataNoCopy(atIndex:)``.
+    /// Returns the bytes of a column: see ``dataNoCopy(atIndex:)``.
     @available(*, deprecated, message: "Use withUnsafeData(at:_:) instead.")
     public func dataNoCopy(_ column: some ColumnExpression) -> Data? {
         trapping { try withUnsafeData(at: column) { $0 } }

@@ -4,8 +4,8 @@ extension Row: CustomStringConvertible, CustomDebugStringConvertible {
         "[" + map { "\($0.0):\($0.1)" }.joined(separator: " ") + "]"
     }
 
-    /// The columns and their values, the row without its adapter, the scopes, and how many rows were
-    /// prefetched, one a line.
+    /// The columns and their values, the row without its adapter, the scopes, and the number of prefetched
+    /// rows, one per line.
     public var debugDescription: String {
         let details = details(indentation: "  ")
         let isAdapted = unadapted !== self

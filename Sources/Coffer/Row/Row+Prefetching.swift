@@ -1,9 +1,9 @@
-/// The rows that were fetched for a row and for its scopes.
+/// The prefetched rows of a row and of its scopes.
 final class PrefetchedRowsTree {
     fileprivate var rows: [String: [Row]] = [:]
     fileprivate var scopes: [String: PrefetchedRowsTree] = [:]
 
-    /// The tree of a scope, made if there is none.
+    /// Returns the tree of a scope, and creates it if there is none.
     func scope(_ name: String) -> PrefetchedRowsTree {
         if let tree = scopes[name] { return tree }
         let tree = PrefetchedRowsTree()
@@ -11,7 +11,7 @@ final class PrefetchedRowsTree {
         return tree
     }
 
-    /// The tree of a scope, if something was fetched for it.
+    /// Returns the tree of a scope, if rows were fetched for it.
     func knownScope(_ name: String) -> PrefetchedRowsTree? { scopes[name] }
 
     func set(_ rows: [Row], forKey key: String) { self.rows[key] = rows }
@@ -23,17 +23,17 @@ extension Row {
     ///     let row = try Row.fetchOne(db, Owner.including(all: Owner.items))
     ///     let items = row?.prefetchedRows["items"]  // [Row], empty if the owner has no item
     ///
-    /// Rows that were fetched for scopes are among them.
+    /// They include rows that were fetched for scopes.
     public var prefetchedRows: PrefetchedRowsView { PrefetchedRowsView(tree: prefetchedTree) }
 
-    /// The rows that were fetched for a row, by the keys of associations.
+    /// The prefetched rows of a row, by the keys of associations.
     public struct PrefetchedRowsView {
         let tree: PrefetchedRowsTree?
 
-        /// Whether no association was fetched. An association without rows is one, too.
+        /// True if no association was fetched. An association without rows counts as fetched.
         public var isEmpty: Bool { keys.isEmpty }
 
-        /// The keys of all associations that were fetched, those of scopes included.
+        /// The keys of all associations that were fetched, including associations of scopes.
         public var keys: Set<String> {
             var keys: Set<String> = []
             forEachLevel { trees in
@@ -43,8 +43,8 @@ extension Row {
             return keys
         }
 
-        /// The rows of an association, or nil if it was not fetched. Of equal keys, that nearest to the row
-        /// counts.
+        /// The rows of an association, or nil if it was not fetched. If several associations have the key, it
+        /// is the one nearest to the row.
         public subscript(key: String) -> [Row]? {
             var rows: [Row]?
             forEachLevel { trees in
@@ -64,7 +64,7 @@ extension Row {
 }
 
 extension Row.PrefetchedRowsView: Equatable {
-    /// Whether the same associations were fetched, with equal rows.
+    /// Returns true if the same associations were fetched, with equal rows.
     public static func == (lhs: Self, rhs: Self) -> Bool {
         if lhs.tree === rhs.tree { return true }
         let keys = lhs.keys

@@ -1,5 +1,5 @@
 extension Row {
-    /// The scopes that row adapters defined, by name.
+    /// The scopes that row adapters define, by name.
     public var scopes: ScopesView { ScopesView(row: self, adapters: storage.scopeAdapters) }
 
     /// The scopes at any depth, by name: a breadth-first search.

@@ -5,39 +5,38 @@ public import SQLCipherBridge
 /// A row that comes from a cursor changes with each step of the cursor: copy it with ``copy()`` to keep it.
 /// Rows of `fetchAll`, `fetchSet` and `fetchOne` are copies.
 ///
-/// The subscripts trap when a column does not exist or its value has no sensible conversion;
-/// `decode(_:atIndex:)` throws instead.
+/// The subscripts trap if a column does not exist or its value cannot be converted; `decode(_:atIndex:)`
+/// throws instead.
 @safe  // The layout is alive as long as the storage, which the row owns.
 public final class Row {
-    /// How many columns there are.
+    /// The number of columns.
     public let count: Int
 
     let storage: any RowStorage
 
-    /// The statement's current row, where the columns are columns of it that follow each other: the fast way
-    /// to them.
+    /// The statement whose current row contains the columns, if they are contiguous there, for fast access.
     @usableFromInline let liveHandle: StatementHandle?
 
-    /// The values of a copy, where the columns are some of them that follow each other: the fast way to them.
+    /// The values of a copy that contain the columns, if they are contiguous there, for fast access.
     @usableFromInline let copiedValues: [DatabaseValue]?
 
-    /// Which column of the statement, or of the copied values, is the first one of the row.
+    /// The position of the row's first column in the statement or in the copied values.
     @usableFromInline let firstColumn: CInt
 
-    /// The layout of the live row. The storage keeps it alive: a reference that did so as well would be
-    /// counted at each look-up of a column.
+    /// The layout of the live row. The storage keeps it alive. A strong reference would be retained and
+    /// released at each lookup of a column.
     @usableFromInline let liveLayout: Unmanaged<StatementColumnLayout>?
 
-    /// The scopes of a row of a statement that were asked for, or their absence. They are kept with the row,
-    /// so that what decodes them is made once.
+    /// The scopes of a statement's row that were requested, including missing ones. They are kept with the
+    /// row, so that their decoders are created once.
     private var liveScopes: [(name: String, row: Row?)] = []
 
-    /// The decoders of records from this row, by their types: mostly one, which serves for all rows of a
-    /// cursor. They are objects of the floor of records: an `any Decoder` would cost more to get out of the
-    /// array than to make a value of a column.
+    /// The decoders of records from this row, by record type: usually one, which is reused for all rows of a
+    /// cursor. They are stored as objects because reading an `any Decoder` from the array would cost more
+    /// than decoding a column.
     @exclusivity(unchecked) var recordDecoders: [(record: ObjectIdentifier, decoder: AnyObject)] = []
 
-    /// The rows that were fetched for this one. They are set before anything is decoded.
+    /// The prefetched rows of this row. They are set before anything is decoded.
     var prefetchedTree: PrefetchedRowsTree?
 
     init(storage: any RowStorage) {
@@ -49,7 +48,7 @@ public final class Row {
         unsafe self.liveLayout = nil
     }
 
-    /// A row seen through an adapter.
+    /// Creates a row seen through an adapter.
     init(base: Row, layoutedAdapter: any _LayoutedRowAdapter) {
         let storage = AdaptedRowStorage(base: base, adapter: layoutedAdapter)
         self.storage = storage
@@ -65,9 +64,9 @@ public final class Row {
         }
     }
 
-    /// The current row of a statement, which changes when the statement goes on.
+    /// Creates a row that shows the current row of a statement, and changes with each step of the statement.
     ///
-    /// - Parameter execution: the execution that ends with the row's life, if it has not ended before.
+    /// - Parameter execution: the execution to end when the row is deallocated, if it has not ended before.
     private init(liveRowOf statement: Statement, ending execution: Int?) {
         let storage = StatementRowStorage(statement, ending: execution)
         self.storage = storage
@@ -78,13 +77,14 @@ public final class Row {
         unsafe self.liveLayout = .passUnretained(storage.layout)
     }
 
-    /// The current row of a statement, for a moment.
+    /// Creates a row that shows the current row of a statement, for short-lived use.
     @usableFromInline
     convenience init(liveRowOf statement: Statement) {
         self.init(liveRowOf: statement, ending: nil)
     }
 
-    /// The current row of the execution that was just prepared, which ends with the life of the row.
+    /// Creates a row that shows the current row of the execution that was just prepared. The execution ends
+    /// when the row is deallocated.
     convenience init(executionOf statement: Statement) {
         self.init(liveRowOf: statement, ending: statement.executionNumber)
     }
@@ -94,7 +94,7 @@ public final class Row {
         self.init(storage: EmptyRowStorage())
     }
 
-    /// A row with the same values, which does not change.
+    /// Returns a row with the same values, which does not change.
     ///
     ///     let rows = try Row.fetchCursor(db, sql: "SELECT * FROM item ORDER BY id")
     ///     let first = try rows.next()?.copy()
@@ -121,12 +121,12 @@ extension Row: Sendable {}
 // MARK: - From dictionaries
 
 extension Row: ExpressibleByDictionaryLiteral {
-    /// Creates a row, whose columns are in no particular order.
+    /// Creates a row with columns in no particular order.
     public convenience init(_ dictionary: [String: (any DatabaseValueConvertible)?]) {
         self.init(columns: dictionary.map { ($0.key, $0.value?.databaseValue ?? .null) })
     }
 
-    /// Creates a row, or returns nil if a key is no string or a value cannot be stored in a database.
+    /// Creates a row, or returns nil if a key is not a string or a value cannot be stored in a database.
     public convenience init?(_ dictionary: [AnyHashable: Any]) {
         var columns: [(String, DatabaseValue)] = []
         for (key, element) in dictionary {
@@ -136,7 +136,7 @@ extension Row: ExpressibleByDictionaryLiteral {
         self.init(columns: columns)
     }
 
-    /// Creates a row with columns in the order of the literal; a name may come twice.
+    /// Creates a row with columns in the order of the literal. A name may occur twice.
     ///
     ///     let row: Row = ["id": 7, "name": "Ada", "email": nil]
     public convenience init(dictionaryLiteral elements: (String, (any DatabaseValueConvertible)?)...) {
@@ -160,18 +160,18 @@ extension Row {
     /// The values of the columns, in order.
     public var databaseValues: LazyMapCollection<Row, DatabaseValue> { lazy.map { $0.1 } }
 
-    /// Whether there is a column with this name, compared without case.
+    /// Returns true if there is a column with this name, compared case-insensitively.
     ///
     ///     let isKnown = row.hasColumn("NAME")
     public func hasColumn(_ columnName: String) -> Bool { index(ofColumn: columnName) != nil }
 
-    /// Whether the value at a position is NULL, without reading it.
+    /// Returns true if the value at a position is NULL, without reading the value.
     public func hasNull(atIndex index: Int) -> Bool {
         checkIndex(index)
         return storage.isNull(at: index)
     }
 
-    /// Whether there is any value other than NULL.
+    /// True if the row or one of its scopes contains a value other than NULL.
     public var containsNonNullValue: Bool {
         if let liveHandle, count > 0, !liveHandle.isNull(at: firstColumn) { return true }
         return (0..<count).contains { !storage.isNull(at: $0) }
@@ -180,10 +180,10 @@ extension Row {
 
     @inlinable
     func checkIndex(_ index: Int) {
-        precondition(index >= 0 && index < count, "The row has no column of this index.")
+        precondition(index >= 0 && index < count, "The row has no column at this index.")
     }
 
-    /// The position of the first column with this name, compared without case.
+    /// Returns the position of the first column with this name, compared case-insensitively.
     @inlinable
     func index(ofColumn name: String) -> Int? {
         if let liveLayout = unsafe liveLayout {
@@ -197,7 +197,8 @@ extension Row {
 }
 
 extension Row {
-    /// The scope with a name, at any depth: that nearest to the row.
+    /// Returns the scope with a name, at any depth. If several scopes have the name, it is the one nearest to
+    /// the row.
     func scope(named name: String) -> Row? {
         for known in liveScopes where known.name == name { return known.row }
         guard !storage.scopeAdapters.isEmpty else { return nil }
@@ -237,7 +238,7 @@ extension Row: RandomAccessCollection {
 // MARK: - Equality
 
 extension Row: Hashable {
-    /// Rows are equal if they have the same columns in the same order, with equal values, equal scopes, and
+    /// Returns true if the rows have the same columns in the same order, with equal values, equal scopes, and
     /// equal prefetched rows.
     public static func == (lhs: Row, rhs: Row) -> Bool {
         if lhs === rhs { return true }

@@ -1,9 +1,9 @@
-/// Shows the columns of the first table of a join, and a scope for each of the others.
+/// An adapter that shows the columns of the first table of a join, and a scope for each of the others.
 struct JoinedRowAdapter: RowAdapter, Equatable {
-    /// How many columns there are in all.
+    /// The total number of columns.
     let columnCount: Int
 
-    /// How many of them belong to the first table.
+    /// The number of columns of the first table.
     let rootColumnCount: Int
 
     /// The tables that are joined to the first one.
@@ -25,7 +25,7 @@ struct JoinedRowAdapter: RowAdapter, Equatable {
         return try newLayoutedAdapter(from: layout)
     }
 
-    /// A statement that is executed again and again keeps what its rows are seen through.
+    /// Returns the resolved adapter. It is cached for a statement that is executed repeatedly.
     private func layoutedAdapter(of statement: Statement) throws -> any _LayoutedRowAdapter {
         let columns = statement.currentColumnLayout()
         if let known = columns.layoutedAdapter as? LayoutedJoin, known.adapter == self {
@@ -37,13 +37,13 @@ struct JoinedRowAdapter: RowAdapter, Equatable {
     }
 
     private func newLayoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter {
-        // A process that has changed the schema since the columns were counted must not shift values from one
-        // table to another.
+        // If another process has changed the schema since the columns were counted, values must not move from
+        // one table to another.
         guard layout._layoutColumns.count == columnCount else {
             throw DatabaseError(
                 resultCode: .SQLITE_SCHEMA,
                 message:
-                    "The statement has \(layout._layoutColumns.count) columns, and \(columnCount) were "
+                    "The statement has \(layout._layoutColumns.count) columns, but \(columnCount) were "
                     + "expected: the schema has changed."
             )
         }
@@ -54,12 +54,12 @@ struct JoinedRowAdapter: RowAdapter, Equatable {
 
 extension [JoinedRowAdapter.Scope] {
     fileprivate var adapters: [String: any RowAdapter] {
-        // Tables that are joined to one have names of their own.
+        // Tables that are joined to the same table have different names.
         Dictionary(map { ($0.name, $0.adapter) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
-/// What an adapter has become for the columns of a statement.
+/// The adapter as resolved for the columns of a statement.
 private final class LayoutedJoin {
     let adapter: JoinedRowAdapter
     let layouted: any _LayoutedRowAdapter

@@ -5,8 +5,8 @@ public struct _LayoutedColumnMapping: Sendable {
 
     private let positions: ColumnNameIndex
 
-    /// Which column of the base row is the first one, if there is one and all others follow it in the base
-    /// row, too.
+    /// The position of the first column in the base row, if there is one and all columns are contiguous
+    /// there.
     let firstOfFollowingColumns: Int?
 
     init(layoutColumns: some Sequence<(Int, String)>) {
@@ -16,7 +16,7 @@ public struct _LayoutedColumnMapping: Sendable {
         firstOfFollowingColumns = _layoutColumns.enumerated().allSatisfy { $1.0 - $0 == first } ? first : nil
     }
 
-    /// The name of the column at `position` in the adapted row.
+    /// Returns the name of the column at `position` in the adapted row.
     func columnName(atPosition position: Int) -> String { _layoutColumns[position].1 }
 }
 
@@ -35,7 +35,8 @@ struct ScopeLayout: _LayoutedRowAdapter {
     let _scopes: [String: any _LayoutedRowAdapter]
 }
 
-/// Finds the position of a column by its name: the leftmost one that has the name, in any letter case.
+/// An index of column positions by name, compared case-insensitively. If several columns have the name, it
+/// contains the leftmost one.
 struct ColumnNameIndex: Sendable {
     private let names: [String]
     private let positions: [String: Int]
@@ -48,9 +49,9 @@ struct ColumnNameIndex: Sendable {
     }
 
     subscript(name: String) -> Int? {
-        // The usual name is written as the column is, and short names are compared faster than they are
-        // hashed. Where two columns differ in case only, the one that is written so may not be the leftmost
-        // one.
+        // The name is usually spelled like the column, and short names are compared faster than they are
+        // hashed. If two columns differ only in case, the column with the exact spelling may not be the
+        // leftmost one.
         if positions.count == names.count, let position = names.firstIndex(of: name) { return position }
         return positions[name.lowercased()]
     }

@@ -6,11 +6,11 @@
 public struct ColumnMapping: RowAdapter {
     private let mapping: [String: String]
 
-    /// Creates an adapter from a dictionary: its keys are the names of the adapted row, its values those of
-    /// the base row.
+    /// Creates an adapter from a dictionary: its keys are the names in the adapted row, its values the names
+    /// in the base row.
     ///
-    /// The columns keep their order. Where the adapter is applied to a row that has not all of these columns,
-    /// it throws a ``DatabaseError`` of code `SQLITE_MISUSE`.
+    /// The columns keep their order. For a row that lacks one of these columns, the adapter throws a
+    /// ``DatabaseError`` with `SQLITE_MISUSE`.
     public init(_ mapping: [String: String]) {
         self.mapping = mapping
     }
@@ -23,7 +23,7 @@ public struct ColumnMapping: RowAdapter {
             }
             return (position: position, name: name)
         }
-        // By name where one column is shown twice, for a result that is the same at each run.
+        // If one column is shown twice, its names are sorted, so that the result is the same at each run.
         let sortedColumns = columns.sorted { ($0.position, $0.name) < ($1.position, $1.name) }
         return _LayoutedColumnMapping(
             layoutColumns: sortedColumns.map { (baseColumns[$0.position].0, $0.name) })
@@ -34,7 +34,7 @@ public struct ColumnMapping: RowAdapter {
 public struct RenameColumnAdapter: RowAdapter {
     private let transform: @Sendable (String) -> String
 
-    /// Creates an adapter that gives each column the name that `transform` returns for its name.
+    /// Creates an adapter that gives each column the name that `transform` returns for its old name.
     public init(_ transform: @escaping @Sendable (String) -> String) {
         self.transform = transform
     }
@@ -50,7 +50,7 @@ extension DatabaseError {
         return DatabaseError(
             resultCode: .SQLITE_MISUSE,
             message:
-                "The row adapter maps the column \"\(name)\", which the row has not. Its columns are: "
+                "The row adapter maps the column \"\(name)\", which the row does not have. Its columns are: "
                 + "\(names)."
         )
     }

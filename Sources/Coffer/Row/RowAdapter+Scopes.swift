@@ -35,7 +35,7 @@ public struct ScopeAdapter: RowAdapter {
     }
 }
 
-/// Applies one adapter to what another one shows.
+/// An adapter that applies one adapter to the columns of another.
 struct ChainedRowAdapter: RowAdapter {
     let first: any RowAdapter
     let second: any RowAdapter

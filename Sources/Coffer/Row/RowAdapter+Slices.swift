@@ -1,4 +1,4 @@
-/// An adapter that shows no column, for rows of which only the scopes matter.
+/// An adapter that shows no columns, for rows that are used only for their scopes.
 public struct EmptyRowAdapter: RowAdapter {
     public init() {}
 
@@ -11,12 +11,12 @@ public struct EmptyRowAdapter: RowAdapter {
 public struct SuffixRowAdapter: RowAdapter {
     private let index: Int
 
-    /// Creates an adapter that shows the columns from the one at `index`, which starts at 0.
+    /// Creates an adapter that shows the columns from position `index`, counted from 0.
     ///
-    /// Where it is applied to a row that has fewer columns than `index`, it throws a ``DatabaseError`` of
-    /// code `SQLITE_MISUSE`.
+    /// For a row with fewer than `index` columns, the adapter throws a ``DatabaseError`` with
+    /// `SQLITE_MISUSE`.
     public init(fromIndex index: Int) {
-        precondition(index >= 0, "The index of a column is not negative.")
+        precondition(index >= 0, "The index of a column must not be negative.")
         self.index = index
     }
 
@@ -33,12 +33,12 @@ public struct SuffixRowAdapter: RowAdapter {
 public struct RangeRowAdapter: RowAdapter {
     private let range: CountableRange<Int>
 
-    /// Creates an adapter that shows the columns of a range of positions, which start at 0.
+    /// Creates an adapter that shows the columns of a range of positions, counted from 0.
     ///
-    /// Where it is applied to a row that has not all of these columns, it throws a ``DatabaseError`` of code
+    /// For a row that lacks some of these columns, the adapter throws a ``DatabaseError`` with
     /// `SQLITE_MISUSE`.
     public init(_ range: CountableRange<Int>) {
-        precondition(range.lowerBound >= 0, "The position of a column is not negative.")
+        precondition(range.lowerBound >= 0, "The position of a column must not be negative.")
         self.range = range
     }
 
@@ -57,11 +57,11 @@ public struct RangeRowAdapter: RowAdapter {
     }
 }
 
-/// Returns adapters that cut a row in consecutive parts of the given widths, and one more for all remaining
+/// Returns adapters that cut a row into consecutive parts of the given widths, and one more for all remaining
 /// columns.
 ///
 ///     let tables = try ["owner", "item"].map { try db.columns(in: $0).count }
-///     // One adapter for the columns of owner, one for those of item, and one for all that follow.
+///     // One adapter for the columns of owner, one for the columns of item, and one for all later columns.
 ///     let parts = splittingRowAdapters(columnCounts: tables)
 public func splittingRowAdapters(columnCounts: [Int]) -> [any RowAdapter] {
     var start = 0

@@ -1,11 +1,10 @@
-/// A type that changes how the columns of a fetched row are seen: renamed, sliced, or grouped in scopes.
+/// A type that changes how the columns of a fetched row appear: renamed, sliced, or grouped in scopes.
 ///
 /// The adapters are ``ColumnMapping``, ``EmptyRowAdapter``, ``RangeRowAdapter``, ``RenameColumnAdapter``,
-/// ``ScopeAdapter`` and ``SuffixRowAdapter``. An adapter is resolved once for a statement, not once for a
-/// row.
+/// ``ScopeAdapter`` and ``SuffixRowAdapter``. An adapter is resolved once per statement, not once per row.
 public protocol RowAdapter: Sendable {
-    /// Resolves the adapter for the columns of a statement or of a row; an adapter that does not fit them
-    /// throws.
+    /// Resolves the adapter for the columns of a statement or of a row. Throws an error if it does not fit
+    /// them.
     func _layoutedAdapter(from layout: some _RowLayout) throws -> any _LayoutedRowAdapter
 }
 
@@ -14,7 +13,8 @@ public protocol _RowLayout {
     /// For each column, from left to right: its index in the base row, and its name.
     var _layoutColumns: [(Int, String)] { get }
 
-    /// The position in ``_layoutColumns`` of the leftmost column with this name, in any letter case.
+    /// Returns the position in ``_layoutColumns`` of the leftmost column with this name, compared
+    /// case-insensitively.
     func _layoutIndex(ofColumn name: String) -> Int?
 }
 
@@ -28,7 +28,7 @@ public protocol _LayoutedRowAdapter: Sendable {
 }
 
 extension RowAdapter {
-    /// Returns an adapter that also defines scopes, which see the columns as they were before this adapter.
+    /// Returns an adapter that also defines scopes, which see the columns without this adapter.
     ///
     /// Scopes of the same name that the adapter already defines are replaced.
     public func addingScopes(_ scopes: [String: any RowAdapter]) -> any RowAdapter {

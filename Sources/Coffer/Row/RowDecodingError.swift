@@ -1,4 +1,5 @@
-/// A value of a row could not be converted to the Swift type that was asked for, or a column does not exist.
+/// The error for a row value that cannot be converted to the requested Swift type, or a column that does not
+/// exist.
 public struct RowDecodingError: Error {
     enum Failure {
         case columnNotFound(String)
@@ -33,8 +34,8 @@ public struct RowDecodingError: Error {
 }
 
 extension RowDecodingError: CustomStringConvertible {
-    /// What was asked for and where; the values of the row and the arguments only where the configuration
-    /// makes them public.
+    /// The requested type or column, and its location. The values of the row and the arguments are included
+    /// only if the configuration makes them public.
     public var description: String {
         var parts: [String] = []
         switch failure {
@@ -56,7 +57,7 @@ extension RowDecodingError: CustomStringConvertible {
         return parts[0] + (parts.count > 1 ? " - " + parts.dropFirst().joined(separator: ", ") : "")
     }
 
-    /// Rows that come from no statement carry values of the program itself.
+    /// Rows that do not come from a statement contain values of the program itself.
     private var showsValues: Bool { publicStatementArguments || sql == nil }
 }
 
@@ -76,7 +77,7 @@ extension DatabaseValue {
 // MARK: - Where the fast paths end up
 
 extension RowDecodingError {
-    /// The error for a value of the current row of a statement.
+    /// Returns the error for a value of the current row of a statement.
     @usableFromInline
     static func valueMismatch(_ type: any Any.Type, statement: Statement, index: Int) -> RowDecodingError {
         let value = unsafe DatabaseValue(sqliteStatement: statement.sqliteStatement, index: CInt(index))
@@ -85,7 +86,7 @@ extension RowDecodingError {
             statement: statement)
     }
 
-    /// The error for a value of a row.
+    /// Returns the error for a value of a row.
     @usableFromInline
     static func valueMismatch(_ type: any Any.Type, row: Row, index: Int) -> RowDecodingError {
         RowDecodingError(

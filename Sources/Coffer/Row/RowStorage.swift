@@ -1,41 +1,42 @@
 internal import SQLCipherBridge
 
-/// Where the columns of a row come from.
+/// The source of a row's columns.
 ///
-/// Positions are those of the row, and are checked by the row before they get here.
+/// Positions are positions in the row, which has already checked them.
 protocol RowStorage: AnyObject {
     var count: Int { get }
     func columnName(at index: Int) -> String
 
-    /// The position of the first column with this name, compared without case.
+    /// Returns the position of the first column with this name, compared case-insensitively.
     func index(ofColumn name: String) -> Int?
     func databaseValue(at index: Int) -> DatabaseValue
     func isNull(at index: Int) -> Bool
 
-    /// The column of a statement's current row that holds the value, if there is one.
+    /// Returns the column of a statement's current row that contains the value, if there is one.
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)?
 
     /// All values, if they are copies.
     var copiedValues: [DatabaseValue]? { get }
 
-    /// Whether the values come from a statement, also those of a copy.
+    /// True if the values come from a statement, even if they have been copied.
     var isFetched: Bool { get }
 
     /// The statement whose current row this is, for messages.
     var statement: Statement? { get }
 
-    /// The row without its adapter.
+    /// Returns the row without its adapter.
     func unadapted(_ row: Row) -> Row
 
-    /// The row without the scopes of its adapter.
+    /// Returns the row without the scopes of its adapter.
     func unscoped(_ row: Row) -> Row
     var scopeAdapters: [String: any _LayoutedRowAdapter] { get }
     func scope(_ adapter: any _LayoutedRowAdapter) -> Row
 
-    /// The layout of columns that an adapter shows and that follow each other here, for a row of a statement.
+    /// Returns the layout of the columns that an adapter shows, if they are contiguous here, for a row of a
+    /// statement.
     func liveLayout(of mapping: _LayoutedColumnMapping, from first: Int) -> StatementColumnLayout
 
-    /// A storage with the same content that does not change when the statement goes on.
+    /// Returns a storage with the same content that does not change with the next step of the statement.
     func copy() -> any RowStorage
 }
 
@@ -53,15 +54,15 @@ extension RowStorage {
     }
 }
 
-/// No column at all.
+/// The storage of a row without columns.
 final class EmptyRowStorage: RowStorage {
     var count: Int { 0 }
-    func columnName(at index: Int) -> String { preconditionFailure("The row has no column of this index.") }
+    func columnName(at index: Int) -> String { preconditionFailure("The row has no column at this index.") }
     func index(ofColumn name: String) -> Int? { nil }
     func databaseValue(at index: Int) -> DatabaseValue {
-        preconditionFailure("The row has no column of this index.")
+        preconditionFailure("The row has no column at this index.")
     }
-    func isNull(at index: Int) -> Bool { preconditionFailure("The row has no column of this index.") }
+    func isNull(at index: Int) -> Bool { preconditionFailure("The row has no column at this index.") }
     func copy() -> any RowStorage { self }
 }
 
@@ -70,7 +71,7 @@ final class StatementRowStorage: RowStorage {
     private let source: Statement
     let layout: StatementColumnLayout
 
-    /// The execution that ends with the life of the storage, if it has not ended before.
+    /// The execution to end when the storage is deallocated, if it has not ended before.
     private var execution: Int?
 
     init(_ statement: Statement, ending execution: Int?) {
@@ -83,7 +84,7 @@ final class StatementRowStorage: RowStorage {
         if let execution { source.abandonExecution(execution) }
     }
 
-    /// Leaves the end of the execution to another row.
+    /// Leaves it to another row to end the execution.
     func disownExecution() { execution = nil }
 
     var isFetched: Bool { true }
@@ -97,7 +98,7 @@ final class StatementRowStorage: RowStorage {
     func isNull(at index: Int) -> Bool { source.handle.isNull(at: CInt(index)) }
     func liveColumn(at index: Int) -> (handle: StatementHandle, index: CInt)? { (source.handle, CInt(index)) }
 
-    /// The statement keeps it: it serves for all cursors over its rows.
+    /// Returns a layout that the statement caches for all cursors over its rows.
     func liveLayout(of mapping: _LayoutedColumnMapping, from first: Int) -> StatementColumnLayout {
         layout.partialLayout(named: mapping._layoutColumns.map(\.1), from: first)
     }
@@ -107,7 +108,7 @@ final class StatementRowStorage: RowStorage {
     }
 }
 
-/// Values that stay.
+/// The storage of a row with copied values, which do not change.
 final class CopiedRowStorage: RowStorage {
     private let layout: StatementColumnLayout
     private let values: [DatabaseValue]
@@ -121,7 +122,7 @@ final class CopiedRowStorage: RowStorage {
 
     var copiedValues: [DatabaseValue]? { values }
 
-    /// Whether another copy is of a row of the same statement.
+    /// Returns true if the other copy is a copy of a row of the same statement.
     func hasColumns(of other: CopiedRowStorage) -> Bool { layout === other.layout }
 
     var count: Int { values.count }
@@ -138,7 +139,7 @@ final class AdaptedRowStorage: RowStorage {
     private let adapter: any _LayoutedRowAdapter
     private let mapping: _LayoutedColumnMapping
 
-    /// The layout of the columns, if they follow each other in the current row of a statement.
+    /// The layout of the columns, if they are contiguous in the current row of a statement.
     let liveLayout: StatementColumnLayout?
 
     init(base: Row, adapter: any _LayoutedRowAdapter) {
@@ -149,7 +150,7 @@ final class AdaptedRowStorage: RowStorage {
         liveLayout = first.map { base.storage.liveLayout(of: adapter._mapping, from: $0) }
     }
 
-    /// Which column of the base row is the first one, if all others follow it there, too.
+    /// The position of the first column in the base row, if all columns are contiguous there.
     var firstOfFollowingColumns: Int? { mapping.firstOfFollowingColumns }
 
     var isFetched: Bool { base.storage.isFetched }

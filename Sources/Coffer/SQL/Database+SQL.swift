@@ -3,17 +3,17 @@ extension Database {
     ///
     ///     try db.execute(literal: "DELETE FROM share WHERE itemId = \(item.id) AND expiry < \(today)")
     ///
-    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or values are missing or left;
-    ///   the statements before the failed one have been executed.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or if values are missing or
+    ///   remain. Statements before the failed one have been executed.
     public func execute(literal sqlLiteral: SQL) throws {
         let (sql, arguments) = try sqlLiteral.build(self)
         try execute(sql: sql, arguments: arguments)
     }
 
-    /// Prepares a statement and sets its arguments to the values of the literal, if it has any.
+    /// Prepares a statement, and sets its arguments to the values of the literal, if there are any.
     ///
-    /// - Throws: a ``DatabaseError`` if the SQL does not compile, or if the literal brings values, but more
-    ///   or fewer than the SQL needs.
+    /// - Throws: a ``DatabaseError`` if the SQL does not compile, or if the literal has values, but not as
+    ///   many as the SQL needs.
     public func makeStatement(literal sqlLiteral: SQL) throws -> Statement {
         let (sql, arguments) = try sqlLiteral.build(self)
         let statement = try makeStatement(sql: sql)
@@ -22,7 +22,7 @@ extension Database {
         return statement
     }
 
-    /// A statement that the connection keeps, with its arguments set to the values of the literal.
+    /// Returns a cached statement, with its arguments set to the values of the literal.
     ///
     /// Two literals that differ only in their values share one statement: do not use them at the same time.
     public func cachedStatement(literal sqlLiteral: SQL) throws -> Statement {
@@ -33,7 +33,8 @@ extension Database {
         return statement
     }
 
-    /// The statements of a literal, prepared and given their arguments as the cursor advances.
+    /// Returns the statements of a literal. They are prepared and given their arguments as the cursor
+    /// advances.
     public func allStatements(literal sqlLiteral: SQL) throws -> SQLStatementCursor {
         let (sql, arguments) = try sqlLiteral.build(self)
         return try allStatements(sql: sql, arguments: arguments.isEmpty ? nil : arguments)

@@ -2,12 +2,12 @@
 ///
 ///     try db.execute(literal: "UPDATE item SET worth = worth * \(factor) WHERE ownerId = \(owner.id)")
 ///
-/// Interpolated values become arguments of the statement: whatever they contain, they never become SQL. Other
-/// interpolations are those of expressions, columns, sequences, subqueries, collations, other literals and
-/// plain SQL: see ``SQLInterpolation``.
+/// Interpolated values become arguments of the statement: their content never becomes SQL. Expressions,
+/// columns, sequences, subqueries, collations, other literals and plain SQL can be interpolated as well: see
+/// ``SQLInterpolation``.
 public struct SQL: Sendable {
-    /// The parts of a literal, which are generated as late as possible: only a request knows what its columns
-    /// have to be called.
+    /// A part of a literal. Parts are generated as late as possible, because only a request knows how its
+    /// columns must be qualified.
     enum Element: Sendable {
         case sql(String, StatementArguments)
         case expression(SQLExpression)
@@ -15,7 +15,7 @@ public struct SQL: Sendable {
         case ordering(SQLOrdering)
         case subquery(SQLSubquery)
         case identifier(String)
-        /// Selections of a table, whose columns are qualified.
+        /// The selected columns of a table, which are qualified.
         case columns([SQLSelection], table: String, qualifier: String)
         /// The definition of a common table expression.
         case commonTable(SQLCommonTable)
@@ -47,12 +47,12 @@ public struct SQL: Sendable {
         self.init(elements: [.expression(expression.sqlExpression)])
     }
 
-    /// Whether the literal is the empty string.
+    /// A Boolean value that indicates whether the literal is the empty string.
     public var isEmpty: Bool { elements.allSatisfy(\.isEmpty) }
 
-    /// The SQL text, with a question mark for each interpolated value, and the arguments.
+    /// Returns the SQL text, with a question mark for each interpolated value, and the arguments.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if a named argument has two values.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if a named argument has two values.
     public func build(_ db: Database) throws -> (sql: String, arguments: StatementArguments) {
         var writer = SQLWriter(db)
         try write(to: &writer)
@@ -82,9 +82,9 @@ public struct SQL: Sendable {
 // MARK: - Parentheses
 
 extension SQL {
-    /// Whether the plain SQL around an expression shows that no operator takes it for an operand, as in
-    /// `SELECT \(a + 1) AS b`. Then it needs no parentheses, and is the same text as in views that GRDB has
-    /// made.
+    /// Returns true if the plain SQL around an expression shows that it is not the operand of an operator, as
+    /// in `SELECT \(a + 1) AS b`. Then it needs no parentheses, and the text is the same as in views created
+    /// with GRDB.
     private func standsAlone(_ index: Int) -> Bool {
         guard index > 0, index + 1 < elements.count, case .sql(let before, _) = elements[index - 1],
             case .sql(let after, _) = elements[index + 1]
@@ -97,7 +97,7 @@ extension SQL {
         while let last = rest.last, isSpace(last) { rest.removeLast() }
         guard let last = rest.last else { return false }
         if last == UInt8(ascii: "(") || last == UInt8(ascii: ",") { return true }
-        // Where no space separates the word from the expression, it is no word.
+        // Without a space before the expression, the preceding letters are not a separate word.
         guard rest.endIndex < sql.utf8.endIndex else { return false }
         let word = rest.suffix(while: isLetter)
         let isWhole = rest.dropLast(word.count).last.map { isSpace($0) || $0 == UInt8(ascii: "(") } ?? true
@@ -134,7 +134,7 @@ extension SQL {
 }
 
 extension BidirectionalCollection {
-    /// The last elements, as long as they meet a condition.
+    /// Returns the longest suffix whose elements meet a condition.
     fileprivate func suffix(while predicate: (Element) -> Bool) -> SubSequence {
         var start = endIndex
         while start > startIndex, predicate(self[index(before: start)]) { start = index(before: start) }
@@ -164,14 +164,14 @@ extension SQL {
         lhs.append(literal: rhs)
     }
 
-    /// Both literals, one after the other.
+    /// Returns both literals, one after the other.
     public static func + (lhs: SQL, rhs: SQL) -> SQL {
         SQL(elements: lhs.elements + rhs.elements)
     }
 }
 
 extension Sequence where Element == SQL {
-    /// The literals, one after the other, with a separator between them. The separator is plain SQL.
+    /// Returns the literals, one after the other, with a separator between them. The separator is plain SQL.
     public func joined(separator: String = "") -> SQL {
         var result: [SQL.Element] = []
         for (index, sql) in enumerated() {

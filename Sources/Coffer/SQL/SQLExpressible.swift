@@ -1,18 +1,18 @@
-/// A type that can be written as an SQL expression: values, columns, and what is built of them.
+/// A type that can be written as an SQL expression: values, columns, and expressions built from them.
 public protocol SQLExpressible {
-    /// The expression that stands for this value in SQL.
+    /// The SQL expression for this value.
     var sqlExpression: SQLExpression { get }
 }
 
-/// A type that can stand in the list of selected columns.
+/// A type that can be selected by a request.
 public protocol SQLSelectable {
-    /// The selection that stands for this value in SQL.
+    /// The SQL selection for this value.
     var sqlSelection: SQLSelection { get }
 }
 
-/// A type that can stand in an `ORDER BY` clause.
+/// A type that can be a term of an `ORDER BY` clause.
 public protocol SQLOrderingTerm {
-    /// The ordering that stands for this value in SQL.
+    /// The SQL ordering for this value.
     var sqlOrdering: SQLOrdering { get }
 }
 

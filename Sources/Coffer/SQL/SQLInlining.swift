@@ -2,10 +2,10 @@ internal import Foundation
 internal import SQLCipherBridge
 
 extension DatabaseValue {
-    /// The value as SQL: a literal that SQLite reads back as the same value.
+    /// The value as an SQL literal, which SQLite reads back as the same value.
     ///
-    /// Values are arguments wherever SQLite takes arguments. It takes none in the definitions of tables,
-    /// indexes and views.
+    /// Values are bound as arguments wherever SQLite accepts arguments. It accepts none in the definitions of
+    /// tables, indexes and views.
     var sqlLiteral: String {
         switch storage {
         case .null: "NULL"
@@ -18,8 +18,8 @@ extension DatabaseValue {
 }
 
 extension Double {
-    /// SQLite has no literal for infinity, but takes what is out of range for it. It has no NaN: that is
-    /// NULL, as it is in a binding.
+    /// The number as an SQL literal. SQLite has no literal for infinity, but reads numbers out of range as
+    /// infinity. It has no NaN: NaN becomes NULL, as in a binding.
     fileprivate var sqlLiteral: String {
         if isNaN { return "NULL" }
         if isInfinite { return self < 0 ? "-9.0e+999" : "9.0e+999" }
@@ -28,13 +28,13 @@ extension Double {
 }
 
 extension String {
-    /// The string in single quotes. SQL text cannot contain a NUL character, so that such a string is written
-    /// by its bytes.
+    /// The string in single quotes. SQL text cannot contain a NUL character, so a string with one is written
+    /// as bytes.
     var sqlLiteral: String {
         guard !utf8.contains(0) else { return "CAST(\(Data(utf8).sqlLiteral) AS TEXT)" }
         var result = "'"
-        // Scalars, not characters: a combining mark after a quote forms one character with it, and must not
-        // hide it.
+        // Compare scalars, not characters: a combining mark after a quote forms one character with it, which
+        // would hide the quote.
         for scalar in unicodeScalars {
             if scalar == "'" { result.unicodeScalars.append(scalar) }
             result.unicodeScalars.append(scalar)
@@ -51,27 +51,29 @@ extension Data {
 }
 
 extension SQL {
-    /// The SQL text with its arguments written into it, for statements that define tables, indexes and views.
+    /// Returns the SQL text with its arguments written as literals, for statements that define tables,
+    /// indexes and views.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if there are more or fewer arguments than the
-    ///   text has parameters.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if there are more or fewer arguments than
+    ///   parameters.
     func inlined(_ db: Database) throws -> String {
         let (sql, arguments) = try build(db)
         var inlining = ArgumentInlining(sql: sql, arguments: arguments)
         let result = try inlining.run()
-        // What follows must not become a part of a comment.
+        // The text that follows must not become part of a comment.
         return result.contains("--") ? result + "\n" : result
     }
 }
 
-/// Replaces the parameters of SQL text by literals. Values go to parameters as they do in a statement.
+/// Replaces the parameters of SQL text by literals. Values are assigned to parameters in the same way as in a
+/// statement.
 private struct ArgumentInlining {
     private let sql: String
     private let bytes: [UInt8]
     private let arguments: StatementArguments
     private var remaining: ArraySlice<DatabaseValue>
 
-    /// The values of the parameters that have a name, or a number.
+    /// The values of the named and numbered parameters.
     private var known: [String: DatabaseValue] = [:]
 
     init(sql: String, arguments: StatementArguments) {
@@ -82,7 +84,7 @@ private struct ArgumentInlining {
     }
 
     mutating func run() throws -> String {
-        // Without values there is nothing to replace. SQLite says so of parameters that got none.
+        // Without values there is nothing to replace. SQLite itself reports parameters without a value.
         guard !arguments.isEmpty else { return sql }
         var result = ""
         var position = 0
@@ -99,7 +101,8 @@ private struct ArgumentInlining {
         return result + text(position..<bytes.count)
     }
 
-    /// The range of the parameter that a token begins. See <https://www.sqlite.org/c3ref/bind_blob.html>.
+    /// Returns the range of the parameter that begins with a token, if any. See
+    /// <https://www.sqlite.org/c3ref/bind_blob.html>.
     private func parameter(at token: SQLScanner.Token) -> Range<Int>? {
         let start = token.range.lowerBound
         switch bytes[start] {
@@ -119,7 +122,7 @@ private struct ArgumentInlining {
         if let value = known[parameter] { return value }
         let value: DatabaseValue
         if parameter.hasPrefix("?") {
-            // Numbers would have to be brought together with the order of the other parameters.
+            // Numbers would have to be reconciled with the order of the other parameters.
             throw mismatch("numbered parameters cannot be used here: name them instead")
         } else if let named = arguments.namedValues[String(parameter.dropFirst())] {
             value = named
@@ -145,7 +148,7 @@ private struct ArgumentInlining {
 }
 
 extension SQL {
-    /// A literal from an expression that stands alone, where it needs no parentheses.
+    /// Creates a literal from an expression that needs no parentheses, because it is not an operand.
     init(bare expression: SQLExpression) {
         self.init(elements: [.selection(SQLSelection(impl: .expression(expression)))])
     }

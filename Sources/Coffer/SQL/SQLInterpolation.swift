@@ -1,4 +1,4 @@
-/// What can be written in the string literals of ``SQL`` and ``SQLRequest``.
+/// The interpolations in string literals of ``SQL`` and ``SQLRequest``.
 ///
 ///     let averageWorth = Item.select { average($0.worth) }
 ///     let isShared: SQL = "id IN (SELECT itemId FROM share)"
@@ -67,8 +67,8 @@ extension SQLInterpolation {
         append(.expression(expressible?.sqlExpression ?? .databaseValue(.null)))
     }
 
-    /// Appends an expression, in parentheses where it has an operator, unless the SQL around it shows that it
-    /// stands alone, as behind `SELECT` or `,` and before `AS` or `)`.
+    /// Appends an expression. It is put in parentheses if it has an operator, unless the surrounding SQL
+    /// shows that it is not an operand, for example after `SELECT` or `,` and before `AS` or `)`.
     public mutating func appendInterpolation(
         _ expressible: some SQLExpressible & SQLOrderingTerm & SQLSelectable
     ) {
@@ -88,8 +88,8 @@ extension SQLInterpolation {
 
     /// Appends the values of a sequence, in parentheses and separated by commas.
     ///
-    /// An empty sequence becomes a subquery without rows, so that `IN` and `NOT IN` find nothing and
-    /// everything.
+    /// An empty sequence becomes a subquery without rows, so that `IN` is always false and `NOT IN` always
+    /// true.
     public mutating func appendInterpolation<S: Sequence>(_ sequence: S) where S.Element: SQLExpressible {
         append(list: sequence.map(\.sqlExpression))
     }
@@ -124,7 +124,7 @@ extension SQLInterpolation {
         append(.expression(Column(key.stringValue).sqlExpression))
     }
 
-    /// Appends a name, quoted: of a table, a column, or anything else.
+    /// Appends a quoted identifier: the name of a table, a column, or anything else.
     ///
     ///     // SELECT * FROM "item 2026"
     ///     "SELECT * FROM \(identifier: "item 2026")"
@@ -132,7 +132,7 @@ extension SQLInterpolation {
         append(.identifier(identifier))
     }
 
-    /// Appends a coding key that is an expression by itself.
+    /// Appends a coding key that is itself an expression.
     public mutating func appendInterpolation(
         _ key: some SQLExpressible & SQLOrderingTerm & SQLSelectable & CodingKey
     ) {

@@ -1,18 +1,18 @@
-/// What names mean at one place of an SQL text: in one query, and in the queries that it is nested in.
+/// The meaning of names at one point of an SQL text: in one query, and in the queries that enclose it.
 ///
-/// Table aliases have no names of their own until here. They are looked up when an expression is written, so
-/// that the same expression can be a part of any request.
+/// Table aliases are resolved only when an expression is written, so the same expression can be part of any
+/// request.
 struct SQLScope {
-    /// The table that columns without one are qualified with; nil writes them bare.
+    /// The qualifier for columns that have none; nil writes them without one.
     var columnQualifier: String?
 
-    /// The table that the query selects from; nil where that is not known.
+    /// The table that the query selects from; nil if it is not known.
     private(set) var tableName: String?
 
-    /// How many queries are nested here.
+    /// The nesting depth of queries.
     private var depth = 0
 
-    /// The tables that aliases may refer to, or that may hide others, the innermost last.
+    /// The tables that aliases may refer to, or that may hide others. The innermost table is last.
     private var tables: [Table] = []
 
     private struct Table {
@@ -29,7 +29,8 @@ struct SQLScope {
         depth += 1
         tableName = source.tableName
         columnQualifier = aliasName
-        // A query that has no alias, and nothing around it, can neither be referred to nor hide another one.
+        // A query without an alias and without an enclosing query can neither be referred to nor hide another
+        // one.
         if depth > 1 || !source.aliases.isEmpty {
             tables.append(
                 Table(
@@ -39,9 +40,9 @@ struct SQLScope {
         }
     }
 
-    /// Enters a query of several tables, of which the first one is the one that it selects from.
+    /// Enters a query of several tables. It selects from the first one.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if an alias belongs to two of them.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if an alias belongs to two of them.
     mutating func enter(_ joinedTables: [NamedTable]) throws {
         depth += 1
         for table in joinedTables {
@@ -51,7 +52,8 @@ struct SQLScope {
             guard !isShared else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "A TableAlias belongs to two tables of this request, of which one is "
+                    message:
+                        "Two tables of this request have the same TableAlias, one of them "
                         + "\(table.tableName.quotedDatabaseIdentifier). Use an alias for each of them.")
             }
             tables.append(
@@ -63,46 +65,45 @@ struct SQLScope {
         columnQualifier = joinedTables.first?.name
     }
 
-    /// One of the tables of a query of several: what it is, what it is called in the SQL text, and what
-    /// refers to it.
+    /// A table of a query of several tables: its own name, its name in the SQL text, and its aliases.
     struct NamedTable {
         let tableName: String
         let name: String
         let aliases: [TableAliasBase]
     }
 
-    /// Enters a query that is written in SQL, whose tables are not known.
+    /// Enters a query that is written in SQL. Its tables are unknown.
     mutating func enterLiteral() {
         depth += 1
         tableName = nil
         columnQualifier = nil
     }
 
-    /// Has the columns that follow belong to a table.
+    /// Qualifies the columns that follow with a table.
     mutating func qualifyColumns(ofTable tableName: String, with qualifier: String) {
         self.tableName = tableName
         columnQualifier = qualifier
     }
 
-    /// Has the columns that follow belong to the table of an alias.
+    /// Qualifies the columns that follow with the table of an alias.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if no table in reach has the alias, or another
-    ///   table hides the one that has.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if no table in scope has the alias, or if another
+    ///   table hides the one that does.
     mutating func qualifyColumns(with alias: TableAliasBase) throws {
         if let table = try table(of: alias) {
             tableName = table.tableName
             columnQualifier = table.depth == depth && !table.isQualified ? nil : table.name
         } else if let name = alias._tableName {
-            // The name may be one that SQL brings along, such as "excluded", or one of a query that is
-            // written in SQL.
+            // SQL itself may define the name, such as "excluded", or it may belong to a query that is written
+            // in SQL.
             columnQualifier = name
             tableName = nil
         } else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "A TableAlias belongs to no table of this request. Give it to a table with aliased(_:), "
-                    + "or give it a name."
+                    "A TableAlias is used that no table of this request has. Give it to a table with "
+                    + "aliased(_:), or give it a name."
             )
         }
     }
@@ -113,15 +114,15 @@ struct SQLScope {
         }
         let table = tables[index]
         let name = CaseInsensitiveName(table.name)
-        // Tables of other queries on the way hide it; those that ended have left the list.
+        // Tables of inner queries hide it. Queries that have ended are no longer in the list.
         if tables[(index + 1)...].contains(where: {
             $0.depth > table.depth && CaseInsensitiveName($0.name) == name
         }) {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "Two tables of this request are called \(table.name.quotedDatabaseIdentifier), so that "
-                    + "a TableAlias cannot refer to the outer one. Give the alias a name, with "
+                    "Two tables of this request are named \(table.name.quotedDatabaseIdentifier), so a "
+                    + "TableAlias cannot refer to the outer one. Give the alias a name with "
                     + "TableAlias(name:).")
         }
         return table
@@ -133,12 +134,12 @@ struct SourceTable: Sendable {
     /// The name of a table, a view, or a common table expression.
     var tableName: String
 
-    /// The aliases that expressions use to refer to it.
+    /// The aliases by which expressions refer to the table.
     var aliases: [TableAliasBase] = []
 
-    /// The name that the table has in the SQL text in place of its own, or nil.
+    /// Returns the name that replaces the table's own name in the SQL text, or nil.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if aliases give it several names.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if aliases give it several names.
     func aliasName() throws -> String? {
         guard !aliases.isEmpty else { return nil }
         var result: String?
@@ -147,7 +148,7 @@ struct SourceTable: Sendable {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
                     message:
-                        "The table \(tableName.quotedDatabaseIdentifier) has several aliases of different "
+                        "The table \(tableName.quotedDatabaseIdentifier) has several aliases with different "
                         + "names."
                 )
             }
@@ -156,7 +157,7 @@ struct SourceTable: Sendable {
         return result
     }
 
-    /// Writes the table and its alias, as `FROM` wants them.
+    /// Writes the table and its alias for a `FROM` clause.
     func write(to writer: inout SQLWriter, aliasKeyword: String = " ") throws {
         writer.append(identifier: tableName)
         if let name = try aliasName(), !name.hasSameBytes(as: tableName) {

@@ -1,4 +1,4 @@
-/// A query that can be a part of another one.
+/// A query that can be part of another one.
 public struct SQLSubquery: Sendable {
     enum Impl: Sendable {
         case literal(SQL)
@@ -16,7 +16,7 @@ public struct SQLSubquery: Sendable {
     }
 }
 
-/// A type that can be a query in another query: all requests.
+/// A type that can be used as a subquery: all requests.
 ///
 ///     let shared: SQLRequest<Int64> = "SELECT itemId FROM share WHERE guestId = \(guest.id)"
 ///     let visible: SQLRequest<Item> = "SELECT * FROM item WHERE id IN (\(shared)) OR ownerId = \(guest.id)"
@@ -33,18 +33,18 @@ extension SQLSubqueryable {
     /// The subquery as an expression, in parentheses.
     public var sqlExpression: SQLExpression { SQLExpression(impl: .subquery(sqlSubquery)) }
 
-    /// The expression `element IN (subquery)`.
+    /// Returns the expression `element IN (subquery)`.
     public func contains(_ element: some SQLExpressible) -> SQLExpression {
         SQLExpression(impl: .isIn(element.sqlExpression, .subquery(sqlSubquery), isNegated: false))
     }
 
-    /// The expression `EXISTS (subquery)`: whether the subquery has a row.
+    /// Returns the expression `EXISTS (subquery)`, which is true if the subquery has a row.
     public func exists() -> SQLExpression {
         SQLExpression(impl: .exists(sqlSubquery, isNegated: false))
     }
 }
 
-/// A query that writes itself: those of the query interface.
+/// A query that writes itself: the requests of the query interface.
 protocol WritableQuery: Sendable {
     /// Writes the query, without parentheses around it.
     func write(to writer: inout SQLWriter) throws
@@ -53,7 +53,7 @@ protocol WritableQuery: Sendable {
     func writeAsSubquery(to writer: inout SQLWriter) throws
 }
 
-/// The name and the content of a common table expression.
+/// The name and the definition of a common table expression.
 struct SQLCommonTable: Sendable {
     let name: String
     let columns: [String]?

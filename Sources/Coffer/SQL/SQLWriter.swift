@@ -1,9 +1,9 @@
 internal import SQLCipherBridge
 
-/// The one place where SQL text and its arguments come together.
+/// The only place where SQL text and its arguments are assembled.
 ///
-/// Whatever can be written as SQL writes itself into a writer. Values become arguments and identifiers are
-/// quoted here, so that the text never depends on what a value or a name contains.
+/// Every SQL element writes itself into a writer. The writer turns values into arguments and quotes
+/// identifiers, so the text never depends on the content of a value or a name.
 struct SQLWriter {
     /// The connection that the SQL is generated for.
     let db: Database
@@ -11,16 +11,16 @@ struct SQLWriter {
     private(set) var sql = ""
     private(set) var arguments = StatementArguments()
 
-    /// What columns and table aliases are called where the next text goes.
+    /// The scope that determines the names of columns and table aliases in the text that is appended next.
     var scope = SQLScope()
 
     init(_ db: Database) {
         self.db = db
-        // Room for a usual query, so that the text does not move while it grows.
+        // Reserve space for a typical query, to avoid reallocations.
         sql.reserveCapacity(128)
     }
 
-    /// Appends SQL text that takes no argument: keywords, operators, punctuation.
+    /// Appends SQL text that takes no arguments: keywords, operators, punctuation.
     mutating func append(_ text: String) {
         sql.append(text)
     }
@@ -30,7 +30,7 @@ struct SQLWriter {
         sql.append(quotedIdentifier: identifier)
     }
 
-    /// Appends the name of a column, with that of its table where the scope asks for it.
+    /// Appends the name of a column, qualified with its table if the scope requires it.
     mutating func append(column name: String) {
         if let qualifier = scope.columnQualifier {
             sql.append(quotedIdentifier: qualifier)
@@ -39,8 +39,8 @@ struct SQLWriter {
         sql.append(quotedIdentifier: name)
     }
 
-    /// Appends the name of a function, a type or a collation: bare if it is a word without a meaning in SQL,
-    /// and quoted otherwise.
+    /// Appends the name of a function, a type or a collation. It is quoted unless it is a plain word that is
+    /// not an SQL keyword.
     mutating func append(functionName name: String) {
         sql.append(name.quotedUnlessWord)
     }
@@ -55,9 +55,9 @@ struct SQLWriter {
         }
     }
 
-    /// Appends SQL text as the user wrote it.
+    /// Appends SQL text that the user wrote, unchanged.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if a named argument already has another value.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if a named argument already has another value.
     mutating func append(sql text: String, arguments newArguments: StatementArguments) throws {
         sql.append(text)
         guard !newArguments.isEmpty else { return }
@@ -66,13 +66,13 @@ struct SQLWriter {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "The argument :\(name) has two values. Name it differently in one of the two pieces of "
-                    + "SQL.",
+                    "The argument :\(name) has two values. Rename it in one of the two pieces of SQL.",
                 sql: sql)
         }
     }
 
-    /// Writes what has names of its own, such as a subquery, and then goes back to the names as they were.
+    /// Writes an element that has a scope of its own, such as a subquery, and then restores the current
+    /// scope.
     mutating func inScope(
         _ enter: (inout SQLScope) throws -> Void, write: (inout SQLWriter) throws -> Void
     ) rethrows {
@@ -95,7 +95,7 @@ struct SQLWriter {
         }
     }
 
-    /// Appends conditions that must all be met, after a keyword; nothing if there is none.
+    /// Appends a keyword and the conjunction of conditions; nothing if there are none.
     mutating func append(conditions: [SQLExpression], after keyword: String) throws {
         guard let first = conditions.first else { return }
         append(keyword)
@@ -108,7 +108,7 @@ struct SQLWriter {
 }
 
 extension Database {
-    /// A statement for SQL that was generated, with its arguments.
+    /// Returns a statement for generated SQL, with its arguments.
     func checkOut(_ writer: SQLWriter) throws -> Statement {
         let statement = try checkOut(writer.sql, for: .request)
         try statement.setArguments(writer.arguments)

@@ -7,19 +7,17 @@ public struct ColumnInfo: Sendable {
     /// The type in the declaration of the column, such as `"TEXT"`; empty if it has none.
     public let type: String
 
-    /// Whether the column has a `NOT NULL` constraint.
+    /// A Boolean value that indicates whether the column has a `NOT NULL` constraint.
     public let isNotNull: Bool
 
     /// The SQL of the default value, such as `"'unknown'"` with its quotes or `"CURRENT_TIMESTAMP"`; nil if
     /// there is none.
     public let defaultValueSQL: String?
 
-    /// The position of the column in the primary key, which starts at 1; 0 for a column that is not in the
-    /// primary key.
+    /// The 1-based position of the column in the primary key, or 0 if the column is not part of it.
     public let primaryKeyIndex: Int
 
-    /// Whether the column is computed from others: <https://www.sqlite.org/gencol.html>. It cannot be written
-    /// to.
+    /// True if the column is generated and therefore cannot be written: <https://www.sqlite.org/gencol.html>.
     let isGenerated: Bool
 }
 
@@ -33,7 +31,7 @@ extension ColumnInfo: FetchableRecord {
         isNotNull = row["notnull"]
         defaultValueSQL = row["dflt_value"]
         primaryKeyIndex = row["pk"]
-        // Only one of the pragmas reports generated columns, and hidden ones: 2 and 3 are generated.
+        // Only `table_xinfo` has the column `hidden`: 2 and 3 are virtual and stored generated columns.
         let visibility: Int? = row["hidden"]
         isGenerated = visibility == 2 || visibility == 3
     }

@@ -1,9 +1,9 @@
 internal import SQLCipherBridge
 
-// What the schema says about the changes that SQLite reports, and about those that it does not.
+// Properties of the schema that decide which changes SQLite reports to the update hook.
 
 extension Database {
-    /// Whether SQLite reports each row that changes in a table.
+    /// Returns true if SQLite reports each changed row of a table: it is an ordinary table with row IDs.
     func hasEvents(forChangesOf table: String) -> Bool {
         var result: Bool?
         do {
@@ -17,7 +17,7 @@ extension Database {
         return result ?? false
     }
 
-    /// Whether the word `REPLACE` is in the definition of any constraint or trigger.
+    /// Returns true if the word `REPLACE` occurs in the definition of any constraint or trigger.
     func schemaMentionsReplace() throws -> Bool {
         try readSchema {
             if let mentionsReplace = knownSchema.mentionsReplace { return mentionsReplace }
@@ -35,7 +35,7 @@ extension Database {
         }
     }
 
-    /// Whether the row ID of a table is among these columns.
+    /// Returns true if the row ID of a table is among these columns.
     func haveRowID(_ columns: Set<String>, of table: String) throws -> Bool {
         let names = Set(columns.map(CaseInsensitiveName.init))
         if names.contains(CaseInsensitiveName("rowid")) { return true }

@@ -1,16 +1,17 @@
 extension Database {
-    /// Returns a cursor over the rows of the main database that refer to rows that do not exist.
+    /// Returns a cursor over the foreign key violations of the main database: rows that refer to missing
+    /// rows.
     ///
-    /// It reads all rows of all tables with foreign keys: see
+    /// The cursor reads every row of every table with foreign keys: see
     /// <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>.
     public func foreignKeyViolations() throws -> RecordCursor<ForeignKeyViolation> {
         try foreignKeyViolations(table: nil, in: .main)
     }
 
-    /// Returns a cursor over the rows of a table that refer to rows that do not exist.
+    /// Returns a cursor over the foreign key violations of a table: rows that refer to missing rows.
     ///
     /// - Throws: a ``DatabaseError`` if there is no such table.
-    /// - Parameters: as those of ``columns(in:in:)``.
+    /// - Parameters: see ``columns(in:in:)``.
     public func foreignKeyViolations(
         in tableName: String, in schemaName: String? = nil
     ) throws -> RecordCursor<ForeignKeyViolation> {
@@ -22,25 +23,25 @@ extension Database {
     private func foreignKeyViolations(table: String?, in schemaID: DatabaseSchemaID) throws -> RecordCursor<
         ForeignKeyViolation
     > {
-        // The pragma in the form of a table, which can return the schema too:
+        // The table-valued form of the pragma can return the schema too:
         // https://www.sqlite.org/pragma.html#pragfunc
         try ForeignKeyViolation.fetchCursor(
             self, sql: "SELECT \"table\", \"rowid\", parent, fkid, ?2 FROM pragma_foreign_key_check(?1, ?2)",
             arguments: [table, schemaID.name])
     }
 
-    /// Throws an error if a row of the main database refers to a row that does not exist.
+    /// Throws an error if the main database has a foreign key violation.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_CONSTRAINT_FOREIGNKEY` with a message as from
-    ///   ``ForeignKeyViolation/failureDescription(_:)``: it contains the values of the first such row.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_CONSTRAINT_FOREIGNKEY`. Its message, which is made by
+    ///   ``ForeignKeyViolation/failureDescription(_:)``, contains the values of the first violating row.
     public func checkForeignKeys() throws {
         try throwFirst(of: foreignKeyViolations())
     }
 
-    /// Throws an error if a row of a table refers to a row that does not exist. See ``checkForeignKeys()``.
+    /// Throws an error if a table has a foreign key violation. See ``checkForeignKeys()``.
     ///
     /// - Throws: a ``DatabaseError``, also if there is no such table.
-    /// - Parameters: as those of ``columns(in:in:)``.
+    /// - Parameters: see ``columns(in:in:)``.
     public func checkForeignKeys(in tableName: String, in schemaName: String? = nil) throws {
         try throwFirst(of: foreignKeyViolations(in: tableName, in: schemaName))
     }

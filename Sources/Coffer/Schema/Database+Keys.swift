@@ -1,8 +1,9 @@
 extension Database {
-    /// The columns of a key in the order of the table's key, each as the table spells it and as it was given.
+    /// Returns the columns of a key in the order of the table's key, each with the table's spelling and the
+    /// given one.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if neither the primary key nor a unique index is
-    ///   among the columns.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if the columns contain neither the primary key
+    ///   nor all columns of a unique index.
     func uniqueKeyColumns(_ names: [String], of table: String) throws -> [(name: String, givenName: String)] {
         guard try self.table(table, hasUniqueKey: names) else {
             throw DatabaseError(
@@ -12,7 +13,7 @@ extension Database {
         }
         let givenNames = Dictionary(
             names.map { (CaseInsensitiveName($0), $0) }, uniquingKeysWith: { first, _ in first })
-        // A hidden row ID is not among the columns.
+        // `columns(in:)` does not return a hidden row ID.
         let knownNames = try primaryKey(table).columns + columns(in: table).map(\.name) + rowIDNames
         var seen: Set<CaseInsensitiveName> = []
         let known = knownNames.compactMap { name -> (name: String, givenName: String)? in
@@ -21,14 +22,14 @@ extension Database {
             else { return nil }
             return (name, givenName)
         }
-        // What is no column of the table becomes a condition too: SQLite says that there is no such column.
+        // Unknown columns become conditions too, so that SQLite reports that there is no such column.
         return known
             + names.filter { !seen.contains(CaseInsensitiveName($0)) }.sorted().map {
                 (name: $0, givenName: $0)
             }
     }
 
-    /// Whether the column is the row ID of the table, by one of its names or as an `INTEGER PRIMARY KEY`.
+    /// Returns true if the column is the table's row ID, by one of its names or as an `INTEGER PRIMARY KEY`.
     func isRowID(_ column: String, of table: String) throws -> Bool {
         let column = CaseInsensitiveName(column)
         let primaryKey = try primaryKey(table)
@@ -38,23 +39,23 @@ extension Database {
         return try !columns(in: table).contains { CaseInsensitiveName($0.name) == column }
     }
 
-    /// The columns that distinguish a row from all others: one for the row ID if there is one, or else the
-    /// primary key. A view has the primary key that the ``schemaSource`` knows.
+    /// Returns the columns that identify a row: the row ID if the table has one, otherwise the primary key.
+    /// Views have the primary key that ``schemaSource`` provides.
     func columnsOfRowKey(of table: String) throws -> [String] {
         if try tableExists(table), let rowID = try rowIDName(of: table, in: nil) { return [rowID] }
         return try primaryKey(table).columns
     }
 
-    /// Columns that are not all NULL in a row that exists.
+    /// Returns columns of which at least one is not NULL in every existing row.
     func columnsOfExistingRow(of table: String) throws -> [String] {
-        // Of views, only a schema source knows the primary key.
+        // The primary key of a view is known only from a schema source.
         guard try tableExists(table) else {
             return try (try? primaryKey(table).columns) ?? columns(in: table).map(\.name)
         }
         if let rowID = try rowIDName(of: table, in: nil) { return [rowID] }
         let primaryKey = try primaryKey(table)
-        // The primary key of a table without row IDs is never NULL. In a table with row IDs whose names are
-        // all taken, it may be.
+        // The primary key of a `WITHOUT ROWID` table is never NULL. It may be NULL in a table with row IDs
+        // whose columns hide all names of the row ID.
         return try primaryKey.tableHasRowID ? columns(in: table).map(\.name) : primaryKey.columns
     }
 }

@@ -3,13 +3,13 @@ internal import SQLCipherBridge
 // MARK: - Existence
 
 extension Database {
-    /// Returns whether a table, possibly a virtual one, exists. The tables that list what there is, as
-    /// `sqlite_master`, do not count.
+    /// Returns whether a table, possibly a virtual one, exists. Schema tables such as `sqlite_master` do not
+    /// count.
     ///
     /// - Parameters:
-    ///   - name: the name of the table, without regard to the case of ASCII letters.
-    ///   - schemaName: where to look. Nil looks in the temporary schema, in the main database, and in the
-    ///     attached ones.
+    ///   - name: the name of the table, compared without regard to the case of ASCII letters.
+    ///   - schemaName: `main`, `temp`, or an attached database. Nil searches the temporary schema, the main
+    ///     database, and the attached databases, in this order.
     /// - Throws: a ``DatabaseError`` if the database cannot be read, or has no schema of that name.
     public func tableExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
         try readSchema { try object(name, kind: .table, in: schemaName) != nil }
@@ -17,9 +17,6 @@ extension Database {
 
     /// Returns whether a view exists. See ``tableExists(_:in:)``.
     ///
-    /// - Parameters:
-    ///   - name: the name of the object, without regard to case.
-    ///   - schemaName: `main`, `temp` or an attached database; nil looks in all of them.
     /// - Throws: a ``DatabaseError`` if the schema cannot be read.
     public func viewExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
         try readSchema { try object(name, kind: .view, in: schemaName) != nil }
@@ -27,15 +24,12 @@ extension Database {
 
     /// Returns whether a trigger exists. See ``tableExists(_:in:)``.
     ///
-    /// - Parameters:
-    ///   - name: the name of the object, without regard to case.
-    ///   - schemaName: `main`, `temp` or an attached database; nil looks in all of them.
     /// - Throws: a ``DatabaseError`` if the schema cannot be read.
     public func triggerExists(_ name: String, in schemaName: String? = nil) throws -> Bool {
         try readSchema { try object(name, kind: .trigger, in: schemaName) != nil }
     }
 
-    /// Returns a number that each change of the schema of the main database increases.
+    /// Returns a number that increases with each change of the main database's schema.
     ///
     /// See <https://www.sqlite.org/pragma.html#pragma_schema_version>.
     ///
@@ -53,13 +47,13 @@ extension Database {
 // MARK: - Reserved names
 
 extension Database {
-    /// Returns whether SQLite reserves the name of a table for itself: it starts with `sqlite_`.
+    /// Returns whether SQLite reserves a table name: it starts with `sqlite_`.
     public static func isSQLiteInternalTable(_ tableName: String) -> Bool {
         tableName.isSQLiteInternalTableName
     }
 
-    /// Returns whether this library reserves the name of a table for itself, as it does for the list of
-    /// migrations: it starts with `grdb_`.
+    /// Returns whether this library reserves a table name, such as the name of the table of migrations: it
+    /// starts with `grdb_`.
     public static func isGRDBInternalTable(_ tableName: String) -> Bool {
         CaseInsensitiveName(String(tableName.prefix(5))) == CaseInsensitiveName("grdb_")
     }
@@ -68,9 +62,9 @@ extension Database {
 // MARK: - Look-up
 
 extension Database {
-    /// The table or view that a name means, as SQLite would understand it.
+    /// Returns the table or view that SQLite would resolve a name to.
     ///
-    /// To be called inside of `readSchema`, as all functions below.
+    /// This function and the ones below must be called inside `readSchema`.
     ///
     /// - Throws: a ``DatabaseError`` if there is neither a table nor a view of that name.
     func tableOrView(_ name: String, in schemaName: String?) throws -> TableStructure {
@@ -81,7 +75,7 @@ extension Database {
         return table
     }
 
-    /// The table that a name means. A view is none.
+    /// Returns the table that a name resolves to; throws "no such table" for a view.
     func table(_ name: String, in schemaName: String?) throws -> TableStructure {
         let table = try tableOrView(name, in: schemaName)
         guard table.kind != .view else { throw DatabaseError.noSuchTable(name) }
@@ -120,7 +114,7 @@ extension Database {
         let schemas = knownSchema.watch?.schemas ?? []
         guard let name else { return schemas }
         let schemaID = DatabaseSchemaID.attached(name)
-        // The temporary schema exists always, but is listed only once it is used.
+        // The temporary schema always exists, but `PRAGMA database_list` lists it only after its first use.
         guard schemaID == .temp || schemas.contains(schemaID) else {
             throw DatabaseError(message: "no such schema: \(name)")
         }
@@ -133,7 +127,7 @@ extension Database {
         try forEachSchemaRow(
             "SELECT type, name, rootpage FROM \(schemaID.name.quotedDatabaseIdentifier).sqlite_master"
         ) { row in
-            // Of tables, only virtual ones have no page of their own.
+            // Among tables, only virtual ones have no root page.
             guard let kind = SchemaObjectKind(rawValue: row.string(at: 0)) else { return }
             objects.insert(row.string(at: 1), kind: kind, isVirtual: kind == .table && row.int64(at: 2) == 0)
         }
@@ -141,9 +135,10 @@ extension Database {
         return objects
     }
 
-    /// The schema whose list of objects the name means, if it means one: such lists are not in themselves.
+    /// Returns the schema whose schema table the name refers to, or nil for other names. Schema tables do not
+    /// list themselves.
     ///
-    /// Unlike other names, that of the list is first looked for in the main database.
+    /// An unqualified name of a schema table is resolved in the main database first, unlike other names.
     private func schemaOfSchemaTable(_ name: String, in schemaName: String?) throws -> DatabaseSchemaID? {
         guard name.isSQLiteInternalTableName else { return nil }
         switch name.lowercased() {

@@ -1,23 +1,23 @@
 internal import SQLCipherBridge
 
-// The queries of the library about the schema. They go around `Statement`, so that they are no part of what
-// the application observes: neither of its trace, nor of the region of what it reads.
+// The library's own queries of the schema. They bypass `Statement`, so that they appear neither in the
+// application's trace nor in the observed region of a request.
 
 extension Database {
-    /// Forgets what the connection has found out about the schema.
+    /// Discards the connection's cached schema information.
     ///
-    /// There is no need to call it, unless the schema was changed in the current transaction, or a database
-    /// was attached, through the C functions and ``sqliteConnection``. All other changes are noticed, those
-    /// by other connections and processes too.
+    /// A call is only needed after a schema change in the current transaction, or an `ATTACH`, that was made
+    /// through the C functions and ``sqliteConnection``. All other changes are detected, including changes by
+    /// other connections and processes.
     public func clearSchemaCache() {
         checkIsUsedInItsAccess()
         knownSchema = KnownSchema()
         storedColumns.schemaDidChange()
-        // Statements of the old schema report its columns, until their next execution.
+        // Statements compiled for the old schema report its columns until their next execution.
         statementCaches.removeAll()
     }
 
-    /// Runs `body` while the schema cannot change, and with what is known of it up to date.
+    /// Runs `body` with an up-to-date schema cache, and prevents schema changes until it returns.
     func readSchema<T>(_ body: () throws -> T) throws -> T {
         checkIsUsedInItsAccess()
         try checkIsUsable()
@@ -31,10 +31,10 @@ extension Database {
         return try body()
     }
 
-    /// Whether what is known of the schema is up to date, and stays so until the end of the transaction.
+    /// True if the schema cache is up to date, and stays so until the end of the transaction.
     var isSchemaKnown: Bool { knownSchema.isHeld || (knownSchema.isVerified && isInsideTransaction) }
 
-    /// Compares what is known with the schema, and holds the schema still until the watch is released.
+    /// Compares the cache with the schema, and prevents schema changes until the watch is released.
     private func holdSchema() throws -> SchemaWatch {
         if let watch = knownSchema.watch {
             switch withoutTrace({ watch.hold() }) {
@@ -46,7 +46,7 @@ extension Database {
                 statementCaches.removeAll()
                 return watch
             case .failed(let code) where ResultCode(rawValue: code).primaryResultCode == .SQLITE_ERROR:
-                // A database was detached through the C functions: the watch cannot be compiled any more.
+                // A database was detached through the C functions, so the watch can no longer be compiled.
                 knownSchema = KnownSchema()
                 storedColumns.schemaMayHaveChanged()
             case .failed(let code):
@@ -66,8 +66,8 @@ extension Database {
         try forEachSchemaRow("PRAGMA database_list") { row in
             schemas.append(.attached(row.string(at: 1)))
         }
-        // The list starts with the main database; the temporary one, which is searched first, is in it once
-        // it is used.
+        // The list starts with the main database. It contains the temporary schema, which is searched first,
+        // only after its first use.
         if let index = schemas.firstIndex(of: .temp) {
             schemas.remove(at: index)
             schemas.insert(.temp, at: 0)
@@ -79,7 +79,7 @@ extension Database {
 }
 
 extension Database {
-    /// Hands each row of a query to `body`.
+    /// Calls `body` with each row of a query.
     func forEachSchemaRow(_ sql: String, _ body: (StatementHandle) -> Void) throws {
         try withoutTrace {
             let statement = try prepareSchemaQuery(sql, persistent: false)

@@ -3,14 +3,14 @@ internal import SQLCipherBridge
 // MARK: - Columns
 
 extension Database {
-    /// Returns the columns of a table or view, in their order.
+    /// Returns the columns of a table or view, in the order of their definition.
     ///
-    /// Generated columns are among them; the hidden columns of virtual tables are not.
+    /// Generated columns are included; the hidden columns of virtual tables are not.
     ///
     /// - Parameters:
-    ///   - tableName: the name of the table or view, without regard to the case of ASCII letters.
-    ///   - schemaName: where to look. Nil looks in the temporary schema, in the main database, and in the
-    ///     attached ones.
+    ///   - tableName: the name of the table or view, compared without regard to the case of ASCII letters.
+    ///   - schemaName: `main`, `temp`, or an attached database. Nil searches the temporary schema, the main
+    ///     database, and the attached databases, in this order.
     /// - Throws: a ``DatabaseError`` if there is no such table.
     public func columns(in tableName: String, in schemaName: String? = nil) throws -> [ColumnInfo] {
         try readSchema { try columns(of: tableOrView(tableName, in: schemaName)) }
@@ -43,9 +43,9 @@ extension Database {
 extension Database {
     /// Returns the primary key of a table, which is the hidden row ID if the table declares none.
     ///
-    /// - Throws: a ``DatabaseError`` if there is no such table. A view has the primary key that the
-    ///   ``schemaSource`` knows, or none.
-    /// - Parameters: as those of ``columns(in:in:)``.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or if it is a view whose primary key the
+    ///   ``schemaSource`` does not provide.
+    /// - Parameters: see ``columns(in:in:)``.
     public func primaryKey(_ tableName: String, in schemaName: String? = nil) throws -> PrimaryKeyInfo {
         let (table, key) = try readSchema {
             let table = try tableOrView(tableName, in: schemaName)
@@ -61,16 +61,16 @@ extension Database {
         return primaryKey
     }
 
-    /// The primary key of a table, or that of a view which the schema source knows; nil for other views, and
-    /// where there is neither.
+    /// Returns the primary key of a table, or of a view if the schema source provides it; nil for other
+    /// views, and if there is no such table or view.
     func primaryKeyIfKnown(_ name: String) throws -> PrimaryKeyInfo? {
         if try tableExists(name) { return try primaryKey(name) }
         guard try viewExists(name) else { return nil }
         return try primaryKeyIfKnown(ofView: readSchema { try tableOrView(name, in: nil) })
     }
 
-    /// The primary key that the schema source knows. The source runs outside of `readSchema`: it may do what
-    /// it wants.
+    /// Returns the primary key that the schema source provides. Call it outside `readSchema`, as the source
+    /// runs code of the application.
     private func primaryKeyIfKnown(ofView view: TableStructure) throws -> PrimaryKeyInfo? {
         let isPermanent = temporarySchemaSource == nil
         if isPermanent, let primaryKey = view.primaryKey { return primaryKey }
@@ -86,7 +86,8 @@ extension Database {
             else {
                 throw DatabaseError(
                     message:
-                        "no such column: \(name) in the view \(view.id.name), which the schema source names")
+                        "no such column: \(name) in the view \(view.id.name), although the schema source "
+                        + "names it")
             }
             return column
         }
@@ -95,19 +96,19 @@ extension Database {
         return primaryKey
     }
 
-    /// Returns whether some columns identify a row: the primary key is among them, or the row ID, or all
-    /// columns of a unique index.
+    /// Returns whether columns identify a row: they include the primary key, the row ID, or all columns of a
+    /// unique index.
     ///
     ///     // CREATE TABLE owner (id INTEGER PRIMARY KEY, email TEXT UNIQUE, name TEXT)
     ///     try db.table("owner", hasUniqueKey: ["email", "name"])  // true
     ///     try db.table("owner", hasUniqueKey: ["name"])           // false
     ///
-    /// An index with a `WHERE` clause does not count, as it does not see all rows. Of a view, only the
-    /// primary key does.
+    /// A partial index (one with a `WHERE` clause) does not count, as it does not cover all rows. For a view,
+    /// only the primary key counts.
     ///
     /// - Parameters:
     ///   - tableName: the name of a table or view.
-    ///   - columns: names of columns, compared without regard to the case of ASCII letters.
+    ///   - columns: column names, compared without regard to the case of ASCII letters.
     /// - Throws: a ``DatabaseError`` if there is no such table.
     public func table(_ tableName: String, hasUniqueKey columns: some Collection<String>) throws -> Bool {
         let names = Set(columns.map(CaseInsensitiveName.init))
@@ -126,8 +127,8 @@ extension Database {
         }
     }
 
-    /// A name by which SQL can ask for the row ID, or nil if there is none: the table has no row ID, or
-    /// columns with all of its names.
+    /// Returns a name of the row ID that can be used in SQL, or nil if there is none: the table has no row
+    /// ID, or its columns hide all names of the row ID.
     func rowIDName(of tableName: String, in schemaName: String?) throws -> String? {
         try readSchema {
             let table = try table(tableName, in: schemaName)
@@ -138,8 +139,8 @@ extension Database {
         }
     }
 
-    /// A name of the row ID that every table with row IDs has, unless its columns have taken all of them:
-    /// then its alias, if there is one.
+    /// Returns a built-in name of the row ID that no column hides, or else its alias. Nil if there is
+    /// neither.
     func hiddenRowIDName(of tableName: String) throws -> String? {
         try readSchema {
             let table = try table(tableName, in: nil)
@@ -167,8 +168,8 @@ extension Database {
                 name: rowIDNames.first { !columnNames.contains(CaseInsensitiveName($0)) } ?? rowIDNames[0])
         }
         let hasRowID = try tableHasRowID(table)
-        // Only an alias of the row ID needs no index. The declared type is not enough: INTEGER PRIMARY KEY
-        // DESC is no alias.
+        // A primary key without an index is an alias of the row ID. The declared type is not enough: `INTEGER
+        // PRIMARY KEY DESC` is not an alias.
         if hasRowID, table.kind == .table, keyColumns.count == 1,
             try !allIndexes(of: table).contains(where: { $0.origin == .primaryKeyConstraint })
         {
@@ -177,8 +178,8 @@ extension Database {
         return .regular(keyColumns, tableHasRowID: hasRowID)
     }
 
-    /// `PRAGMA index_info` answers to the name of a table only if this table is its own index, which it is
-    /// without row IDs.
+    /// Returns true if a table has row IDs. `PRAGMA index_info` accepts the name of a table only if the table
+    /// is its own index, which is true of `WITHOUT ROWID` tables.
     private func tableHasRowID(_ table: TableStructure) throws -> Bool {
         var isIndex = false
         try forEachSchemaRow(pragma("index_info", table.id.name, in: table.id.schemaID)) { _ in isIndex = true
@@ -186,7 +187,7 @@ extension Database {
         return !isIndex
     }
 
-    /// Whether the name means the row ID in this table, as long as no column takes the name away.
+    /// Returns true if the name refers to the row ID of this table, and no column hides it.
     private func isRowIDName(_ name: String, in table: TableStructure) throws -> Bool {
         let name = CaseInsensitiveName(name)
         guard rowIDNames.contains(where: { CaseInsensitiveName($0) == name }) else { return false }
@@ -197,19 +198,19 @@ extension Database {
     }
 }
 
-/// The names that SQLite gives to the row ID: <https://www.sqlite.org/lang_createtable.html#rowid>.
+/// SQLite's names of the row ID: <https://www.sqlite.org/lang_createtable.html#rowid>.
 let rowIDNames = ["rowid", "_rowid_", "oid"]
 
 // MARK: - Indexes
 
 extension Database {
-    /// Returns the indexes of a table, those of its constraints included.
+    /// Returns the indexes of a table, including the indexes of its constraints.
     ///
-    /// An index on an expression is left out, and an `INTEGER PRIMARY KEY` has no index: to know whether
-    /// columns identify a row, ask ``table(_:hasUniqueKey:)``.
+    /// Indexes on expressions are left out, and an `INTEGER PRIMARY KEY` has no index: to find out whether
+    /// columns identify a row, use ``table(_:hasUniqueKey:)``.
     ///
     /// - Throws: a ``DatabaseError`` if there is no such table.
-    /// - Parameters: as those of ``columns(in:in:)``.
+    /// - Parameters: see ``columns(in:in:)``.
     public func indexes(on tableName: String, in schemaName: String? = nil) throws -> [IndexInfo] {
         try readSchema { try indexes(of: table(tableName, in: schemaName)) }
     }
@@ -231,7 +232,7 @@ extension Database {
         return indexes
     }
 
-    /// The indexes, also those on expressions, without their columns.
+    /// Returns all indexes, including those on expressions, without their columns.
     private func allIndexes(of table: TableStructure) throws -> [IndexInfo] {
         var indexes: [IndexInfo] = []
         try forEachSchemaRow(pragma("index_list", table.id.name, in: table.id.schemaID)) { row in
@@ -249,12 +250,12 @@ extension Database {
 extension Database {
     /// Returns the foreign keys of a table.
     ///
-    /// Where a foreign key does not name the columns that it refers to, they are those of the primary key of
-    /// the other table.
+    /// If a foreign key does not name the columns that it refers to, they are the primary key of the other
+    /// table.
     ///
-    /// - Throws: a ``DatabaseError`` if there is no such table, or no such other table where its primary key
-    ///   is needed.
-    /// - Parameters: as those of ``columns(in:in:)``.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or if the primary key of another table is
+    ///   needed and that table does not exist.
+    /// - Parameters: see ``columns(in:in:)``.
     public func foreignKeys(on tableName: String, in schemaName: String? = nil) throws -> [ForeignKeyInfo] {
         try readSchema { try foreignKeys(of: table(tableName, in: schemaName)) }
     }
@@ -268,7 +269,7 @@ extension Database {
         }
         var declarations: [Declaration] = []
         try forEachSchemaRow(pragma("foreign_key_list", table.id.name, in: table.id.schemaID)) { row in
-            // The rows of one foreign key follow each other.
+            // The rows of one foreign key are adjacent.
             let id = Int(row.int64(at: 0))
             if declarations.last?.id != id {
                 declarations.append(Declaration(id: id, destinationTable: row.string(at: 2), columns: []))

@@ -1,7 +1,6 @@
-/// The name of a schema: the main database, the temporary one, or a database that is attached to the
-/// connection.
+/// The name of a schema: the main database, the temporary database, or an attached database.
 ///
-/// Names are compared as SQLite compares them: without regard to the case of ASCII letters.
+/// Names are compared without regard to the case of ASCII letters, as in SQLite.
 public struct DatabaseSchemaID: Hashable, Sendable {
     private let id: CaseInsensitiveName
 
@@ -18,16 +17,17 @@ public struct DatabaseSchemaID: Hashable, Sendable {
     /// The database that the connection was opened with.
     public static let main = DatabaseSchemaID("main")
 
-    /// The database of temporary tables, which only this connection sees.
+    /// The database of temporary tables, which are visible to this connection only.
     public static let temp = DatabaseSchemaID("temp")
 
-    /// A database that was attached under this name: see <https://www.sqlite.org/lang_attach.html>.
+    /// Returns the name of a database that is attached under `name`:
+    /// <https://www.sqlite.org/lang_attach.html>.
     public static func attached(_ name: String) -> DatabaseSchemaID {
         DatabaseSchemaID(name)
     }
 }
 
-/// The name of a table, view or trigger, together with the schema that it belongs to.
+/// The name of a table, view, or trigger, together with its schema.
 public struct DatabaseObjectID: Hashable, Sendable {
     /// The schema that the object belongs to.
     public var schemaID: DatabaseSchemaID
@@ -43,7 +43,7 @@ public struct DatabaseObjectID: Hashable, Sendable {
 }
 
 extension DatabaseObjectID {
-    /// The name with its schema, for SQL.
+    /// The name, qualified with its schema, for SQL.
     var quotedDatabaseIdentifier: String {
         "\(schemaID.name.quotedDatabaseIdentifier).\(name.quotedDatabaseIdentifier)"
     }

@@ -1,7 +1,7 @@
-/// Answers what the schema of a database does not say: which columns identify the rows of a view.
+/// A source of schema information that SQLite does not have: the columns that identify the rows of a view.
 ///
-/// SQLite knows no primary keys of views. Requests and records that need one, such as `fetchOne(_:id:)` and
-/// `orderByPrimaryKey()`, work with views that a schema source knows of:
+/// SQLite has no primary keys for views. Requests and records that need one, such as `fetchOne(_:id:)` and
+/// `orderByPrimaryKey()`, work with the views for which a schema source provides it:
 ///
 ///     /// Each view of this vault has the key of the table that its name begins with, such as `item_heavy`.
 ///     struct PrefixKeys: DatabaseSchemaSource {
@@ -13,14 +13,15 @@
 ///
 ///     configuration.schemaSource = PrefixKeys()
 public protocol DatabaseSchemaSource: Sendable {
-    /// Returns the columns that identify the rows of a view, or nil where they are not known.
+    /// Returns the columns that identify the rows of a view, or nil if they are unknown.
     ///
-    /// The answer is used until the schema of the database changes. It is called inside of a database access,
-    /// on the connection.
+    /// The result is used until the schema of the database changes. The function is called inside a database
+    /// access.
+    ///
     /// - Parameters:
-    ///   - db: a connection, which may be used to look at the schema. Do not ask it for the primary key of
-    ///     the same view.
-    ///   - view: the view.
+    ///   - db: a connection, which may be used to read the schema. Do not ask it for the primary key of the
+    ///     same view.
+    ///   - view: the name of the view and its schema.
     func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]?
 }
 
@@ -29,7 +30,7 @@ extension DatabaseSchemaSource {
         nil
     }
 
-    /// A source that asks another one where this one does not know.
+    /// Returns a source that falls back to another one for views that this one does not know.
     public func then(_ other: some DatabaseSchemaSource) -> some DatabaseSchemaSource {
         SchemaSourceChain(first: self, second: other)
     }
@@ -47,24 +48,20 @@ private struct SchemaSourceChain<First: DatabaseSchemaSource, Second: DatabaseSc
 }
 
 extension Database {
-    /// Where the connection looks for what its schema does not say: that of the configuration, or of
-    /// ``withSchemaSource(_:execute:)``.
+    /// The connection's schema source: the one passed to ``withSchemaSource(_:execute:)``, or else the one of
+    /// the configuration.
     public var schemaSource: (any DatabaseSchemaSource)? {
         temporarySchemaSource.map(\.source) ?? configuration.schemaSource
     }
 
-    /// Runs `block` with another schema source, or without one for nil.
-    ///
-    /// - Parameters:
-    ///   - schemaSource: answers what the schema does not say.
-    ///   - block: runs with it.
+    /// Runs `block` with another schema source, or without any if `schemaSource` is nil.
     public func withSchemaSource<T>(
         _ schemaSource: (any DatabaseSchemaSource)?, execute block: () throws -> T
     ) rethrows -> T {
         checkIsUsedInItsAccess()
         let previous = temporarySchemaSource
         temporarySchemaSource = TemporarySchemaSource(source: schemaSource)
-        // Records of views were prepared for the keys that the other source knows.
+        // Record plans of views depend on the keys that the schema source provides.
         knownSchema.recordPlans = RecordPlans()
         defer {
             temporarySchemaSource = previous
@@ -73,7 +70,7 @@ extension Database {
         return try block()
     }
 
-    /// The schema source of ``withSchemaSource(_:execute:)``, which may be none.
+    /// The schema source of ``withSchemaSource(_:execute:)``; a nil `source` disables the configured one.
     struct TemporarySchemaSource {
         let source: (any DatabaseSchemaSource)?
     }

@@ -1,21 +1,21 @@
-/// A row that refers to a row that does not exist: see ``Database/foreignKeyViolations()``.
+/// A row that refers to a missing row: see ``Database/foreignKeyViolations()``.
 public struct ForeignKeyViolation: Sendable {
-    /// The table of the row that refers to a missing row.
+    /// The table of the referring row.
     public var originTable: String
 
-    /// The ID of the row that refers to a missing row; nil if its table was created `WITHOUT ROWID`.
+    /// The row ID of the referring row; nil if its table was created `WITHOUT ROWID`.
     public var originRowID: Int64?
 
     /// The table of the missing row.
     public var destinationTable: String
 
-    /// The number of the violated foreign key among those of the table: see ``ForeignKeyInfo/id``.
+    /// The number of the violated foreign key within its table: see ``ForeignKeyInfo/id``.
     public var foreignKeyId: Int
 
     /// The schema of both tables.
     var schemaID: DatabaseSchemaID
 
-    /// A description with the columns of the foreign key and the values of the row, which may be
+    /// Returns a description with the columns of the foreign key and the values of the row, which may be
     /// confidential.
     ///
     /// For example: `FOREIGN KEY constraint violation - from share(itemId) to item(id), in [itemId:8
@@ -34,17 +34,17 @@ public struct ForeignKeyViolation: Sendable {
         return description
     }
 
-    /// The error that SQLite throws for a violation, of the code `SQLITE_CONSTRAINT_FOREIGNKEY`.
+    /// Returns an error of code `SQLITE_CONSTRAINT_FOREIGNKEY`, as SQLite would throw it for this violation.
     ///
-    /// - Returns: an error whose message is ``failureDescription(_:)``, which has the values of the row,
-    ///   which may be confidential; or ``description`` where that cannot be made.
+    /// - Returns: an error whose message is ``failureDescription(_:)``, which contains the values of the row
+    ///   and may be confidential; or ``description`` if that fails.
     public func databaseError(_ db: Database) -> DatabaseError {
         DatabaseError(
             resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: (try? failureDescription(db)) ?? description)
     }
 
-    /// Nil when the columns cannot be known, because the foreign key names none and its destination does not
-    /// exist.
+    /// Returns the violated foreign key, or nil if its columns cannot be determined because it names none and
+    /// its destination table does not exist.
     private func violatedForeignKey(_ db: Database) throws -> ForeignKeyInfo? {
         do {
             return try db.foreignKeys(on: originTable, in: schemaID.name).first { $0.id == foreignKeyId }
@@ -65,8 +65,8 @@ public struct ForeignKeyViolation: Sendable {
 }
 
 extension ForeignKeyViolation: FetchableRecord {
-    /// Creates a violation from a row of `PRAGMA foreign_key_check`, of the main database unless a column
-    /// `schema` follows.
+    /// Creates a violation from a row of `PRAGMA foreign_key_check`. An extra fifth column is the schema,
+    /// which is `main` by default.
     ///
     /// - Precondition: the row has the columns of this pragma.
     public init(row: Row) {
@@ -79,7 +79,7 @@ extension ForeignKeyViolation: FetchableRecord {
 }
 
 extension ForeignKeyViolation: CustomStringConvertible {
-    /// A description without values of the row. See ``failureDescription(_:)``.
+    /// A description without the values of the row. See ``failureDescription(_:)``.
     public var description: String {
         let place = originRowID.map { ", in rowid \($0)" } ?? ""
         return "FOREIGN KEY constraint violation - from \(originTable) to \(destinationTable)\(place)"

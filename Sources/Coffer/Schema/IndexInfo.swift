@@ -1,7 +1,7 @@
 /// An index of a table, as `PRAGMA index_list` describes it:
 /// <https://www.sqlite.org/pragma.html#pragma_index_list>.
 public struct IndexInfo: Sendable {
-    /// Why an index exists.
+    /// The origin of an index.
     public struct Origin: RawRepresentable, Equatable, DatabaseValueConvertible, Sendable {
         public let rawValue: String
 
@@ -25,12 +25,12 @@ public struct IndexInfo: Sendable {
     /// The indexed columns, in the order of the index.
     public let columns: [String]
 
-    /// Whether two rows of the index cannot have the same values.
+    /// A Boolean value that indicates whether the index is unique.
     public let isUnique: Bool
 
-    /// Why the index exists.
+    /// The statement or constraint that created the index.
     public let origin: Origin
 
-    /// Whether the index has a `WHERE` clause, so that there can be rows that are not in it.
+    /// True if the index has a `WHERE` clause, so that it may not contain all rows.
     let isPartial: Bool
 }

@@ -1,29 +1,29 @@
-/// What a connection has found out about its schema, and whether it still holds.
+/// A connection's cache of its schema.
 ///
-/// It is forgotten with each statement of the connection that changes the schema. What statements do not show
-/// (changes by other connections, rollbacks) is seen by ``SchemaWatch``, which is asked once in each
-/// transaction: as a transaction keeps the state of the database that it began to read, nothing else can
-/// change the schema until it ends.
+/// Each statement of the connection that changes the schema clears the cache. ``SchemaWatch`` detects the
+/// other changes (by other connections, and rollbacks). It runs once per transaction: a transaction reads one
+/// snapshot of the database, so no other connection can change the schema that it sees.
 struct KnownSchema {
-    /// Whether the watch was asked in the current transaction.
+    /// True if the watch has already run in the current transaction.
     private(set) var isVerified = false
 
-    /// Whether the watch stands on its row, and so holds the schema still outside of transactions as well.
+    /// True if the watch is positioned on its row, so that the schema cannot change outside a transaction
+    /// either.
     private(set) var isHeld = false
 
-    /// What shows that the schema has changed, once it was needed.
+    /// The statement that detects schema changes; nil before its first use.
     private(set) var watch: SchemaWatch?
 
     /// The names of the objects of each schema.
     private(set) var objects: [DatabaseSchemaID: SchemaObjects] = [:]
 
-    /// The tables and views that were asked for, by the name that they were asked for with.
+    /// The tables and views that were looked up, by the name used for the look-up.
     private(set) var tables: [TableKey: TableStructure] = [:]
 
-    /// Whether the word `REPLACE` is anywhere in the definitions of the schema, once it was asked.
+    /// True if the word `REPLACE` occurs in a definition of the schema; nil if this is not known yet.
     private(set) var mentionsReplace: Bool?
 
-    /// What was prepared for record types.
+    /// The cached plans of record types.
     var recordPlans = RecordPlans()
 
     struct TableKey: Hashable {
@@ -36,15 +36,15 @@ struct KnownSchema {
         }
     }
 
-    /// Notes what shows changes, and that it does.
+    /// Stores the statement that detects changes.
     mutating func insert(_ watch: SchemaWatch) { self.watch = watch }
     mutating func didHold() { isHeld = true }
     mutating func didRelease(isVerified: Bool) { (isHeld, self.isVerified) = (false, isVerified) }
 
-    /// Notes that the watch has found no change.
+    /// Records that the watch has found no change.
     mutating func didVerify() { isVerified = true }
 
-    /// Has the watch asked again before what is known is used.
+    /// Makes the next access to the cache run the watch again.
     mutating func doubt() { isVerified = false }
 
     mutating func insert(mentionsReplace: Bool) { self.mentionsReplace = mentionsReplace }
@@ -53,7 +53,7 @@ struct KnownSchema {
     }
     mutating func insert(_ table: TableStructure, for key: TableKey) { tables[key] = table }
 
-    /// Forgets the schema, and keeps the watch.
+    /// Clears the cache, but keeps the watch.
     mutating func forgetSchema() {
         isVerified = false
         mentionsReplace = nil
@@ -63,13 +63,13 @@ struct KnownSchema {
     }
 }
 
-/// The kinds of objects of a schema that can be looked for, as the column `type` of `sqlite_master` names
-/// them.
+/// The kinds of schema objects that can be looked up, with their names in the column `type` of
+/// `sqlite_master`.
 enum SchemaObjectKind: String {
     case table, view, trigger
 }
 
-/// The names of the tables, views and triggers of one schema.
+/// The names of the tables, views, and triggers of one schema.
 struct SchemaObjects {
     private var names: [SchemaObjectKind: Set<CaseInsensitiveName>] = [:]
     private var virtualTables: Set<CaseInsensitiveName> = []
@@ -79,7 +79,7 @@ struct SchemaObjects {
         if isVirtual { virtualTables.insert(CaseInsensitiveName(name)) }
     }
 
-    /// The name as the schema spells it, or nil if there is no such object.
+    /// Returns the name as the schema spells it, or nil if there is no such object.
     func canonicalName(_ name: String, kind: SchemaObjectKind) -> String? {
         guard let names = names[kind], let index = names.firstIndex(of: CaseInsensitiveName(name)) else {
             return nil
@@ -90,7 +90,7 @@ struct SchemaObjects {
     func isVirtualTable(_ name: String) -> Bool { virtualTables.contains(CaseInsensitiveName(name)) }
 }
 
-/// What was found out about one table or view.
+/// The cached structure of one table or view.
 final class TableStructure {
     enum Kind {
         case table, virtualTable, view

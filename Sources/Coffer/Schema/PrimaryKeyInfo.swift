@@ -1,22 +1,22 @@
 /// The primary key of a table.
 ///
-/// Every table has one: that of a table that declares none is the row ID, a hidden column.
-/// See <https://www.sqlite.org/rowidtable.html>.
+/// Every table has one: the key of a table without a declared primary key is the row ID, a hidden column. See
+/// <https://www.sqlite.org/rowidtable.html>.
 public struct PrimaryKeyInfo: Sendable {
     enum Kind: Sendable {
-        /// No key is declared: the row ID, by a name that no column of the table takes away.
+        /// No declared key: the row ID, by a name that no column hides.
         case hiddenRowID(name: String)
 
-        /// `INTEGER PRIMARY KEY`: another name of the row ID.
+        /// `INTEGER PRIMARY KEY`, an alias of the row ID.
         case rowID(ColumnInfo)
 
-        /// Any other key, in a table with row IDs or without.
+        /// Any other key, in a table with or without row IDs.
         case regular([ColumnInfo], tableHasRowID: Bool)
     }
 
     let kind: Kind
 
-    /// The columns of the key, in its order; `["rowid"]` where the table declares no key.
+    /// The columns of the key, in its order; `["rowid"]` if the table declares no key.
     public var columns: [String] {
         switch kind {
         case .hiddenRowID(let name): [name]
@@ -25,7 +25,7 @@ public struct PrimaryKeyInfo: Sendable {
         }
     }
 
-    /// The descriptions of the columns of the key, in its order, or nil where the table declares no key.
+    /// The descriptions of the key's columns, in its order, or nil if the table declares no key.
     public var columnInfos: [ColumnInfo]? {
         switch kind {
         case .hiddenRowID: nil
@@ -34,14 +34,13 @@ public struct PrimaryKeyInfo: Sendable {
         }
     }
 
-    /// The name of the column that is an alias of the row ID, or nil where there is none: the row ID is
-    /// hidden, or not the key.
+    /// The name of the column that is an alias of the row ID, or nil if the row ID is hidden or not the key.
     public var rowIDColumn: String? {
         guard case .rowID(let column) = kind else { return nil }
         return column.name
     }
 
-    /// Whether the key is the row ID, hidden or not.
+    /// A Boolean value that indicates whether the key is the row ID, hidden or not.
     public var isRowID: Bool {
         switch kind {
         case .hiddenRowID, .rowID: true
@@ -49,7 +48,7 @@ public struct PrimaryKeyInfo: Sendable {
         }
     }
 
-    /// Whether the rows have IDs: false for tables that were created `WITHOUT ROWID`.
+    /// A Boolean value that indicates whether the table has row IDs: false if it was created `WITHOUT ROWID`.
     public var tableHasRowID: Bool {
         guard case .regular(_, let tableHasRowID) = kind else { return true }
         return tableHasRowID

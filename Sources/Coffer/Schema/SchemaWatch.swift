@@ -1,12 +1,11 @@
 internal import SQLCipherBridge
 
-/// A prepared statement that SQLite has to compile again whenever the schema has changed, which is how the
-/// change is noticed.
+/// A prepared statement that detects schema changes: SQLite recompiles it after each of them.
 ///
-/// SQLite compares the schema that a statement was compiled for with the one in the file each time that the
-/// statement starts, and compiles all statements again after the rollback of a schema change:
-/// <https://www.sqlite.org/rescode.html#schema>. The statement reads from each schema. One that only asked
-/// for `PRAGMA schema_version` would miss a change that was rolled back and followed by another one, as both
+/// Whenever a statement starts, SQLite compares the schema that it was compiled for with the schema of the
+/// file. After the rollback of a schema change, it recompiles all statements:
+/// <https://www.sqlite.org/rescode.html#schema>. The statement reads from each schema. A comparison of
+/// `PRAGMA schema_version` would miss a change that was rolled back and followed by another one, because both
 /// leave the same version.
 final class SchemaWatch {
     enum Outcome {
@@ -22,17 +21,17 @@ final class SchemaWatch {
     private let engineStatement: EngineStatement
     private var statement: StatementHandle { engineStatement.handle }
 
-    /// How often the statement had been compiled again when it was asked last.
+    /// The statement's recompilation count at the last call of ``hold()``.
     private var recompilationCount = 0
 
-    /// - Parameter statement: a statement of ``sql(for:)``, which is finalized with the watch.
+    /// - Parameter statement: a statement made from ``sql(for:)``. The watch owns it and finalizes it.
     init(schemas: [DatabaseSchemaID], statement: consuming EngineStatement) {
         self.schemas = schemas
         engineStatement = statement
     }
 
-    /// A query with one row that begins to read from each schema: SQLite compares it, and reads no row, as it
-    /// sees that there is none to find.
+    /// Returns a query with one row that starts a read of each schema. SQLite checks each schema, but reads
+    /// no rows because the condition is constantly false.
     static func sql(for schemas: [DatabaseSchemaID]) -> String {
         let reads = schemas.map {
             "EXISTS (SELECT 1 FROM \($0.name.quotedDatabaseIdentifier).sqlite_master WHERE 0)"
@@ -40,8 +39,8 @@ final class SchemaWatch {
         return "SELECT " + reads.joined(separator: ", ")
     }
 
-    /// Returns whether the schema has changed since the last call, and holds it still until ``release()``
-    /// unless it failed.
+    /// Returns whether the schema has changed since the last call. Unless it fails, prevents schema changes
+    /// until ``release()`` is called.
     func hold() -> Outcome {
         switch statement.step() {
         case EngineCode.row:
@@ -53,8 +52,8 @@ final class SchemaWatch {
         }
     }
 
-    /// Begins to read, and returns whether the schema is as it was: what it was otherwise is for ``hold()``
-    /// to report.
+    /// Starts and resets the statement, and returns true if the schema is unchanged. A change is not
+    /// recorded: the next ``hold()`` reports it.
     func isUnchanged() -> Bool {
         let code = statement.step()
         let isUnchanged = code == EngineCode.row && statement.repreparationCount == recompilationCount
@@ -62,8 +61,7 @@ final class SchemaWatch {
         return isUnchanged
     }
 
-    /// Ends the read transaction that ``hold()`` has started, unless it belongs to a transaction of the
-    /// connection.
+    /// Ends the read transaction that ``hold()`` started, unless a transaction of the connection is open.
     func release() {
         statement.reset()
     }

@@ -5,10 +5,10 @@ extension Database {
     ///     try db.create(virtualTable: "place", using: "rtree(id, x0, x1)")
     ///
     /// - Parameters:
-    ///   - name: the name of the table, which may contain anything.
-    ///   - options: whether the table is temporary, or may exist already.
-    ///   - module: what comes after `USING`: the module and its arguments. It is SQL, and written as it is.
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if there is no such module, the module refuses
+    ///   - name: the name of the table, which may contain any characters.
+    ///   - options: makes the table temporary, or allows it to exist already.
+    ///   - module: the SQL after `USING`: the module and its arguments, inserted verbatim.
+    /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if there is no such module, the module rejects
     ///   its arguments, or the name is taken.
     public func create(virtualTable name: String, options: VirtualTableOptions = [], using module: String)
         throws
@@ -17,20 +17,20 @@ extension Database {
         try executeDefinitions([VirtualTableSQL.creation(of: name, options: options, using: module)])
     }
 
-    /// Creates a virtual table, with a definition that a closure fills.
+    /// Creates a virtual table from a definition that a closure fills in.
     ///
     ///     try db.create(virtualTable: "itemText", using: FTS5()) { t in
     ///         t.column("name")
     ///         t.column("details")
     ///     }
     ///
-    /// The table, and what the module adds to it, are created together or not at all.
+    /// The table and the objects that the module adds to it are created together or not at all.
     ///
     /// - Parameters:
-    ///   - tableName: the name of the table, which may contain anything.
-    ///   - options: whether the table is temporary, or may exist already.
-    ///   - module: the kind of the table: ``FTS5``, for instance.
-    ///   - body: defines the table.
+    ///   - tableName: the name of the table, which may contain any characters.
+    ///   - options: makes the table temporary, or allows it to exist already.
+    ///   - module: the kind of table, for example ``FTS5``.
+    ///   - body: fills in the definition.
     /// - Throws: a ``DatabaseError`` of code `SQLITE_ERROR` if SQLite has no such module, or the name is
     ///   taken; errors of the module and of `body`.
     public func create<Module>(
@@ -55,9 +55,8 @@ extension Database {
     /// Creates a virtual table: the older form of ``create(virtualTable:options:using:)``.
     ///
     /// - Parameters:
-    ///   - name: the name of the table.
-    ///   - ifNotExists: whether a table that is there already is no error.
-    ///   - module: the module, such as `fts5`.
+    ///   - ifNotExists: if true, an existing table is not an error.
+    ///   - module: the SQL after `USING`, such as `fts5`.
     @_disfavoredOverload
     public func create(virtualTable name: String, ifNotExists: Bool = false, using module: String) throws {
         try create(virtualTable: name, options: ifNotExists ? .ifNotExists : [], using: module)
@@ -66,10 +65,9 @@ extension Database {
     /// Creates a virtual table: the older form of ``create(virtualTable:options:using:_:)``.
     ///
     /// - Parameters:
-    ///   - tableName: the name of the table.
-    ///   - ifNotExists: whether a table that is there already is no error.
+    ///   - ifNotExists: if true, an existing table is not an error.
     ///   - module: the module, such as ``FTS5``.
-    ///   - body: defines the columns; nil leaves it to the module.
+    ///   - body: defines the columns; nil leaves the definition to the module.
     @_disfavoredOverload
     public func create<Module>(
         virtualTable tableName: String, ifNotExists: Bool = false, using module: Module,
@@ -96,8 +94,8 @@ enum VirtualTableSQL {
 }
 
 extension String {
-    /// A name among the arguments of a module: as it is if it is a word, and otherwise in quotes, so that it
-    /// stays a name.
+    /// The name for the arguments of a module: unchanged if it is a word, and otherwise quoted, so that it is
+    /// still read as one name.
     var bareOrQuotedWord: String {
         let isWord = utf8.allSatisfy { byte in
             switch byte {

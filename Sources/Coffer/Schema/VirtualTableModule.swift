@@ -1,9 +1,9 @@
-/// A kind of virtual table, and how its tables are defined in Swift.
+/// A virtual table module, and the definition of its tables in Swift.
 ///
 /// ``FTS3``, ``FTS4`` and ``FTS5`` are modules. Write your own for other modules of SQLite:
 ///
 /// ```swift
-/// /// The places where the items of a vault are: an R*Tree.
+/// /// The locations of items, in an R*Tree.
 /// struct Places: VirtualTableModule {
 ///     final class Definition {
 ///         var dimensions: [String] = []
@@ -24,52 +24,46 @@
 /// try db.create(virtualTable: "place", using: Places()) { t in t.dimensions = ["latitude", "longitude"] }
 /// ```
 public protocol VirtualTableModule {
-    /// What the closure of ``Database/create(virtualTable:options:using:_:)`` is given.
+    /// The definition that the closure of ``Database/create(virtualTable:options:using:_:)`` fills in.
     associatedtype TableDefinition
 
-    /// The name of the module, as SQL has it after `USING`.
+    /// The name of the module after `USING` in SQL.
     var moduleName: String { get }
 
-    /// Creates the definition of one table, before the closure that fills it runs.
-    ///
-    /// - Parameter configuration: how the table is created.
+    /// Creates the definition of a table, before the closure that fills it in runs.
     func makeTableDefinition(configuration: VirtualTableConfiguration) -> TableDefinition
 
-    /// The arguments of the module, as SQL: they are written in parentheses, with commas between them. None
-    /// writes no parentheses.
+    /// Returns the module's arguments as SQL. They are written in parentheses and separated by commas. An
+    /// empty array writes no parentheses.
     ///
     /// - Parameters:
-    ///   - definition: the definition, as the closure has filled it.
-    ///   - db: the connection, to look at the schema.
-    /// - Throws: whatever is wrong with the definition. The table is not created then.
+    ///   - definition: the definition after the closure has filled it in.
+    ///   - db: the connection, for reading the schema.
+    /// - Throws: an error if the definition is invalid. The table is then not created.
     func moduleArguments(for definition: TableDefinition, in db: Database) throws -> [String]
 
-    /// Completes a table that has just been created: with triggers or content, for instance.
+    /// Completes a table that has just been created, for example with triggers or content.
     ///
-    /// It runs also if the table was there already and ``VirtualTableOptions/ifNotExists`` let that pass.
+    /// It also runs if the table existed already and ``VirtualTableOptions/ifNotExists`` allowed that.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - tableName: the name of the table that is created.
-    ///   - definition: what its closure has defined.
-    /// - Throws: any error, which takes the table back.
+    /// - Throws: any error, which rolls back the creation of the table.
     func database(_ db: Database, didCreate tableName: String, using definition: TableDefinition) throws
 }
 
-/// How a virtual table is created, for the module that makes its definition.
+/// The configuration of a virtual table, for the module that makes its definition.
 public struct VirtualTableConfiguration {
     let options: VirtualTableOptions
 }
 
-/// How a virtual table is created: see ``Database/create(virtualTable:options:using:_:)``.
+/// Options for the creation of a virtual table: see ``Database/create(virtualTable:options:using:_:)``.
 public struct VirtualTableOptions: OptionSet, Sendable {
     public let rawValue: Int
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Does nothing if there is a table or view of the same name already, whatever it is.
+    /// Does nothing if a table or view of the same name exists already, even if it is not a virtual table.
     public static let ifNotExists = VirtualTableOptions(rawValue: 1 << 0)
 
-    /// Creates a table that only this connection sees, and that ends with it.
+    /// Creates a table that is visible to this connection only, and is dropped when the connection is closed.
     public static let temporary = VirtualTableOptions(rawValue: 1 << 1)
 }

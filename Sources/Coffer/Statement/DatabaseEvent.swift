@@ -2,7 +2,7 @@ internal import SQLCipherBridge
 
 /// A change of one row.
 public struct DatabaseEvent: Hashable, Sendable {
-    /// What happened to a row.
+    /// The kind of a change to a row.
     public enum Kind: CInt, Sendable {
         /// A row was inserted.
         case insert = 18
@@ -12,10 +12,10 @@ public struct DatabaseEvent: Hashable, Sendable {
         case update = 23
     }
 
-    /// What happened to the row.
+    /// The kind of the change.
     public let kind: Kind
 
-    /// The name of the schema: `"main"`, `"temp"`, or that of an attached database.
+    /// The name of the schema: `"main"`, `"temp"`, or the name of an attached database.
     public let databaseName: String
 
     /// The table of the row, as the schema spells it.
@@ -24,7 +24,7 @@ public struct DatabaseEvent: Hashable, Sendable {
     /// The row ID of the row; after an update of the row ID itself, the new one.
     public let rowID: Int64
 
-    /// The event. It keeps its names, so that it may be stored as it is.
+    /// Returns the event itself, which may be stored.
     public func copy() -> DatabaseEvent { self }
 }
 
@@ -46,7 +46,7 @@ extension DatabaseEvent.Kind {
 
 /// A change that was announced by a ``DatabaseEventKind``.
 public protocol DatabaseEventProtocol {
-    /// Whether `eventKind` announced this change: the same operation on the same table.
+    /// Returns true if `eventKind` announced this change: the same operation on the same table.
     func matchesKind(_ eventKind: DatabaseEventKind) -> Bool
 }
 

@@ -1,4 +1,4 @@
-/// What kind of changes a statement is about to make to a table, known before it makes them.
+/// A kind of change that a statement may make to a table, known before the statement runs.
 ///
 /// See ``TransactionObserver/observes(eventsOfKind:)``.
 @frozen
@@ -9,7 +9,7 @@ public enum DatabaseEventKind: Hashable, Sendable {
     /// Rows are deleted.
     case delete(tableName: String)
 
-    /// These columns of rows are updated, maybe to the values that they have already.
+    /// These columns of rows are updated, possibly to the values that they already have.
     case update(tableName: String, columnNames: Set<String>)
 
     /// The table that changes.

@@ -2,8 +2,8 @@ internal import SQLCipherBridge
 
 /// A change of one row that is about to be made, with the values of the row before and after it.
 ///
-/// It can be asked during the call of ``TransactionObserver/databaseWillChange(with:)`` only. Keep a
-/// ``copy()``, which has all values:
+/// It is valid only during the call of ``TransactionObserver/databaseWillChange(with:)``. To store it, make a
+/// ``copy()``, which contains all values:
 ///
 /// ```swift
 /// func databaseWillChange(with event: DatabasePreUpdateEvent) {
@@ -11,7 +11,7 @@ internal import SQLCipherBridge
 /// }
 /// ```
 public struct DatabasePreUpdateEvent {
-    /// What is about to happen to a row.
+    /// The kind of a change that is about to be made to a row.
     public enum Kind: CInt, Sendable {
         /// A row will be inserted.
         case insert = 18
@@ -21,13 +21,13 @@ public struct DatabasePreUpdateEvent {
         case update = 23
     }
 
-    /// The change that SQLite is about to make, as long as it can be asked about it.
+    /// The change that SQLite is about to make, while its values can be read.
     final class Current {
         fileprivate var change: PreUpdateHook.Change?
 
         init(_ change: PreUpdateHook.Change) { self.change = change }
 
-        /// Ends the time in which the event can be asked.
+        /// Makes the event's values unavailable.
         func end() { change = nil }
     }
 
@@ -36,10 +36,10 @@ public struct DatabasePreUpdateEvent {
         case kept(initial: [DatabaseValue]?, final: [DatabaseValue]?, depth: CInt)
     }
 
-    /// What is about to happen to the row.
+    /// The kind of the change.
     public let kind: Kind
 
-    /// The name of the schema: `"main"`, `"temp"`, or that of an attached database.
+    /// The name of the schema: `"main"`, `"temp"`, or the name of an attached database.
     public let databaseName: String
 
     /// The table of the row, as the schema spells it.
@@ -51,7 +51,7 @@ public struct DatabasePreUpdateEvent {
     /// The row ID after the change; nil for a row that is deleted. 0 in tables without row IDs.
     public let finalRowID: Int64?
 
-    /// How many columns the row has.
+    /// The number of columns of the row.
     public let count: Int
 
     private let values: Values
@@ -80,10 +80,10 @@ public struct DatabasePreUpdateEvent {
             initial: event.initialDatabaseValues, final: event.finalDatabaseValues, depth: event.depth)
     }
 
-    /// How many triggers have led to the change: 0 for one of the statement itself, 1 for one of its
-    /// triggers, 2 for one of their triggers.
+    /// The trigger depth of the change: 0 for a change by the statement itself, 1 by one of its triggers, 2
+    /// by a trigger of those, and so on.
     ///
-    /// - Precondition: during the call, or of a ``copy()``.
+    /// - Precondition: read during the notification, or from a ``copy()``.
     public var depth: CInt {
         switch values {
         case .current(let current): change(current).depth
@@ -94,20 +94,20 @@ public struct DatabasePreUpdateEvent {
     /// The values of all columns before the change, in the order of the table; nil for a row that is
     /// inserted.
     ///
-    /// What the engine cannot read, as in a damaged file, is NULL.
+    /// A value that the engine cannot read, for example in a damaged file, is NULL.
     ///
-    /// - Precondition: during the call, or of a ``copy()``.
+    /// - Precondition: read during the notification, or from a ``copy()``.
     public var initialDatabaseValues: [DatabaseValue]? {
         guard kind != .insert else { return nil }
         if case .kept(let initial, _, _) = values { return initial }
         return (0..<count).map { initialDatabaseValue(atIndex: $0) ?? .null }
     }
 
-    /// The value of a column before the change; nil for a row that is inserted, and for a value that the
-    /// engine cannot read, as in a damaged file.
+    /// Returns the value of a column before the change; nil for a row that is inserted, and for a value that
+    /// the engine cannot read, for example in a damaged file.
     ///
-    /// - Parameter index: of the column in the table, from 0.
-    /// - Precondition: the table has the column; during the call, or of a ``copy()``.
+    /// - Parameter index: the index of the column in the table, from 0.
+    /// - Precondition: the table has the column. Call this during the notification, or on a ``copy()``.
     public func initialDatabaseValue(atIndex index: Int) -> DatabaseValue? {
         checkIndex(index)
         guard kind != .insert else { return nil }
@@ -119,17 +119,17 @@ public struct DatabasePreUpdateEvent {
 
     /// The values of all columns after the change, in the order of the table; nil for a row that is deleted.
     ///
-    /// - Precondition: during the call, or of a ``copy()``.
+    /// - Precondition: read during the notification, or from a ``copy()``.
     public var finalDatabaseValues: [DatabaseValue]? {
         guard kind != .delete else { return nil }
         if case .kept(_, let final, _) = values { return final }
         return (0..<count).map { finalDatabaseValue(atIndex: $0) ?? .null }
     }
 
-    /// The value of a column after the change; nil for a row that is deleted.
+    /// Returns the value of a column after the change; nil for a row that is deleted.
     ///
-    /// - Parameter index: of the column in the table, from 0.
-    /// - Precondition: the table has the column; during the call, or of a ``copy()``.
+    /// - Parameter index: the index of the column in the table, from 0.
+    /// - Precondition: the table has the column. Call this during the notification, or on a ``copy()``.
     public func finalDatabaseValue(atIndex index: Int) -> DatabaseValue? {
         checkIndex(index)
         guard kind != .delete else { return nil }
@@ -139,9 +139,9 @@ public struct DatabasePreUpdateEvent {
         }
     }
 
-    /// The event with all values, which may be kept.
+    /// Returns a copy of the event that contains all values and may be stored.
     ///
-    /// - Precondition: during the call, or of a copy.
+    /// - Precondition: called during the notification, or on a copy.
     public func copy() -> DatabasePreUpdateEvent {
         if case .kept = values { return self }
         return DatabasePreUpdateEvent(copying: self)
@@ -156,8 +156,8 @@ public struct DatabasePreUpdateEvent {
     private func change(_ current: Current) -> PreUpdateHook.Change {
         guard let change = current.change else {
             preconditionFailure(
-                "An event is asked for its values after databaseWillChange(with:) has returned. Keep "
-                    + "event.copy()."
+                "The values of an event are only available until databaseWillChange(with:) returns. Keep "
+                    + "event.copy() instead."
             )
         }
         return change

@@ -1,9 +1,10 @@
-/// A part of the database: tables, some of their columns, some of their rows, in any union; or everything.
+/// A part of the database: any union of tables, some of their columns, and some of their rows; or the whole
+/// database.
 ///
-/// Regions say whether a change may alter what a request fetches. Names are compared without regard to the
-/// case of ASCII letters, and tables of the same name in several attached databases are one.
+/// A region shows whether a change can affect the result of a request. Names are compared without regard to
+/// the case of ASCII letters. Tables of the same name in several attached databases are not distinguished.
 public struct DatabaseRegion: Equatable, Sendable {
-    /// The parts of tables that the region consists of, none of which is empty; nil for the whole database.
+    /// The region's part of each table, never empty; nil for the whole database.
     private var tables: [CaseInsensitiveName: TableRegion]?
 
     private init(tables: [CaseInsensitiveName: TableRegion]?) {
@@ -15,30 +16,31 @@ public struct DatabaseRegion: Equatable, Sendable {
         self.init(tables: [:])
     }
 
-    /// Everything in the database, including tables that do not exist yet.
+    /// The whole database, including tables that do not exist yet.
     public static let fullDatabase = DatabaseRegion(tables: nil)
 
-    /// Whether no change is in the region.
+    /// A Boolean value that indicates whether the region is empty, so that no change is in it.
     public var isEmpty: Bool { tables?.isEmpty ?? false }
 
-    /// Whether all changes are in the region.
+    /// A Boolean value that indicates whether the region is the whole database, so that every change is in
+    /// it.
     public var isFullDatabase: Bool { tables == nil }
 }
 
 extension DatabaseRegion {
-    /// All of a table.
+    /// Creates a region of a whole table.
     init(table: String) {
         self.init(table: table, region: TableRegion(columns: nil, rowIDs: nil))
     }
 
-    /// Some columns of all rows of a table.
+    /// Creates a region of some columns of all rows of a table.
     init(table: String, columns: Set<String>) {
         self.init(
             table: table,
             region: TableRegion(columns: Set(columns.map(CaseInsensitiveName.init)), rowIDs: nil))
     }
 
-    /// All columns of some rows of a table.
+    /// Creates a region of all columns of some rows of a table.
     init(table: String, rowIds: Set<Int64>) {
         self.init(table: table, region: TableRegion(columns: nil, rowIDs: rowIds))
     }
@@ -50,17 +52,17 @@ extension DatabaseRegion {
     /// The names of the tables, or nil for the full database.
     var tableNames: [String]? { tables?.keys.map(\.spelling) }
 
-    /// Calls a function with each table of the region, and with its columns, which are nil for all of them.
+    /// Calls a function with each table of the region and its columns. Nil means all columns.
     ///
     /// The full database has no tables.
     func forEachTable(_ body: (CaseInsensitiveName, Set<CaseInsensitiveName>?) -> Void) {
         for (name, region) in tables ?? [:] { body(name, region.columns) }
     }
 
-    /// Whether only some rows of a table are in the region.
+    /// Returns true if the region contains only some rows of a table.
     func dependsOnRows(ofTable table: String) -> Bool { tables?[CaseInsensitiveName(table)]?.rowIDs != nil }
 
-    /// The columns of a table that are in the region: nil for all of them.
+    /// Returns the columns of a table that are in the region; nil for all columns.
     func columnNames(ofTable table: String) -> Set<String>? {
         guard let tables else { return nil }
         guard let region = tables[CaseInsensitiveName(table)] else { return [] }
@@ -71,17 +73,18 @@ extension DatabaseRegion {
 // MARK: - Algebra
 
 extension DatabaseRegion {
-    /// What is in the one region, the other, or both.
+    /// Returns the union of both regions.
     ///
-    /// Columns and rows are united apart from each other: the union of column `a` of row 1 and column `b` of
-    /// row 2 is both columns of both rows. So a union may be too large, never too small.
+    /// The columns and the rows of a table are united independently: the union of column `a` of row 1 and
+    /// column `b` of row 2 contains both columns of both rows. So a union may be too large, but never too
+    /// small.
     public func union(_ other: DatabaseRegion) -> DatabaseRegion {
         var result = self
         result.formUnion(other)
         return result
     }
 
-    /// Adds another region, as ``union(_:)``.
+    /// Adds another region, like ``union(_:)``.
     public mutating func formUnion(_ other: DatabaseRegion) {
         guard let otherTables = other.tables else {
             tables = nil
@@ -90,7 +93,7 @@ extension DatabaseRegion {
         tables?.merge(otherTables) { $0.union($1) }
     }
 
-    /// What is in both regions.
+    /// Returns the intersection of both regions.
     func intersection(_ other: DatabaseRegion) -> DatabaseRegion {
         guard let tables else { return other }
         guard let otherTables = other.tables else { return self }
@@ -105,7 +108,7 @@ extension DatabaseRegion {
         return DatabaseRegion(tables: result)
     }
 
-    /// The same region, with all its parts restricted to rows of the given IDs in one table.
+    /// Returns the region with its part of one table restricted to the rows with the given IDs.
     func tableIntersection(_ table: String, rowIds: Set<Int64>) -> DatabaseRegion {
         guard var tables else { return DatabaseRegion(table: table, rowIds: rowIds) }
         let name = CaseInsensitiveName(table)
@@ -115,7 +118,7 @@ extension DatabaseRegion {
         return DatabaseRegion(tables: tables)
     }
 
-    /// The region without some tables.
+    /// Returns the region without some tables.
     func ignoring(_ names: [String]) -> DatabaseRegion {
         guard let tables, !names.isEmpty else { return self }
         let ignored = Set(names.map { CaseInsensitiveName($0) })
@@ -124,7 +127,7 @@ extension DatabaseRegion {
 }
 
 extension String {
-    /// Whether SQLite reserves the name of this table for itself.
+    /// True if SQLite reserves this table name for itself.
     var isSQLiteInternalTableName: Bool {
         utf8.count >= 7 && utf8.prefix(7).elementsEqual("sqlite_".utf8, by: { $0 | 0x20 == $1 | 0x20 })
     }
@@ -133,10 +136,10 @@ extension String {
 // MARK: - Changes
 
 extension DatabaseRegion {
-    /// Whether changes of this kind may alter the region.
+    /// Returns a Boolean value that indicates whether changes of this kind can modify the region.
     ///
-    /// It is asked before a statement runs, and knows nothing of rows: it answers true for a region of some
-    /// rows of the table.
+    /// This is called before a statement runs, when its rows are unknown. So it returns true even if the
+    /// region has only some rows of the table.
     public func isModified(byEventsOfKind eventKind: DatabaseEventKind) -> Bool {
         guard let tables else { return true }
         guard let region = tables[CaseInsensitiveName(eventKind.tableName)] else { return false }
@@ -144,9 +147,9 @@ extension DatabaseRegion {
         return columnNames.contains { columns.contains(CaseInsensitiveName($0)) }
     }
 
-    /// Whether this change alters the region.
+    /// Returns a Boolean value that indicates whether this change modifies the region.
     ///
-    /// It knows nothing of columns: the kind of the change must have passed ``isModified(byEventsOfKind:)``
+    /// Columns are not checked: the kind of the change must have passed ``isModified(byEventsOfKind:)``
     /// before.
     public func isModified(by event: DatabaseEvent) -> Bool {
         guard let tables else { return true }
@@ -156,7 +159,8 @@ extension DatabaseRegion {
 }
 
 extension DatabaseRegion: CustomStringConvertible {
-    /// The tables in order, each with its columns and maybe its row IDs: `"player(id,name)[1,2],team(*)"`.
+    /// The tables in order, each with its columns and, if restricted, its row IDs:
+    /// `"player(id,name)[1,2],team(*)"`.
     public var description: String {
         guard let tables else { return "full database" }
         guard !tables.isEmpty else { return "empty" }
@@ -169,10 +173,10 @@ extension DatabaseRegion: CustomStringConvertible {
 
 /// Some columns of some rows of a table.
 private struct TableRegion: Equatable, Sendable {
-    /// Nil for all columns.
+    /// The columns; nil for all columns.
     var columns: Set<CaseInsensitiveName>?
 
-    /// Nil for all rows.
+    /// The row IDs; nil for all rows.
     var rowIDs: Set<Int64>?
 
     var isEmpty: Bool { columns?.isEmpty == true || rowIDs?.isEmpty == true }

@@ -1,6 +1,6 @@
-/// A type that stands for a part of the database: requests, tables, and regions themselves.
+/// A type that represents a part of the database: requests, tables, and regions themselves.
 public protocol DatabaseRegionConvertible: Sendable {
-    /// The part of the database, which may depend on the schema.
+    /// Returns the part of the database, which may depend on the schema.
     func databaseRegion(_ db: Database) throws -> DatabaseRegion
 }
 
@@ -9,20 +9,20 @@ extension DatabaseRegion: DatabaseRegionConvertible {
 }
 
 extension DatabaseRegionConvertible where Self == DatabaseRegion {
-    /// Everything in the database, including tables that do not exist yet.
+    /// The whole database, including tables that do not exist yet.
     public static var fullDatabase: DatabaseRegion { DatabaseRegion.fullDatabase }
 }
 
-/// A region that a function returns, or that of another value whose type is of no interest.
+/// A type-erased region: the result of a closure, or another value's region.
 public struct AnyDatabaseRegionConvertible: DatabaseRegionConvertible {
     private let region: @Sendable (Database) throws -> DatabaseRegion
 
-    /// Creates a region that `region` returns each time it is asked for.
+    /// Creates a region from a closure, which is called each time the region is needed.
     public init(_ region: @escaping @Sendable (Database) throws -> DatabaseRegion) {
         self.region = region
     }
 
-    /// Creates a region that stands for the same as `region`.
+    /// Creates a region that is equivalent to `region`.
     public init(_ region: some DatabaseRegionConvertible) {
         self.region = region.databaseRegion
     }
@@ -30,12 +30,12 @@ public struct AnyDatabaseRegionConvertible: DatabaseRegionConvertible {
     public func databaseRegion(_ db: Database) throws -> DatabaseRegion { try region(db) }
 }
 
-/// A query whose conditions may say that it reads only some rows.
+/// A query whose conditions may restrict it to some rows.
 protocol RegionNarrowing: Sendable {
-    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the
-    /// rows that it asks for by ID.
+    /// Returns the part of the database that the query reads: the region that SQLite reports for its
+    /// statement, restricted to the rows that the query selects by ID.
     func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion
 
-    /// Whether tables are read for the rows that the statement itself does not read.
+    /// True if associated rows are fetched from other tables, which the statement itself does not read.
     var mayReadOtherTables: Bool { get }
 }

@@ -1,7 +1,7 @@
 internal import SQLCipherBridge
 
-/// The statements of an SQL text, prepared one after the other, so that each can use what the previous ones
-/// created.
+/// The statements of an SQL text. They are prepared one at a time, so that each can use tables that the
+/// previous ones created.
 public class SQLStatementCursor: Cursor {
     private let database: Database
     private let sql: String
@@ -9,11 +9,11 @@ public class SQLStatementCursor: Cursor {
     private var offset = 0
     private var arguments: StatementArguments?
 
-    /// How many arguments without a name were given for all of the text.
+    /// The number of unnamed arguments for the whole text.
     private let argumentCount: Int
     private let isPersistent: Bool
 
-    /// - Parameter isPersistent: whether the statements may be kept for long.
+    /// - Parameter isPersistent: true if the statements may be kept for a long time.
     init(database: Database, sql: String, arguments: StatementArguments?, isPersistent: Bool = false) {
         self.database = database
         self.sql = sql
@@ -23,10 +23,10 @@ public class SQLStatementCursor: Cursor {
         self.isPersistent = isPersistent
     }
 
-    /// Prepares the next statement, and gives it the arguments that it needs of those that are left.
+    /// Prepares the next statement, and gives it its share of the remaining arguments.
     ///
-    /// - Throws: a ``DatabaseError`` if the text does not compile or arguments are missing, and
-    ///   `SQLITE_MISUSE` at the end of the text if arguments are left.
+    /// - Throws: a ``DatabaseError`` if the text does not compile or arguments are missing, and with
+    ///   `SQLITE_MISUSE` at the end of the text if arguments remain.
     public func next() throws -> Statement? {
         let statement = try KeyRedaction.redactingKeys(ofBatch: sql) {
             try database.prepareNext(in: text, offset: &offset, persistent: isPersistent)
@@ -51,8 +51,8 @@ public class SQLStatementCursor: Cursor {
 extension SQLStatementCursor: Sendable {}
 
 extension Statement {
-    /// Sets the arguments of this statement, out of those for a sequence of statements: named ones are
-    /// shared, the others consumed.
+    /// Sets this statement's arguments, taken from the arguments of a sequence of statements. Named arguments
+    /// are shared, the others are consumed.
     fileprivate func takeArguments(from arguments: inout StatementArguments?) throws {
         guard var remaining = arguments else { return }
         let anonymousCount = parameterNames.reduce(into: 0) { count, name in

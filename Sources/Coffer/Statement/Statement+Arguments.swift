@@ -3,8 +3,8 @@ internal import SQLCipherBridge
 extension Statement {
     /// The arguments that the statement is executed with.
     ///
-    /// - Precondition: the arguments fit the parameters of the statement. Use ``setArguments(_:)`` where that
-    ///   is not certain.
+    /// - Precondition: the arguments match the parameters of the statement. Use ``setArguments(_:)`` if they
+    ///   may not.
     public var arguments: StatementArguments {
         get { boundArguments }
         set {
@@ -16,28 +16,28 @@ extension Statement {
         }
     }
 
-    /// Checks that each parameter has one value, and that no value is left over.
+    /// Checks that each parameter has one value, and that no value remains.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` that names what is missing or too many.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` that names the missing or extra arguments.
     public func validateArguments(_ arguments: StatementArguments) throws {
         _ = try assignment(of: arguments)
     }
 
     /// Validates and binds arguments.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` when they do not fit, and `SQLITE_TOOBIG` for
-    ///   values beyond SQLite's limits.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if the arguments do not match the parameters, and
+    ///   with `SQLITE_TOOBIG` for values beyond SQLite's limits.
     public func setArguments(_ arguments: StatementArguments) throws {
         guard arguments.namedValues.isEmpty, arguments.values.count == parameterNames.count else {
             return try bind(try assignment(of: arguments), recording: arguments)
         }
-        // All values in order: whatever the parameters are called, each takes the next one, unless two
-        // parameters share a name, which SQLite counts as one.
+        // All values are in order. Each parameter takes the next one, whatever its name, unless two
+        // parameters share a name, which SQLite counts as one parameter.
         try bind(arguments.values, recording: arguments)
     }
 
-    /// Binds arguments without the check that they fit: parameters without a value are NULL, values without a
-    /// parameter are ignored.
+    /// Binds arguments without checking that they match: parameters without a value are NULL, and values
+    /// without a parameter are ignored.
     public func setUncheckedArguments(_ arguments: StatementArguments) {
         var remaining = arguments.values[...]
         let values: [DatabaseValue] = parameterNames.map { name in
@@ -53,7 +53,7 @@ extension Statement {
         }
     }
 
-    /// The arguments as the values of the parameters in order, for errors.
+    /// The arguments as values in the order of the parameters, for errors.
     var orderedArguments: StatementArguments {
         guard !boundArguments.namedValues.isEmpty, let values = try? assignment(of: boundArguments) else {
             return boundArguments
@@ -61,7 +61,7 @@ extension Statement {
         return StatementArguments(values: values)
     }
 
-    /// The value for each parameter, in order.
+    /// Returns the value for each parameter, in order.
     private func assignment(of arguments: StatementArguments) throws -> [DatabaseValue] {
         var remaining = arguments.values[...]
         var missing: [String] = []
@@ -112,7 +112,7 @@ extension Statement {
         areArgumentsValid = true
     }
 
-    /// Refuses arguments that SQLite has refused: the statement has none after that.
+    /// Throws the error for arguments that SQLite refused. The statement has no arguments afterwards.
     func failBinding(_ code: CInt) throws -> Never {
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql,
@@ -124,7 +124,7 @@ extension Statement {
         throw error
     }
 
-    /// Forgets the arguments, as others are about to be bound without a list of them.
+    /// Forgets the arguments, because others are about to be bound without a list.
     func forgetArguments() {
         forgetRequest()
         if !boundArguments.isEmpty { boundArguments = StatementArguments() }
@@ -132,8 +132,16 @@ extension Statement {
         areArgumentsValid = true
     }
 
-    /// Lets go of the arguments and of SQLite's copies of them: the statement is kept for long, and they may
-    /// be large.
+    /// Removes the arguments from SQLite's statement, so that they do not apply if the application steps it
+    /// itself. The next execution binds them again.
+    func unbindArguments() {
+        guard !parameterNames.isEmpty else { return }
+        handle.clearBindings()
+        areArgumentsValid = false
+    }
+
+    /// Releases the arguments and SQLite's copies of them, which may be large, because the statement is kept
+    /// for a long time.
     @usableFromInline
     func releaseArguments() {
         guard !parameterNames.isEmpty else { return }
@@ -143,6 +151,6 @@ extension Statement {
         areArgumentsValid = false
     }
 
-    /// Keeps values as arguments, for the error that is about to be thrown.
+    /// Records values as arguments, for the error that is about to be thrown.
     func recordArguments(_ values: [DatabaseValue]) { boundArguments = StatementArguments(values: values) }
 }

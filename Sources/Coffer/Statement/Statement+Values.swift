@@ -1,13 +1,13 @@
 internal import SQLCipherBridge
 
-// Values go to SQLite as they are, without a list of arguments.
+// Binds values directly, without creating a list of arguments.
 
 extension Statement {
-    /// Executes the statement with one value for each parameter, in their order, and ignores the rows that it
-    /// may return.
+    /// Executes the statement with one value for each parameter, in order, and ignores any rows that it
+    /// returns.
     ///
-    /// It does what ``execute(arguments:)`` does with a list of the values, and makes no list: the fastest
-    /// way to execute a statement again and again.
+    /// The effect is the same as ``execute(arguments:)`` with a list of the values, but no list is created.
+    /// This is the fastest way to execute a statement repeatedly.
     ///
     /// ```swift
     /// let statement = try db.makeStatement(sql: "INSERT INTO item (owner, name, weight) VALUES (?, ?, ?)")
@@ -16,13 +16,10 @@ extension Statement {
     /// }
     /// ```
     ///
-    /// The values do not become the ``arguments`` of the statement: the next execution needs some of its own.
+    /// The values do not become the ``arguments`` of the statement: the next execution needs its own.
     ///
-    /// - Parameters:
-    ///   - first: the first argument.
-    ///   - others: the other arguments.
-    /// - Throws: a ``DatabaseError``, of code `SQLITE_MISUSE` if there are more or fewer values than
-    ///   parameters; `CancellationError` in a cancelled task.
+    /// - Throws: a ``DatabaseError``, with `SQLITE_MISUSE` if there are more or fewer values than parameters;
+    ///   `CancellationError` in a cancelled task.
     @inlinable
     public func execute<First: DatabaseValueConvertible, each Other: DatabaseValueConvertible>(
         values first: First, _ others: repeat each Other
@@ -49,8 +46,8 @@ extension Statement {
     }
 
     /// - Parameters:
-    ///   - code: the first result code of binding that is no success.
-    ///   - values: makes a list of the values, for an error.
+    ///   - code: the first failed result code of the bindings, or success.
+    ///   - values: returns a list of the values, for an error.
     @usableFromInline
     func run(code: CInt, valueCount: Int, _ values: () -> [DatabaseValue]) throws {
         let database = database
@@ -79,17 +76,17 @@ extension Statement {
 }
 
 extension Database {
-    /// Executes all statements of an SQL text, with values for their parameters, in their order.
+    /// Executes all statements of an SQL text, with values for their parameters, in order.
     ///
-    /// It does what ``execute(sql:arguments:)`` does with a list of the values, and makes no list for a
-    /// statement that it has kept.
+    /// The effect is the same as ``execute(sql:arguments:)`` with a list of the values, but no list is
+    /// created if the statement is cached.
     ///
     /// ```swift
     /// try db.execute(sql: "UPDATE item SET weight = ? WHERE name = ?", values: 12, "lamp")
     /// ```
     ///
-    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or values are missing or left;
-    ///   the statements before the failed one have been executed.
+    /// - Throws: a ``DatabaseError`` if a statement does not compile or fails, or if values are missing or
+    ///   remain. Statements before the failed one have been executed.
     @inlinable
     public func execute<First: DatabaseValueConvertible, each Other: DatabaseValueConvertible>(
         sql: String, values first: First, _ others: repeat each Other

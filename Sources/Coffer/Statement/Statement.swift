@@ -2,83 +2,85 @@ public import SQLCipherBridge
 
 /// A prepared statement.
 ///
-/// A statement belongs to its connection: use it only inside of the database access that made it.
-/// It is reset before each execution, so that an error or an unfinished cursor does not leave it unusable.
+/// A statement belongs to its connection: use it only inside the database access that made it. It is reset
+/// before each execution, so an error or an unfinished cursor does not leave it unusable.
 @safe
 public final class Statement {
     /// The prepared statement of the C library.
     public let sqliteStatement: SQLiteStatement
 
-    /// The same pointer, behind the thin calls of the bridge.
+    /// The same pointer, wrapped for the bridge.
     @usableFromInline let handle: StatementHandle
 
-    /// Finalizes the prepared statement, before the buffer ends that its parameters point to: properties end
-    /// in their order.
+    /// Owns the prepared statement. It is declared before the buffer that the parameters point to, because
+    /// properties are destroyed in their order: the statement must be finalized first.
     private let engineStatement: EngineStatement
 
     /// The connection that made the statement.
     unowned let database: Database
 
-    /// What the compilation reported about the statement. See ``updateFacts()``.
+    /// The facts that the compilation reported about the statement. See ``updateFacts()``.
     private(set) var facts: StatementFacts
 
-    /// How often the statement had been prepared again when the facts were reported.
+    /// The number of repreparations when the facts were reported.
     private(set) var factsPreparation = 0
 
-    /// Whether the statement makes no direct change to the content of a database file.
+    /// A Boolean value that indicates whether the statement makes no direct change to the content of a
+    /// database file.
     public let isReadonly: Bool
 
-    /// The number of result columns, as of the last preparation of the statement.
+    /// The number of result columns, as of the statement's last preparation.
     public var columnCount: Int { Int(handle.columnCount) }
 
-    /// The SQL text, without white space and semicolons around it, and without a key.
+    /// The SQL text, without surrounding white space and semicolons, and without a key.
     public let sql: String
 
-    /// Whether the word `REPLACE` is in the SQL text.
+    /// True if the SQL text contains the word `REPLACE`.
     private(set) lazy var mentionsReplace = sql.uppercased().contains("REPLACE")
 
-    /// What the columns are called, and where they are.
+    /// The names of the columns and their positions.
     @usableFromInline var columnLayout: StatementColumnLayout?
 
-    /// How often the statement had been prepared again when its layout was made.
+    /// The number of repreparations when the column layout was created.
     private var columnLayoutPreparation = 0
 
-    /// The parameters of the SQL text: nil for an anonymous one.
+    /// The names of the parameters; nil for an anonymous parameter.
     let parameterNames: [String?]
 
-    /// The request that the statement has its arguments from, which may say that only some rows are read.
+    /// The request that the arguments come from, which may show that only some rows are read.
     private(set) var request: (any RegionNarrowing)?
 
-    /// Whether there is such a request. Each execution asks, and asking the request itself would copy it.
+    /// True if there is a request. Each execution checks this flag, because checking the request itself would
+    /// copy it.
     private(set) var hasRequest = false
 
-    /// The row that a fetch by key asks for, which is all that it reads of its table.
+    /// The row that a fetch by key selects. The statement reads no other row of the table.
     var fetchedRow: (table: String, rowID: Int64)?
 
-    /// What is bound, as it was given. Shared with the extension for arguments only.
+    /// The bound arguments, in their original form. Used only here and in the extension for arguments.
     var boundArguments = StatementArguments()
-    /// The bytes of the texts that are bound.
+    /// The bytes of the bound texts.
     let boundTexts = BindingBuffer()
-    /// Whether each parameter has its value.
+    /// True if each parameter has a value.
     var areArgumentsValid: Bool
 
-    /// Which execution this is, so that a cursor that is given up late does not end the execution of another
-    /// one.
+    /// The number of the current execution. A cursor that is released late compares it, so that it does not
+    /// end a later execution.
     @usableFromInline private(set) var executionNumber = 0
 
-    /// Whether each execution has to be reported to the notifier: writes, transactions, and schema changes.
+    /// True if each execution must be reported to the notifier: writes, transactions, and schema changes.
     let reportsToNotifier: Bool
 
-    /// Whether an execution begins or ends transactions or savepoints, or changes the schema.
+    /// True if an execution begins or ends transactions or savepoints, or changes the schema.
     let changesTransactionOrSchema: Bool
 
-    /// Whether an execution begins or ends savepoints.
+    /// True if an execution begins or ends savepoints.
     let changesSavepoints: Bool
 
-    /// Whether the engine may store other bytes than it should (``StoredColumnCheck``).
+    /// True if the engine may store wrong bytes in a column (``StoredColumnCheck``).
     let mayStoreOtherBytes: Bool
 
-    /// For which schema it was found that the statement does not.
+    /// The schema generation for which the statement was found not to store wrong bytes.
     private(set) var checkedSchemaGeneration: Int?
 
     init(database: Database, _ statement: consuming EngineStatement, facts: StatementFacts) {
@@ -112,7 +114,7 @@ public final class Statement {
         if let fetchedRow {
             return facts.databaseRegion.tableIntersection(fetchedRow.table, rowIds: [fetchedRow.rowID])
         }
-        // Without the schema, the region is all that the statement could read with any arguments.
+        // If the schema cannot be read, return everything that the statement could read with any arguments.
         guard let request else { return facts.databaseRegion }
         do {
             return try request.narrowedRegion(facts.databaseRegion, database)
@@ -124,13 +126,13 @@ public final class Statement {
     /// The names of the result columns, in order.
     public var columnNames: [String] { currentColumnLayout().names }
 
-    /// The position of the first column with this name, compared without ASCII case.
+    /// Returns the position of the first column with this name, compared without ASCII case.
     public func index(ofColumn name: String) -> Int? { currentColumnLayout().index(ofColumn: name) }
 
-    /// The layout of the result columns, made when it is first needed.
+    /// Returns the layout of the result columns, which is created on demand.
     ///
-    /// SQLite prepares a statement again when the schema has changed, in its first step. The columns of a
-    /// `SELECT *` may be others then.
+    /// If the schema has changed, SQLite prepares the statement again in its first step, and the columns of a
+    /// `SELECT *` may differ.
     @usableFromInline
     func currentColumnLayout() -> StatementColumnLayout {
         if let columnLayout, isColumnLayoutCurrent {
@@ -142,7 +144,7 @@ public final class Statement {
         return layout
     }
 
-    /// Whether the statement has not been prepared again since the layout of its columns was made.
+    /// True if the statement has not been prepared again since its column layout was created.
     var isColumnLayoutCurrent: Bool { columnLayoutPreparation == handle.repreparationCount }
 }
 
@@ -156,13 +158,13 @@ extension Statement: Sendable {}
 // MARK: - The request
 
 extension Statement {
-    /// Remembers the request that the arguments were made of.
+    /// Stores the request that the arguments come from.
     func setRequest(_ request: some RegionNarrowing) {
         self.request = request
         hasRequest = true
     }
 
-    /// Forgets the request, as the arguments are others now.
+    /// Forgets the request, because the arguments no longer come from it.
     func forgetRequest() {
         guard hasRequest else { return }
         request = nil
@@ -173,19 +175,28 @@ extension Statement {
 // MARK: - Execution
 
 extension Statement {
-    /// Executes the statement and ignores the rows that it may return.
+    /// Executes the statement and ignores any rows that it returns.
     ///
-    /// - Parameter arguments: new arguments, or nil to use those that were set before.
+    /// - Parameter arguments: new arguments, or nil to use the current ones.
     /// - Throws: a ``DatabaseError``, or `CancellationError` in a cancelled task.
     public func execute(arguments: StatementArguments? = nil) throws {
+        let database = database
+        try prepareExecution(database, arguments: arguments)
+        defer { if arguments != nil { unbindArguments() } }
+        try run(in: database)
+    }
+
+    /// Executes the statement like ``execute(arguments:)``, and forgets the arguments afterwards.
+    func executeOnce(arguments: StatementArguments) throws {
+        defer { releaseArguments() }
         let database = database
         try prepareExecution(database, arguments: arguments)
         try run(in: database)
     }
 
-    /// Goes on to the end of the execution, without a look at its rows.
+    /// Steps to the end of the execution, ignoring the rows.
     ///
-    /// - Parameter willFail: called before the error is thrown, which quotes the arguments of the statement.
+    /// - Parameter willFail: called before an error is thrown that quotes the arguments of the statement.
     func run(in database: Database, willFail: () -> Void = {}) throws {
         while true {
             switch handle.step() {
@@ -198,10 +209,10 @@ extension Statement {
         }
     }
 
-    /// Goes on to the next row. There is one step for all cursors.
+    /// Steps to the next row. All cursors use this function.
     ///
-    /// - Parameter willEnd: called with the code of the last step, before the execution ends or fails.
-    /// - Returns: whether there is a row.
+    /// - Parameter willEnd: called with the last step's result code, before the execution ends or fails.
+    /// - Returns: true if there is a row.
     @inlinable @inline(__always)
     func step(_ willEnd: (CInt) -> Void = { _ in }) throws -> Bool {
         switch handle.step() {
@@ -217,14 +228,14 @@ extension Statement {
         }
     }
 
-    /// Makes the statement ready for its first step.
+    /// Prepares the statement for its first step.
     @usableFromInline
     func prepareExecution(arguments: StatementArguments?) throws {
         try prepareExecution(database, arguments: arguments)
     }
 
-    /// Makes the statement of `database` ready for its first step. Who has the connection gives it: a
-    /// reference that keeps no object alive is not for free.
+    /// Prepares the statement of `database` for its first step. Callers that already have the connection pass
+    /// it, because an unowned reference is not free.
     private func prepareExecution(_ database: Database, arguments: StatementArguments?) throws {
         database.checkIsUsedInItsAccess()
         if let arguments {
@@ -245,7 +256,7 @@ extension Statement {
 
     /// Ends an execution whose last step reported that it is done.
     ///
-    /// The reset ends the read transaction of a statement in autocommit mode at once, instead of at the next
+    /// In autocommit mode, the reset ends the statement's read transaction immediately instead of at the next
     /// use.
     @usableFromInline
     func endExecution() throws { try endExecution(database) }
@@ -260,7 +271,7 @@ extension Statement {
     /// Ends an execution whose last step failed, and throws its error.
     @usableFromInline
     func failExecution(_ code: CInt) throws -> Never {
-        // With the text as SQLite has it: the error has to know whether there was a key in it.
+        // Pass SQLite's own text, because the error must know whether it contained a key.
         let refusal = database.inspector.takeExecutionRefusal()
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: code),
@@ -272,10 +283,11 @@ extension Statement {
         try database.executionDidFail(self, with: error)
     }
 
-    /// Ends an execution that is given up before its last row. The changes of a statement with `RETURNING`
-    /// stay, and may be committed here.
+    /// Ends an execution that is abandoned before its last row. The changes of a statement with `RETURNING`
+    /// are kept, and may be committed here.
     ///
-    /// - Parameter number: the execution; nothing happens if it has ended, or another one has begun.
+    /// - Parameter number: the number of the execution. Nothing happens if it has ended, or another one has
+    ///   begun.
     @usableFromInline
     func abandonExecution(_ number: Int) {
         guard number == executionNumber, handle.isBusy else { return }
@@ -287,7 +299,7 @@ extension Statement {
 }
 
 extension String {
-    /// The text without the white space and semicolons around it.
+    /// The text without surrounding white space and semicolons.
     var unpaddedStatement: String {
         let isPadding: (Character) -> Bool = { $0 == ";" || $0.isWhitespace }
         guard let first = firstIndex(where: { !isPadding($0) }),

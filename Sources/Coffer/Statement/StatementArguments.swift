@@ -14,10 +14,10 @@ public struct StatementArguments: Hashable, Sendable {
         self.namedValues = namedValues
     }
 
-    /// Whether there is no value at all.
+    /// A Boolean value that indicates whether there are no values.
     public var isEmpty: Bool { values.isEmpty && namedValues.isEmpty }
 
-    /// No arguments.
+    /// Creates empty arguments.
     public init() {
         self.init(values: [])
     }
@@ -54,7 +54,7 @@ extension StatementArguments: ExpressibleByArrayLiteral {
         var values: [DatabaseValue] = []
         values.reserveCapacity(elements.count)
         for element in elements {
-            // Consumed, so that the box is not copied to look into it.
+            // Consume the element, so that its existential box is not copied to unwrap it.
             switch consume element {
             case .some(let value): values.append(value.databaseValue)
             case .none: values.append(.null)
@@ -72,7 +72,7 @@ extension StatementArguments: ExpressibleByDictionaryLiteral {
         self.init(values: [], namedValues: dictionary.mapValues { $0?.databaseValue ?? .null })
     }
 
-    /// Creates named arguments; nil is NULL, and of two values with one name the last wins.
+    /// Creates named arguments; nil is NULL. If a name occurs twice, the last value is used.
     public init(_ pairs: some Sequence<(String, (any DatabaseValueConvertible)?)>) {
         self.init(
             values: [],
@@ -80,7 +80,7 @@ extension StatementArguments: ExpressibleByDictionaryLiteral {
                 pairs.map { ($0, $1?.databaseValue ?? .null) }, uniquingKeysWith: { _, last in last }))
     }
 
-    /// Creates named arguments, or returns nil if a key is no string or a value cannot be stored in a
+    /// Creates named arguments, or returns nil if a key is not a string or a value cannot be stored in a
     /// database.
     public init?(_ dictionary: [AnyHashable: Any]) {
         var namedValues: [String: DatabaseValue] = [:]
@@ -112,7 +112,7 @@ extension StatementArguments {
         return replaced
     }
 
-    /// Both arguments together.
+    /// Returns both arguments together.
     ///
     /// - Precondition: no name is in both. Use ``&+(_:_:)`` to let the second one win.
     public static func + (lhs: StatementArguments, rhs: StatementArguments) -> StatementArguments {
@@ -121,7 +121,7 @@ extension StatementArguments {
         return result
     }
 
-    /// Both arguments together; of two values with one name that of `rhs` wins.
+    /// Returns both arguments together. If a name is in both, the value in `rhs` is used.
     public static func &+ (lhs: StatementArguments, rhs: StatementArguments) -> StatementArguments {
         var result = lhs
         result.append(contentsOf: rhs)
@@ -135,7 +135,7 @@ extension StatementArguments {
         let replaced = lhs.append(contentsOf: rhs)
         precondition(
             replaced.isEmpty,
-            "Arguments that have a value already: \(replaced.keys.sorted().joined(separator: ", "))")
+            "Arguments that already have a value: \(replaced.keys.sorted().joined(separator: ", "))")
     }
 }
 

@@ -2,26 +2,26 @@ internal import SQLCipherBridge
 
 /// The statements that a connection keeps for reuse.
 ///
-/// What the application asks for by ``Database/cachedStatement(sql:)`` is shared by all who ask, unless it is
-/// in the middle of its rows. All other statements have one user at a time: they are not handed out again
-/// before nothing else holds them.
+/// Statements that the application gets from ``Database/cachedStatement(sql:)`` are shared by all its
+/// callers, unless they are in the middle of their rows. All other statements have one user at a time: they
+/// are not handed out again while anything else holds them.
 struct StatementCaches {
-    /// What a statement is checked out for. Statements of the same text and of different uses are different
-    /// ones.
+    /// The use that a statement is checked out for. Statements with the same text but different uses are
+    /// separate.
     enum Use: Int, CaseIterable {
         /// For the application, which may hold the statement while it is handed out again.
         case application
         /// For a request, and everything that the library generates.
         case request
-        /// For a request of which only the first row is wanted: what is prepared may have a limit that the
+        /// For a request that needs only the first row. The prepared SQL may have a limit that the cached
         /// text does not have.
         case firstRow
-        /// For a text of the application that is executed with arguments.
+        /// For an SQL text of the application that is executed with arguments.
         case execution
     }
 
-    /// The texts that begin and end transactions, which each access needs: their statements are found without
-    /// a text.
+    /// The texts that begin and end transactions, which every access needs. Their statements are found by
+    /// index instead of by text.
     enum FixedText: Int, CaseIterable {
         case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, rollbackToSavepoint,
             releaseSavepoint
@@ -40,8 +40,8 @@ struct StatementCaches {
         }
     }
 
-    /// The length in bytes up to which texts are kept that the application did not ask to keep. Longer ones
-    /// come of long lists of values: they hardly come twice, and their statements take much memory.
+    /// The maximum length in bytes of cached texts that the application did not ask to cache. Longer texts
+    /// come from long lists of values: they rarely repeat, and their statements use much memory.
     static let longestText = 4096
 
     private var caches = [StatementStore](repeating: StatementStore(), count: Use.allCases.count)
@@ -54,12 +54,12 @@ struct StatementCaches {
         set { fixed[text.rawValue] = newValue }
     }
 
-    /// The statement that is kept for a text, if it can be used now, and reports the columns of the schema
-    /// that it was prepared for.
+    /// Returns the cached statement for a text, if it is unused and still has the columns of the schema that
+    /// it was prepared for.
     mutating func find(_ sql: String, for use: Use) -> Statement? {
         guard use != .application else {
-            // One that is executed right now, in whose middle a function or an observer asks for it, must not
-            // be reset: SQLite would go on with memory that it has freed.
+            // A statement that is currently executing, which a function or an observer asks for, must not be
+            // reset: SQLite would continue with memory that it has freed.
             guard let statement = caches[use.rawValue][sql], !statement.handle.isBusy else { return nil }
             return statement
         }
@@ -69,7 +69,7 @@ struct StatementCaches {
         return statement
     }
 
-    /// Keeps a statement, unless its text hardly comes twice.
+    /// Caches a statement, unless its text is too long to be likely to repeat.
     mutating func insert(_ statement: Statement, _ sql: String, for use: Use) {
         guard use == .application || sql.utf8.count <= StatementCaches.longestText else { return }
         caches[use.rawValue].insert(statement, for: sql)
@@ -83,17 +83,17 @@ struct StatementCaches {
 }
 
 extension Statement {
-    /// Whether what the compilation reported still holds: SQLite has not compiled the statement again, which
-    /// may read other columns since.
+    /// True if the facts from the compilation are still valid: SQLite has not compiled the statement again,
+    /// after which it may read other columns.
     var tellsItsColumns: Bool { handle.repreparationCount == 0 }
 }
 
-/// Statements by their SQL text.
+/// A cache of statements by their SQL text.
 ///
-/// A cache is limited twice, by what the Performance article measures. To find a statement costs 0.1
-/// microseconds, to prepare it 7 and more, so that none that a program uses again and again should be given
-/// up: most take 6 to 8 kB. But a list of 500 values takes 100 kB, and such texts, each with another number
-/// of values, must not fill the memory.
+/// The cache has two limits, based on the measurements in the Performance article. Finding a statement costs
+/// 0.1 microseconds and preparing it at least 7, so statements that a program uses repeatedly should stay
+/// cached: most take 6 to 8 kB. But a list of 500 values takes 100 kB, and such texts, each with a different
+/// number of values, must not fill the memory.
 struct StatementStore {
     private struct Entry {
         var statement: Statement
@@ -102,14 +102,14 @@ struct StatementStore {
 
     private var entries: [SQLText: Entry] = [:]
 
-    /// How many statements are kept before the cache starts anew.
+    /// The maximum number of statements. The cache is emptied when it is reached.
     private let capacity: Int
 
-    /// How many bytes of the engine they may take before the cache starts anew. The library's own part is
-    /// about as large.
+    /// The maximum engine memory of the statements in bytes. The cache is emptied when it is exceeded. The
+    /// library's own part is about as large.
     private let memoryLimit: Int
 
-    /// How many bytes of the engine the statements took when they were inserted.
+    /// The engine memory of the statements in bytes, measured when they were inserted.
     private(set) var memory = 0
 
     init(capacity: Int = 500, memoryLimit: Int = 2 * 1024 * 1024) {
@@ -122,7 +122,7 @@ struct StatementStore {
 
     subscript(sql: String) -> Statement? { entries[SQLText(sql)]?.statement }
 
-    /// The statement that is kept for this text, if no other code holds it: neither a cursor nor the
+    /// Returns the cached statement for this text, if nothing else holds it: neither a cursor nor the
     /// application.
     mutating func unusedStatement(for sql: String) -> Statement? {
         guard let index = entries.index(forKey: SQLText(sql)),
@@ -151,8 +151,8 @@ struct StatementStore {
     }
 }
 
-/// An SQL text, equal to those with the same bytes. Strings are equal when they look the same, but SQLite
-/// distinguishes a letter with an accent from the same letter and an accent.
+/// An SQL text, compared by bytes. Strings compare by canonical equivalence, but SQLite distinguishes a
+/// precomposed accented letter from a letter followed by a combining accent.
 private struct SQLText: Hashable {
     let sql: String
 

@@ -1,26 +1,25 @@
-/// The names of a statement's result columns, and the fast way from a name to a position.
+/// The names of a statement's result columns, with fast lookup by name.
 ///
-/// Rows are mostly read from left to right, so that a look-up first compares with the column after the one
-/// found last.
+/// Rows are usually read from left to right, so a lookup first checks the column after the last one found.
 @usableFromInline
 final class StatementColumnLayout {
     @usableFromInline let names: [String]
 
-    /// Whether the first column of that name is the only one: only then may a look-up start in the middle.
+    /// True if all names are distinct. Only then may a lookup start in the middle.
     @usableFromInline let hasUniqueNames: Bool
 
-    /// Where the next look-up starts.
+    /// The index at which the next lookup starts.
     ///
-    /// Without the check for overlapping accesses, which costs as much as the rest of a look-up: each access
-    /// is a load or a store of a whole word, with nothing in between.
+    /// Exclusivity checking is disabled, because it costs as much as the rest of a lookup. Each access is a
+    /// load or a store of a whole word, so accesses cannot overlap.
     @exclusivity(unchecked) @usableFromInline var expectedIndex = 0
 
     private let lowercasedIndexes: [String: Int]
 
-    /// What an adapter for rows with these columns has become, for the next cursor over them.
+    /// The resolved adapter for rows with these columns, reused by the next cursor.
     var layoutedAdapter: AnyObject?
 
-    /// The layouts of some of the columns.
+    /// The layouts of ranges of the columns.
     private var partialLayouts: [(first: Int, layout: StatementColumnLayout)] = []
 
     init(names: [String]) {
@@ -30,7 +29,7 @@ final class StatementColumnLayout {
         self.hasUniqueNames = lowercasedIndexes.count == names.count
     }
 
-    /// The position of the first column with this name, compared without case.
+    /// Returns the position of the first column with this name, compared without case.
     @inlinable
     func index(ofColumn name: String) -> Int? {
         let expected = unsafe expectedIndex
@@ -48,18 +47,19 @@ final class StatementColumnLayout {
         return index
     }
 
-    /// The layout of columns that follow each other, which rows of their own show under these names.
+    /// Returns the layout of consecutive columns, shown under these names by rows of their own.
     func partialLayout(named names: [String], from first: Int) -> StatementColumnLayout {
         if let known = partialLayouts.first(where: { $0.first == first && $0.layout.names == names }) {
             return known.layout
         }
         let layout = StatementColumnLayout(names: names)
-        // Adapters that rename columns could be different each time.
+        // The number is limited because adapters that rename columns could differ each time.
         if partialLayouts.count < 64 { partialLayouts.append((first, layout)) }
         return layout
     }
 
-    /// The same, without a trace: for rows that outlive their access and may be read by several threads.
+    /// Returns the same position without changing any state, for rows that outlive their access and may be
+    /// read by several threads.
     func searchIndexWithoutHint(ofColumn name: String) -> Int? {
         if hasUniqueNames, let index = names.firstIndex(of: name) { return index }
         return lowercasedIndexes[name.lowercased()]

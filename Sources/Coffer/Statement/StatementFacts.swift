@@ -1,4 +1,4 @@
-/// What the compilation of a statement reports about it.
+/// The facts that the compilation of a statement reports.
 struct StatementFacts: Sendable {
     /// The tables and columns that the statement reads.
     var databaseRegion = DatabaseRegion()
@@ -6,20 +6,20 @@ struct StatementFacts: Sendable {
     /// The changes that the statement, its triggers and its foreign keys may make, one for each operation and
     /// table.
     ///
-    /// Changes of the tables that SQLite keeps for itself are left out, as no events come of them.
+    /// Changes of SQLite's internal tables are omitted, because they cause no events.
     var eventKinds: [DatabaseEventKind] = []
 
-    /// Whether the statement changes what tables, views, indexes and triggers there are.
+    /// True if the statement creates, changes or drops tables, views, indexes or triggers.
     var outdatesKnownSchema = false
 
-    /// What the statement does to transactions.
+    /// The effect of the statement on transactions.
     var transactionStep: TransactionStep?
 
-    /// The tables of each `DELETE` that may have no condition, so that SQLite may empty the table without a
-    /// look at its rows: that of the statement itself, and those of its triggers.
+    /// The tables of each `DELETE` that may lack a condition, so that SQLite may truncate the table without
+    /// visiting its rows: the statement's own table, and its triggers' tables.
     var maybeTruncatedTables: Set<String> = []
 
-    /// What a statement does to transactions.
+    /// The effect of a statement on transactions.
     enum TransactionStep: Hashable, Sendable {
         case begin
         case commit
@@ -28,7 +28,7 @@ struct StatementFacts: Sendable {
         case releaseSavepoint(String)
         case rollbackToSavepoint(String)
 
-        /// Whether changes are taken back.
+        /// True if changes are rolled back.
         var isRollback: Bool {
             switch self {
             case .rollback, .rollbackToSavepoint: true
@@ -36,7 +36,7 @@ struct StatementFacts: Sendable {
             }
         }
 
-        /// Whether it is a step of a savepoint, not of a whole transaction.
+        /// True for a step of a savepoint, false for one of a whole transaction.
         var isOfSavepoint: Bool {
             switch self {
             case .beginSavepoint, .releaseSavepoint, .rollbackToSavepoint: true
@@ -47,10 +47,10 @@ struct StatementFacts: Sendable {
 }
 
 extension StatementFacts {
-    /// Gathers facts while a statement is compiled.
+    /// Collects facts while a statement is compiled.
     struct Collector {
-        /// The columns that are read; an empty name is a table that is read without any column, as `COUNT(*)`
-        /// does.
+        /// The columns that are read. An empty name stands for a table that is read without any column, as by
+        /// `COUNT(*)`.
         private var readColumns: [String: Set<String>] = [:]
         private var insertions: Set<String> = []
         private var deletions: Set<String> = []
@@ -85,8 +85,8 @@ extension StatementFacts {
                     columns.contains("")
                         ? DatabaseRegion(table: table) : DatabaseRegion(table: table, columns: columns))
             }
-            // Dropping a table asks for permission to delete its rows. That is a change of the schema, which
-            // is not observed.
+            // Dropping a table asks for permission to delete its rows. That is a schema change, which is not
+            // observed.
             let insertedTables = insertions.filter { !$0.isSQLiteInternalTableName }.sorted()
             let deletedTables = deletions.filter {
                 !$0.isSQLiteInternalTableName && !droppedTables.contains($0)
@@ -99,8 +99,8 @@ extension StatementFacts {
             facts.outdatesKnownSchema = changesSchema
             facts.transactionStep = transactionStep
             if !changesSchema {
-                // A condition reads a column. In triggers that says nothing: something else of the statement
-                // may have read it.
+                // A condition reads a column. In triggers this proves nothing, because another part of the
+                // statement may have read it.
                 if let directDeletion, readColumns[directDeletion] == nil {
                     facts.maybeTruncatedTables.insert(directDeletion)
                 }

@@ -1,34 +1,35 @@
 internal import SQLCipherBridge
 
-/// Is notified by SQLite of what statements do while they are compiled: gathers the facts, and refuses what
-/// would endanger encrypted data.
+/// Receives SQLite's authorizer callbacks while statements are compiled. It collects facts, and refuses
+/// operations that would endanger encrypted data.
 ///
-/// The authorizer stays installed as long as its connection is open, because SQLite may compile statements
-/// again at any execution.
+/// The authorizer stays installed while its connection is open, because SQLite may compile statements again
+/// at any execution.
 final class StatementInspector {
-    /// Whether the connection has its key, and its settings must not be undone any more.
+    /// True if the connection has its key, after which its settings must not change.
     var isKeyed = false
 
     /// The cipher settings of the connection.
     var cipher = CipherSettings()
 
-    /// Why the last compilation was refused, in words for the user. SQLite itself says just "not authorized".
+    /// The reason why the last compilation was refused, as a message for the user. SQLite itself says just
+    /// "not authorized".
     private(set) var denialMessage: String?
 
-    /// Why a part of the execution that runs was refused, in words for the user.
+    /// The reason why part of the current execution was refused, as a message for the user.
     private var executionRefusal: ExecutionRefusal?
 
-    /// Decides about files that a statement attaches while it runs: the reason why not, or nil.
+    /// Decides about files that a statement attaches while it runs. Returns the reason for a refusal, or nil.
     var refusalOfNestedAttach: ((_ path: String) -> String?)?
 
-    /// Is called with what statements do that SQLite compiles by itself: those that it is about to execute
-    /// and whose schema has changed, and those of virtual tables. Returns whether an observer wants to be
-    /// notified of each row that changes.
+    /// Called with the operations of statements that SQLite compiles on its own: statements that it is about
+    /// to execute after a schema change, and statements of virtual tables. Returns true if an observer must
+    /// be notified of each row that changes.
     var recompilation: ((Recompiled) -> Bool)?
 
-    /// What such a statement does.
+    /// An operation of such a statement.
     enum Recompiled {
-        /// The column is empty where no column in particular is read.
+        /// A read. The column is empty if no particular column is read.
         case read(column: String, table: String)
         case change(DatabaseEventKind)
     }
@@ -37,18 +38,18 @@ final class StatementInspector {
     private var hook: AuthorizerHook?
     private var collector: StatementFacts.Collector?
 
-    /// Whether the statement that is compiled is an `ATTACH` in the form of ``AttachStatement``, or does not
-    /// run.
+    /// True if the statement being compiled is an `ATTACH` in the form of ``AttachStatement``, or is compiled
+    /// without being run.
     private var mayAttach = false
 
-    /// Whether code other than the library has changed `PRAGMA query_only`, or compiled a statement that
-    /// would.
+    /// True if code outside the library has changed `PRAGMA query_only`, or compiled a statement that would
+    /// change it.
     private(set) var hasSeenQueryOnly = false
 
-    /// Whether the library is about to change it.
+    /// True while the library itself changes `PRAGMA query_only`.
     var setsQueryOnly = false
 
-    /// The tables whose rows must be deleted one by one, so that there is an event for each.
+    /// The tables whose rows must be deleted one by one, so that each deletion causes an event.
     private var tablesWithoutTruncation: Set<String> = []
 
     init(_ connection: ConnectionHandle) {
@@ -58,45 +59,45 @@ final class StatementInspector {
         hook.install(on: connection)
     }
 
-    /// Lets go of the connection, which may live on without the authorizer.
+    /// Detaches the authorizer from the connection, which may outlive it.
     func removeHook() {
         hook?.remove(from: connection)
     }
 
-    /// Starts to gather the facts of the statement that is compiled next.
+    /// Starts to collect the facts of the statement that is compiled next.
     ///
-    /// - Parameter mayAttach: whether the statement is an `ATTACH` in the form of ``AttachStatement``, or
-    ///   does not run.
+    /// - Parameter mayAttach: true if the statement is an `ATTACH` in the form of ``AttachStatement``, or is
+    ///   compiled without being run.
     func begin(mayAttach: Bool = false) {
         self.mayAttach = mayAttach
         collector = StatementFacts.Collector()
         denialMessage = nil
     }
 
-    /// The facts of the statement that was compiled.
+    /// Returns the facts of the statement that was compiled.
     func end() -> StatementFacts {
         defer { collector = nil }
         return collector?.finish() ?? StatementFacts()
     }
 
-    /// Notes why the execution that runs is about to fail, as SQLite will say no more than a code.
+    /// Records why the current execution is about to fail, because SQLite will report only a code.
     ///
-    /// - Parameter failure: the typed reason, if it has to do with a key.
+    /// - Parameter failure: the typed reason, if it is related to a key.
     func refuse(_ words: String, because failure: EncryptionFailure? = nil) {
         executionRefusal = ExecutionRefusal(words: words, encryptionFailure: failure)
     }
 
-    /// Why the execution that has failed was refused, if it was; to be asked once.
+    /// Returns the reason why the failed execution was refused, if it was, and clears it.
     func takeExecutionRefusal() -> ExecutionRefusal? {
         defer { executionRefusal = nil }
         return executionRefusal
     }
 
-    /// Has SQLite delete the rows of tables one by one in statements that are executed from now on, even
-    /// without a condition, until ``allowTruncation()``:
+    /// Makes SQLite delete the rows of tables one by one, even without a condition, in statements that are
+    /// executed until ``allowTruncation()``:
     /// <https://www.sqlite.org/lang_delete.html#the_truncate_optimization>.
     ///
-    /// It costs a new compilation of every statement before its next execution.
+    /// Every statement is compiled again before its next execution.
     func preventTruncation(of tables: Set<String>) {
         tablesWithoutTruncation = tables
         hook?.install(on: connection)
@@ -107,7 +108,7 @@ final class StatementInspector {
     }
 }
 
-/// Why the functions of a connection have refused a part of an execution.
+/// The reason why a function of the connection has refused part of an execution.
 struct ExecutionRefusal {
     let words: String
     let encryptionFailure: EncryptionFailure?
@@ -136,14 +137,14 @@ extension StatementInspector {
                 } else if let recompilation, recompilation(.change(.delete(tableName: table))) {
                     return .ignore
                 }
-                // An ignored deletion in the middle of DROP TABLE would keep the table, but no change of the
-                // schema gets here with one.
+                // Ignoring a deletion in the middle of DROP TABLE would keep the table, but schema changes
+                // never reach this point with such a table.
                 if tablesWithoutTruncation.contains(table) { return .ignore }
             }
         case .attach where !allowsAttach(request.first):
             return .deny
         case .function where collector != nil && !mayAttach && AttachStatement.isFunction(request.second):
-            denialMessage = "The function is a part of ATTACH."
+            denialMessage = "The function can only be called by ATTACH."
             return .deny
         default:
             if collector != nil {
@@ -159,12 +160,12 @@ extension StatementInspector {
         guard collector == nil else {
             if !mayAttach {
                 denialMessage =
-                    "The statement could not be understood. Write ATTACH 'path' AS name, or ATTACH 'path' "
+                    "The ATTACH statement could not be parsed. Write ATTACH 'path' AS name, or ATTACH 'path' "
                     + "AS name KEY 'key'."
             }
             return mayAttach
         }
-        // SQLite compiles a statement again, or a statement that runs has one of its own.
+        // Either SQLite is compiling a statement again, or a running statement executes one of its own.
         guard let path, !path.isEmpty, let refusal = refusalOfNestedAttach?(path) else { return true }
         refuse(refusal)
         return false
@@ -209,13 +210,14 @@ extension StatementInspector {
         }
     }
 
-    /// What becomes of a pragma. SQLCipher obeys its pragmas while they are compiled: later would be too
-    /// late.
+    /// Decides about a pragma. SQLCipher executes its pragmas while they are compiled, so a later check would
+    /// be too late.
     ///
-    /// Once the connection is keyed, a new key breaks it, the engine's own rekeying can lose the file (I6),
-    /// other settings make pages that no connection can read, and temporary files would be plaintext on the
-    /// disk (I1). Settings that hold already are left out, as SQLCipher would set them anew on a connection
-    /// that is in use.
+    /// Once the connection is keyed, a new key breaks it, the engine's own rekeying can lose the file
+    /// (invariant "Rekey is not trusted"), other settings create pages that no connection can read, and
+    /// temporary files would be plaintext on disk (invariant "No plaintext by accident"). Settings that are
+    /// already in effect are ignored, because SQLCipher would apply them again to a connection that is in
+    /// use.
     private func verdict(onPragma name: String, value: String?, schema: String?) -> PragmaVerdict {
         if name == "cipher_hmac_salt_mask", let value, cipher.holds(name, value) { return .ignore }
         if value != nil, name.hasPrefix("cipher_default_") || name == "cipher_hmac_salt_mask" {
@@ -232,13 +234,19 @@ extension StatementInspector {
             )
         case "cipher_log" where value.map(StatementInspector.isFileOfLog) == true && collector != nil:
             return .deny(
-                "PRAGMA cipher_log makes a file that others may read. Use "
+                "PRAGMA cipher_log creates a file that others may read. Use "
+                    + "Database.enableCipherLogging(logLevel:target:) instead."
+            )
+        case "cipher_log_level" where value.map(StatementInspector.isDetailOfLog) == true && collector != nil:
+            return .deny(
+                "PRAGMA cipher_log_level = \(value?.uppercased() ?? "") writes lines about every page to "
+                    + "standard error, for all connections of the process. Use "
                     + "Database.enableCipherLogging(logLevel:target:) instead."
             )
         case "cipher_integrity_check" where StatementInspector.isTooLargeToCheck(connection, schema):
             return .deny(
-                "PRAGMA cipher_integrity_check of this engine finds each page behind four gigabytes damaged, "
-                    + "also in a file that is whole. Use DatabaseFile.verify(key:options:progress:) or "
+                "PRAGMA cipher_integrity_check of this engine reports every page beyond four gigabytes as "
+                    + "damaged, even in an intact file. Use DatabaseFile.verify(key:options:progress:) or "
                     + "'coffer verify' instead."
             )
         default: break
@@ -248,7 +256,7 @@ extension StatementInspector {
         switch name {
         case "key", "hexkey", "textkey":
             return .deny(
-                "The key of a connection cannot be set once it is open. Set it through Configuration.key.")
+                "The key of an open connection cannot be set. Set it through Configuration.key.")
         case "rekey", "hexrekey", "textrekey":
             return .deny(
                 "PRAGMA \(name) can leave a file that no key opens. Use changePassphrase(_:) instead.")
@@ -260,17 +268,24 @@ extension StatementInspector {
         case "temp_store":
             guard let value, value.lowercased() != "memory", value != "2" else { return .allow }
             return .deny(
-                "Temporary tables of an encrypted database stay in memory: in a file they would be plaintext."
+                "Temporary tables of an encrypted database must stay in memory: in a file, they would be "
+                    + "plaintext."
             )
         case "temp_store_directory" where value != nil, "data_store_directory" where value != nil:
-            return .deny("Encrypted databases write no temporary files, so that they have no directory.")
+            return .deny("Encrypted databases write no temporary files, so they need no directory for them.")
         case _ where StatementInspector.cipherSettings.contains(name):
-            // Those of an attached database can only be given after its key.
+            // The settings of an attached database can only be given after its key.
             guard let value, schema == nil || schema?.lowercased() == "main" else { return .allow }
             if cipher.holds(name, value) || (name == "cipher_salt" && isSaltOfFile(value)) { return .ignore }
+            guard name != "page_size", name != "cipher_page_size" else {
+                return .deny(
+                    "The page size of an encrypted database is \(cipher.pageSize), and cannot change once "
+                        + "the key is set: the file would not be readable. Set Configuration.cipher.pageSize."
+                )
+            }
             return .deny(
-                "Cipher settings cannot change once the key is set: the file would not be readable. Set "
-                    + "them in Configuration.cipher."
+                "Cipher settings cannot be changed once the key is set, because the file would not be "
+                    + "readable. Set them in Configuration.cipher."
             )
         default:
             return .allow
@@ -279,12 +294,12 @@ extension StatementInspector {
 
     private enum PragmaVerdict {
         case allow
-        /// The pragma does nothing, and there is no error.
+        /// The pragma does nothing and reports no error.
         case ignore
         case deny(String)
     }
 
-    /// Whether a file is larger than the engine's check of codes can count.
+    /// Returns true if a file is larger than the engine's integrity check can handle.
     private static func isTooLargeToCheck(_ connection: ConnectionHandle, _ schema: String?) -> Bool {
         guard let limit = Engine.largestCheckedFile,
             let size = try? connection.fileSize(schema: schema ?? "main")
@@ -294,6 +309,11 @@ extension StatementInspector {
 
     private static func isFileOfLog(_ target: String) -> Bool {
         !["off", "none", "stdout", "stderr", "device"].contains(target.lowercased())
+    }
+
+    /// Returns true if the level includes individual steps or pages.
+    private static func isDetailOfLog(_ level: String) -> Bool {
+        [Database.SQLCipherLogLevel.debug, .trace].contains { $0.rawValue == level.uppercased() }
     }
 
     private func isSaltOfFile(_ text: String) -> Bool {

@@ -1,22 +1,22 @@
 internal import SQLCipherBridge
 
-/// The search for statements that would store other bytes than those of a column (``EngineFault``).
+/// Detects statements that would store wrong bytes in a column because of an engine fault (``EngineFault``).
 ///
-/// Only statements that insert or update rows are looked at, only on engines with the fault, and only where
-/// the schema has a definition that can lead to it: once, and again after a change of the schema.
+/// Only statements that insert or update rows are checked, only on engines with the fault, and only if the
+/// schema has a definition that can trigger it: once, and again after a schema change.
 struct StoredColumnCheck {
-    /// Counts the changes of the schema that the connection has made or noticed.
+    /// The number of schema changes that the connection has made or noticed.
     private(set) var schemaGeneration = 0
 
-    /// The versions of the schemas whose definitions were read, and whether one of them can lead to the
+    /// The versions of the schemas whose definitions were read, and whether any definition can trigger the
     /// fault.
     private var known: (versions: [String: Int64], result: Bool)?
 
-    /// Notes that statements were compiled again, perhaps for another schema.
+    /// Records that statements were compiled again, possibly for another schema.
     mutating func schemaMayHaveChanged() { schemaGeneration &+= 1 }
 
-    /// Notes a change by this connection. A version that was rolled back may come again with other
-    /// definitions.
+    /// Records a schema change by this connection. After a rollback, the same version can occur with
+    /// different definitions.
     mutating func schemaDidChange() {
         schemaMayHaveChanged()
         known = nil
@@ -43,7 +43,7 @@ struct StoredColumnCheck {
 }
 
 extension Statement {
-    /// Whether the statement has to be looked at.
+    /// Returns true if the statement has to be checked.
     static func mayStoreOtherBytes(_ facts: StatementFacts) -> Bool {
         EngineMend.storedColumns.isOn
             && facts.eventKinds.contains { kind in
@@ -57,7 +57,7 @@ extension Statement {
 
 extension Database {
     /// Refuses a statement that was just compiled, like ``checkStoredColumns(of:)``. If the check itself
-    /// fails, the execution repeats it.
+    /// fails, it is repeated at the execution.
     func checkStoredColumnsAhead(of statement: Statement) throws(EngineFaultError) {
         do {
             try checkStoredColumns(of: statement)
@@ -66,12 +66,12 @@ extension Database {
         } catch {}
     }
 
-    /// Refuses a statement that would store other bytes than those of a column.
+    /// Refuses a statement that would store wrong bytes in a column.
     ///
     /// - Throws: ``EngineFaultError``.
     func checkStoredColumns(of statement: Statement) throws {
         if mayStoreOtherBytes() {
-            // Nothing of this is a statement of the application.
+            // The statements compiled by the check are not the application's.
             inspector.begin()
             defer { _ = inspector.end() }
             let program = try withoutTrace {
@@ -84,19 +84,19 @@ extension Database {
         statement.storedColumnsWereChecked(storedColumns.schemaGeneration)
     }
 
-    /// Whether the definitions of the schema have a constraint or an expression that asks whether something
-    /// is NULL.
+    /// Returns true if the definitions of the schema have a constraint or an expression that tests for NULL.
     ///
-    /// - Returns: true where that cannot be found out now.
+    /// - Returns: true also if this cannot be determined now.
     private func mayStoreOtherBytes() -> Bool {
-        // To look at the schema begins to read, and the state that a transaction reads is not chosen here.
+        // Reading the schema starts a read transaction, and this check must not choose the state that it
+        // reads.
         guard handle.isAutocommit || handle.transactionState != .none else { return true }
         return (try? schemaMayStoreOtherBytes()) ?? true
     }
 
-    /// Reads the definitions again only if the version of a schema is another one. The watch of the schema
-    /// that ``readSchema(_:)`` has is not used: it also notices that statements were compiled again for other
-    /// reasons, and kept statements end then.
+    /// Reads the definitions again only if the version of a schema has changed. The schema watch of
+    /// ``readSchema(_:)`` is not used, because it also reacts when statements are compiled again for other
+    /// reasons, and then discards cached statements.
     private func schemaMayStoreOtherBytes() throws -> Bool {
         var versions: [String: Int64] = [:]
         try forEachSchemaRow("PRAGMA database_list") { versions[$0.string(at: 1)] = 0 }

@@ -1,15 +1,15 @@
-/// The text of an `ATTACH` statement, taken apart, so that the connection can have a say in it before SQLite
+/// A parsed `ATTACH` statement, rewritten so that the connection can check its path and key before SQLite
 /// opens the file.
 ///
-/// SQLite would create a file that anybody may read, and SQLCipher would give a file without a key the salt
-/// of the main database, or none of the keys that open it. So the path and the key of each statement go
+/// Otherwise, SQLite would create a world-readable file, and SQLCipher would give a file without a key the
+/// salt of the main database, or none of the keys that open it. Therefore, the path and key are passed
 /// through two functions of the connection, see `Database+Attach.swift`: `ATTACH 'a.db' AS a` is compiled as
-/// `ATTACH coffer_path('a.db') AS a KEY coffer_key()`. Users see their own text.
+/// `ATTACH coffer_path('a.db') AS a KEY coffer_key()`. Users see their original text.
 struct AttachStatement {
-    /// What SQLite compiles, terminated by a zero byte.
+    /// The text that SQLite compiles, NUL-terminated.
     let text: [CChar]
 
-    /// Where the statement ends in the text that it was found in, with its semicolon.
+    /// The offset of the end of the statement in the original text, after its semicolon.
     let end: Int
 
     static let pathFunction = "coffer_path"
@@ -21,13 +21,13 @@ struct AttachStatement {
     private static let endMark = "/*-*/)"
     private static let absentKey = " KEY \(keyFunction)\(mark))"
 
-    /// What the first word of a statement says of it.
+    /// The kind of a statement, determined by its first word.
     enum Kind {
-        case attach, explain, other
+        case attach, explain, pragma, other
     }
 
-    /// Looks at the first word behind white space, comments and semicolons. For most statements it is the
-    /// first byte that decides.
+    /// Returns the kind of the first statement, after white space, comments, and semicolons. For most
+    /// statements, the first byte is sufficient.
     static func kind(of text: [CChar], from offset: Int) -> Kind {
         var index = offset
         while index < text.count {
@@ -37,14 +37,22 @@ struct AttachStatement {
                 return starts(text, index, with: "attach") ? .attach : .other
             case UInt8(ascii: "e"), UInt8(ascii: "E"):
                 return starts(text, index, with: "explain") ? .explain : .other
+            case UInt8(ascii: "p"), UInt8(ascii: "P"):
+                return starts(text, index, with: "pragma") ? .pragma : .other
             case UInt8(ascii: "-"), UInt8(ascii: "/"), 0xEF:
                 var scanner = SQLScanner(text[index...].map(UInt8.init(bitPattern:)))
                 while let token = scanner.next() {
                     switch token.kind {
                     case .semicolon: continue
-                    // A byte order mark is white space for SQLite, and no part of the word for the scanner.
+                    // SQLite skips a byte order mark. The scanner leaves it out of `word`, because it is not
+                    // ASCII.
                     case .word:
-                        return token.word == "attach" ? .attach : token.word == "explain" ? .explain : .other
+                        switch token.word {
+                        case "attach": return .attach
+                        case "explain": return .explain
+                        case "pragma": return .pragma
+                        default: return .other
+                        }
                     case .quoted, .other: return .other
                     }
                 }
@@ -64,7 +72,7 @@ struct AttachStatement {
         }
     }
 
-    /// Nil where the text is not what SQLite could understand as `ATTACH`, or what this type could.
+    /// Returns nil if the text is not an `ATTACH` statement that both SQLite and this type can parse.
     init?(_ text: [CChar], from offset: Int) {
         let bytes = text[offset...].dropLast().map(UInt8.init(bitPattern:))
         var tokens: [SQLScanner.Token] = []
@@ -79,7 +87,7 @@ struct AttachStatement {
             tokens.append(token)
         }
         guard let parts = Parts(tokens), !bytes.contains(0) else { return nil }
-        // What is not closed would take the added text into itself.
+        // An unterminated literal would swallow the added text.
         guard parts.all.allSatisfy({ $0.kind != .quoted || AttachStatement.isClosed($0, in: bytes) }) else {
             return nil
         }
@@ -99,7 +107,7 @@ struct AttachStatement {
         self.end = offset + end
     }
 
-    /// SQL as its author wrote it.
+    /// Returns SQL in its original form, without the added functions.
     static func withoutWrappers(_ sql: String) -> String {
         guard sql.contains(mark) else { return sql }
         return sql.replacing(absentKey, with: "").replacing(pathFunction + mark, with: "").replacing(
@@ -114,8 +122,8 @@ struct AttachStatement {
         return token.range.count > 1 && last == (first == UInt8(ascii: "[") ? UInt8(ascii: "]") : first)
     }
 
-    /// A path or a key as the argument of a function. A name alone means its letters in `ATTACH`, and would
-    /// be a column in a function.
+    /// Returns a path or a key as the argument of a function. A bare name is a string in `ATTACH`, but would
+    /// be a column in a function call, so it is converted to a string literal.
     private static func expression(_ tokens: ArraySlice<SQLScanner.Token>, _ bytes: [UInt8]) -> [UInt8] {
         guard let first = tokens.first, let last = tokens.last else { return [] }
         let whole = Array(bytes[first.range.lowerBound..<last.range.upperBound])
@@ -163,8 +171,8 @@ private struct Parts {
             separator + 1 < tokens.count,
             Parts.isBalanced(tokens[start..<separator])
         else { return nil }
-        // The name is one word, one text or one parameter: with anything longer, it could not be
-        // distinguished from a key.
+        // The name must be one word, one string, or one parameter: anything longer could not be distinguished
+        // from a key.
         var end = separator + 2
         let first = tokens[separator + 1]
         switch first.kind {
@@ -208,7 +216,7 @@ private struct Parts {
         for token in tokens where token.kind == .other {
             if token.word == "(" { depth += 1 }
             if token.word == ")" { depth -= 1 }
-            // A comma would be another argument of the function.
+            // A comma would separate two arguments of the added function.
             if depth < 0 || (depth == 0 && token.word == ",") { return false }
         }
         return depth == 0
@@ -220,10 +228,10 @@ extension SQLScanner.Token {
 }
 
 extension Range<Int> {
-    /// Where the first of these tokens begins in the text.
+    /// The offset in the text at which the first of these tokens starts.
     fileprivate func lowerBound(_ tokens: [SQLScanner.Token]) -> Int { tokens[lowerBound].range.lowerBound }
 
-    /// Where the last of these tokens ends in the text.
+    /// The offset in the text at which the last of these tokens ends.
     fileprivate func upperBound(_ tokens: [SQLScanner.Token]) -> Int {
         tokens[upperBound - 1].range.upperBound
     }

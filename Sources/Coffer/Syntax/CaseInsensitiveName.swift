@@ -1,9 +1,8 @@
 internal import Glibc
 
-/// The name of a table or a column, compared as SQLite compares it: without regard to the case of ASCII
-/// letters.
+/// The name of a table or column, compared without regard to the case of ASCII letters, as in SQLite.
 struct CaseInsensitiveName: Hashable, Sendable {
-    /// The name as it was written first.
+    /// The name in its original spelling.
     let spelling: String
 
     private let folded: String
@@ -13,8 +12,8 @@ struct CaseInsensitiveName: Hashable, Sendable {
         self.folded = spelling.foldingASCIICase()
     }
 
-    // Bytes are compared, not characters: to Swift a composed and a decomposed letter are equal, to SQLite
-    // they are not.
+    // Compares bytes instead of characters: Swift considers a composed and a decomposed letter equal, SQLite
+    // does not.
     static func == (lhs: CaseInsensitiveName, rhs: CaseInsensitiveName) -> Bool {
         lhs.folded.hasSameBytes(as: rhs.folded)
     }
@@ -31,8 +30,8 @@ extension CaseInsensitiveName: Comparable {
 }
 
 extension String {
-    /// Whether another string has the same bytes of UTF-8. Strings are equal when they look the same, which
-    /// is less.
+    /// Returns true if another string has the same UTF-8 bytes. Swift's `==` is weaker: it compares by
+    /// canonical equivalence.
     func hasSameBytes(as other: String) -> Bool {
         let result = unsafe utf8.withContiguousStorageIfAvailable { bytes in
             unsafe other.utf8.withContiguousStorageIfAvailable { others in
@@ -44,7 +43,7 @@ extension String {
         return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// The string with ASCII capitals made small; other characters stay as they are, as in SQLite.
+    /// Returns the string with ASCII letters in lower case. Other characters are unchanged, as in SQLite.
     func foldingASCIICase() -> String {
         guard utf8.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") }) else {
             return self

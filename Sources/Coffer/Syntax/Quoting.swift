@@ -1,19 +1,18 @@
 internal import SQLCipherBridge
 
 extension String {
-    /// The string as an SQL identifier: in double quotes, with the quotes that it contains doubled.
+    /// The string as an SQL identifier: in double quotes, with embedded double quotes doubled.
     ///
-    /// Every name of a table, column, index, alias or collation that Coffer writes into SQL passes here, so
-    /// that a hostile name stays a name. A NUL character ends the SQL text in the middle of the quoted name,
-    /// which SQLite refuses to compile.
+    /// Coffer quotes every table, column, index, alias, and collation name here before writing it into SQL,
+    /// so that a hostile name cannot end the identifier. A NUL character ends the SQL text inside the quoted
+    /// name, and SQLite then refuses to compile it.
     public var quotedDatabaseIdentifier: String {
         var result = ""
         result.append(quotedIdentifier: self)
         return result
     }
 
-    /// The name as it is, if it is a word without a meaning in SQL, and as ``quotedDatabaseIdentifier``
-    /// otherwise.
+    /// The unchanged name if it is a word but not an SQL keyword, otherwise ``quotedDatabaseIdentifier``.
     var quotedUnlessWord: String {
         let isWord =
             utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } == true
@@ -29,12 +28,12 @@ extension String {
         return isWord && !Engine.isKeyword(self) ? self : quotedDatabaseIdentifier
     }
 
-    /// Appends a name as an SQL identifier, as ``quotedDatabaseIdentifier``.
+    /// Appends a name in the form of ``quotedDatabaseIdentifier``.
     mutating func append(quotedIdentifier name: String) {
         append("\"")
         if name.utf8.contains(UInt8(ascii: "\"")) {
-            // Scalars, not characters: a combining mark after a quote forms one character with it, and must
-            // not hide it.
+            // Compares scalars, not characters: a quote and a combining mark after it form one character,
+            // which is not equal to a quote.
             for scalar in name.unicodeScalars {
                 if scalar == "\"" { unicodeScalars.append(scalar) }
                 unicodeScalars.append(scalar)
@@ -47,12 +46,11 @@ extension String {
 }
 
 extension Sequence where Element == UInt8 {
-    /// Two lower-case digits for each byte, as blobs and keys have them in SQL. For bytes that are no
-    /// secrets.
+    /// Two lower-case hexadecimal digits for each byte, as in SQL blobs and keys. Not for secret bytes.
     var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }
 
-/// A comma-separated list of question marks, to write as many arguments into an SQL text.
+/// Returns a comma-separated list of question marks, for that number of arguments in an SQL text.
 ///
 ///     let sql = "DELETE FROM attachment WHERE fileName IN (\(databaseQuestionMarks(count: names.count)))"
 public func databaseQuestionMarks(count: Int) -> String {

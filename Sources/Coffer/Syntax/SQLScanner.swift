@@ -1,12 +1,12 @@
-/// Cuts SQL into tokens as SQLite does, and goes on where SQLite gives up: an unterminated literal or comment
-/// ends with the text.
+/// A scanner that splits SQL into tokens like SQLite. It also accepts unterminated literals and comments,
+/// which SQLite rejects: they end with the text.
 struct SQLScanner {
     struct Token {
         enum Kind { case word, quoted, semicolon, other }
         let kind: Kind
         let range: Range<Int>
-        /// A word or the content of quotes in lower case, without what is not ASCII; a single character of
-        /// punctuation; else empty.
+        /// The token in lower case without non-ASCII characters: a word, the content of quotes, or a
+        /// punctuation character. Otherwise empty.
         let word: String
     }
 
@@ -17,7 +17,7 @@ struct SQLScanner {
         self.bytes = bytes
     }
 
-    /// The next token after white space and comments.
+    /// Returns the next token after white space and comments.
     mutating func next() -> Token? {
         skipSpaceAndComments()
         guard index < bytes.count else { return nil }
@@ -38,7 +38,7 @@ struct SQLScanner {
         }
     }
 
-    /// Moves to the semicolon that ends the statement, or to the end of the text, and answers where that is.
+    /// Moves to the semicolon that ends the statement, or to the end of the text, and returns that position.
     mutating func skipStatement(from start: Int) -> Int {
         index = start
         while let token = next() {
@@ -86,7 +86,7 @@ struct SQLScanner {
         }
     }
 
-    /// Letters, digits, `_`, `$`, and whatever is not ASCII.
+    /// Returns true for ASCII letters, digits, `_`, `$`, and bytes outside ASCII.
     static func isWordByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

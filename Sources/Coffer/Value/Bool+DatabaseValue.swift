@@ -5,7 +5,7 @@ extension Bool: DatabaseValueConvertible, StatementColumnConvertible {
     @inlinable
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .int64(self ? 1 : 0)) }
 
-    /// Creates a value from a number: only zero is false.
+    /// Creates a value from a number: zero is false, any other number is true.
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Bool? {
         switch dbValue.storage {

@@ -2,10 +2,10 @@ public import Foundation
 internal import SQLCipherBridge
 
 extension Data: DatabaseValueConvertible, StatementColumnConvertible {
-    /// The bytes; empty data is an empty blob, not NULL.
+    /// The bytes. Empty data is stored as an empty blob, not as NULL.
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .blob(self)) }
 
-    /// Creates data from bytes, or from the UTF-8 bytes of text.
+    /// Creates data from a blob, or from the UTF-8 bytes of text.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Data? {
         switch dbValue.storage {
         case .blob(let value): value

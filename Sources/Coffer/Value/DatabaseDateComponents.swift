@@ -1,7 +1,7 @@
 public import Foundation
 internal import SQLCipherBridge
 
-/// Date components together with the text format in which the database holds them.
+/// Date components together with the text format in which they are stored.
 ///
 /// ```swift
 /// let lastDay = DateComponents(year: 2030, month: 2, day: 28)
@@ -26,16 +26,16 @@ public struct DatabaseDateComponents: Hashable, Sendable {
         case HMSS = "HH:mm:ss.SSS"
     }
 
-    /// The components. Those that were read have a time zone if the text had one.
+    /// The components. If they were read from text with a time zone, they have that time zone.
     public let dateComponents: DateComponents
 
-    /// The format in which the components are stored, or were found in the database.
+    /// The format in which the components are stored, or were read.
     public let format: Format
 
-    /// Combines components with the format in which they are to be stored.
+    /// Creates a value from components and the format in which they are stored.
     ///
-    /// Components that the format does not have are not stored, nor is the time zone. Missing ones are stored
-    /// as the year 0, the month 1, the day 1, and a time of zero.
+    /// Components that are not part of the format are not stored, nor is the time zone. Missing components
+    /// are stored as year 0, month 1, day 1, and a time of zero.
     public init(_ dateComponents: DateComponents, format: Format) {
         self.format = format
         self.dateComponents = dateComponents
@@ -54,8 +54,8 @@ extension DatabaseDateComponents: DatabaseValueConvertible {
     /// The text of the components in their format.
     public var databaseValue: DatabaseValue { text.databaseValue }
 
-    /// Creates components from text in one of the formats, also with a `T` between day and time, or a time
-    /// zone after the time.
+    /// Creates components from text in one of the formats, optionally with a `T` between day and time, or a
+    /// time zone after the time.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> DatabaseDateComponents? {
         DateText(dbValue).map { DatabaseDateComponents($0) }
     }
@@ -68,7 +68,9 @@ extension DatabaseDateComponents: Codable {
         let text = try container.decode(String.self)
         guard let components = Self.fromDatabaseValue(text.databaseValue) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "Neither a date nor a time in one of the formats of SQLite.")
+                in: container,
+                debugDescription:
+                    "The text is neither a date nor a time in a format of SQLite.")
         }
         self = components
     }
@@ -127,7 +129,7 @@ extension DatabaseDateComponents {
 
     private var secondText: String { padded(dateComponents.second ?? 0, 2) }
 
-    /// To the nearest millisecond, without carrying into the second.
+    /// The milliseconds, rounded to the nearest, without a carry into the seconds.
     private var millisecondText: String {
         padded(min(((dateComponents.nanosecond ?? 0) + 500_000) / 1_000_000, 999), 3)
     }

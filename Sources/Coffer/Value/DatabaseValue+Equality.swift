@@ -6,7 +6,7 @@ extension DatabaseValue.Storage: Hashable {
         case (.null, .null): true
         case (.int64(let lhs), .int64(let rhs)): lhs == rhs
         case (.double(let lhs), .double(let rhs)): lhs == rhs
-        // Swift's equality of strings is canonical equivalence; SQLite's is equality of bytes, and so is a
+        // Swift compares strings by canonical equivalence. SQLite compares bytes, and a change of bytes is a
         // change that must be saved.
         case (.string(let lhs), .string(let rhs)): lhs.hasSameBytes(as: rhs)
         case (.blob(let lhs), .blob(let rhs)): lhs == rhs
@@ -20,7 +20,7 @@ extension DatabaseValue.Storage: Hashable {
             hasher.combine(0)
         case .int64(let value):
             hasher.combine(1)
-            // As a floating-point number, so that equal numbers have equal hashes in `DatabaseValue`.
+            // Hashed as a floating-point number, so that equal numbers have equal hashes in `DatabaseValue`.
             hasher.combine(Double(value))
         case .double(let value):
             hasher.combine(1)

@@ -4,12 +4,12 @@ internal import SQLCipherBridge
 extension DatabaseValue {
     /// Creates a value from a column of the current row of a statement.
     ///
-    /// Text and bytes are copied. Text that is not valid UTF-8 is repaired with replacement characters; read
-    /// it as `Data` to get its bytes.
+    /// Text and bytes are copied. Invalid UTF-8 in text is replaced with replacement characters; read the
+    /// column as `Data` to get its bytes.
     ///
     /// - Parameters:
-    ///   - sqliteStatement: a statement that stands on a row.
-    ///   - index: the position of the column, from 0.
+    ///   - sqliteStatement: a statement that is positioned on a row.
+    ///   - index: the index of the column, which starts at 0.
     public init(sqliteStatement: SQLiteStatement, index: CInt) {
         let statement = unsafe StatementHandle(sqliteStatement)
         switch statement.columnType(at: index) {
@@ -55,7 +55,7 @@ extension DatabaseValue: DatabaseValueConvertible {
     /// The value itself.
     public var databaseValue: DatabaseValue { self }
 
-    /// Returns the value itself, also for NULL.
+    /// Returns the value itself, including NULL.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> DatabaseValue? { dbValue }
 }
 

@@ -2,21 +2,21 @@ public import Foundation
 
 /// A value as SQLite stores it: NULL, an integer, a floating-point number, text, or bytes.
 ///
-/// Ask for a `DatabaseValue` to see what a column really holds, and to convert it without a fatal error:
+/// Fetch a `DatabaseValue` to inspect the content of a column, or to convert it without a fatal error:
 ///
 /// ```swift
 /// let value: DatabaseValue = row["date"]
 /// let date = Date.fromDatabaseValue(value)  // nil if it is not a date
 /// ```
 ///
-/// Two database values are equal when SQLite holds them for equal: an integer and a floating-point number are
-/// equal if they are the same number, text is compared byte by byte (`"é"` as one or as two Unicode scalars
-/// are two values), and NULL equals NULL.
+/// Equality matches SQLite's: an integer and a floating-point number are equal if they are the same number,
+/// text is compared byte by byte (`"é"` as one Unicode scalar differs from `"é"` as two), and NULL equals
+/// NULL.
 public struct DatabaseValue: Sendable {
-    /// What is stored, by SQLite's storage class.
+    /// The stored value, by SQLite's storage class.
     ///
-    /// Equality is stricter than that of ``DatabaseValue``: the integer 1 and the floating-point number 1.0
-    /// are different.
+    /// Equality is stricter than for ``DatabaseValue``: the integer 1 and the floating-point number 1.0
+    /// differ.
     @frozen public enum Storage: Sendable {
         /// NULL.
         case null
@@ -41,7 +41,7 @@ public struct DatabaseValue: Sendable {
         }
     }
 
-    /// What is stored.
+    /// The stored value, by its storage class.
     public let storage: Storage
 
     /// The NULL value.
@@ -52,7 +52,7 @@ public struct DatabaseValue: Sendable {
         self.storage = storage
     }
 
-    /// Creates a value from anything that SQLite can store, or returns nil for other types.
+    /// Creates a value from any value that SQLite can store, or returns nil for other types.
     ///
     /// A nil optional becomes NULL.
     public init?(value: Any) {
@@ -60,7 +60,7 @@ public struct DatabaseValue: Sendable {
         self = value.databaseValue
     }
 
-    /// Whether the value is NULL.
+    /// A Boolean value that indicates whether the value is NULL.
     @inlinable
     public var isNull: Bool {
         if case .null = storage { true } else { false }
@@ -68,7 +68,7 @@ public struct DatabaseValue: Sendable {
 }
 
 extension DatabaseValue: CustomStringConvertible {
-    /// The value for people: `NULL`, a number, text in quotes, or the number of bytes of a blob.
+    /// A readable form of the value: `NULL`, a number, text in quotes, or the number of bytes of a blob.
     public var description: String {
         switch storage {
         case .null: "NULL"

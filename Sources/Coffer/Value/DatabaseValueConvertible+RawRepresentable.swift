@@ -1,9 +1,9 @@
 extension DatabaseValueConvertible where Self: RawRepresentable, RawValue: DatabaseValueConvertible {
-    /// The stored value of the raw value.
+    /// The raw value's stored form.
     @inlinable
     public var databaseValue: DatabaseValue { rawValue.databaseValue }
 
-    /// Creates a value from a stored raw value, or returns nil if no value has it.
+    /// Creates a value from a stored raw value, or returns nil if there is no value with this raw value.
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         RawValue.fromDatabaseValue(dbValue).flatMap { Self(rawValue: $0) }
@@ -12,11 +12,7 @@ extension DatabaseValueConvertible where Self: RawRepresentable, RawValue: Datab
     /// The expression of the raw value.
     public var sqlExpression: SQLExpression { rawValue.sqlExpression }
 
-    /// Binds the raw value.
-    ///
-    /// - Parameters:
-    ///   - sqliteStatement: a statement that stands on a row.
-    ///   - index: the position of the column, from 0.
+    /// Binds the raw value to the parameter at `index`, which starts at 1.
     @inlinable
     public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         unsafe rawValue.bind(to: sqliteStatement, at: index)

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// A type that can be stored in, and read from, one column.
+/// A type that can be stored in one column, and read from it.
 ///
-/// The standard types conform: `Bool`, all integers, `Double`, `Float`, `String`, `Data`, `Date`, `Decimal`,
-/// `URL`, `UUID`, and optionals of them. Arrays, sets and dictionaries do not: wrap them in a `Codable` type.
+/// Standard types conform: `Bool`, all integers, `Double`, `Float`, `String`, `Data`, `Date`, `Decimal`,
+/// `URL`, `UUID`, and their optionals. Arrays, sets, and dictionaries do not: wrap them in a `Codable` type.
 ///
 /// To conform, implement ``databaseValue`` and ``fromDatabaseValue(_:)``:
 ///
 /// ```swift
-/// /// A weight in grams, which is never below zero.
+/// /// A weight in grams, which is never negative.
 /// extension Weight: DatabaseValueConvertible {
 ///     var databaseValue: DatabaseValue { grams.databaseValue }
 ///
@@ -19,40 +19,40 @@ public import Foundation
 /// }
 /// ```
 ///
-/// `RawRepresentable` types, enums for example, need no code if their raw value conforms. `Codable` types
-/// need none either: they are stored as JSON, or as a plain value if they encode themselves into a single
-/// value container.
+/// `RawRepresentable` types such as enums need no code if their raw value conforms. `Codable` types need none
+/// either: they are stored as JSON, or as a plain value if they encode themselves into a single value
+/// container.
 public protocol DatabaseValueConvertible: SQLExpressible, StatementBinding {
-    /// The value that is stored.
+    /// The value to store.
     var databaseValue: DatabaseValue { get }
 
-    /// Creates a value from what was stored, or returns nil if it cannot be converted.
+    /// Creates a value from a stored value, or returns nil if it cannot be converted.
     ///
-    /// Return nil for what you would not have stored, and let the caller report a decoding error with the
-    /// column and the statement.
+    /// Return nil for invalid values: the caller then reports a decoding error with the column and the
+    /// statement.
     static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self?
 
-    /// The value as a record keeps it until it is stored.
+    /// The representation of the value in a record until the record is stored.
     ///
-    /// Do not implement it: it exists for the standard types.
+    /// Do not implement it: only the standard types do.
     var persistenceValue: PersistenceValue { get }
 
-    /// The value for a column that the row does not have, or nil if a missing column is a decoding error.
+    /// Returns the value for a column that the row does not have, or nil if a missing column is a decoding
+    /// error.
     ///
-    /// Do not implement it: it exists for optionals.
+    /// Do not implement it: only optionals do.
     static func fromMissingColumn() -> Self?
 
-    /// The decoder for a `Decodable` type that is stored as JSON.
+    /// Returns the decoder for a `Decodable` type that is stored as JSON.
     ///
-    /// By default, dates are numbers of milliseconds since 1970, data is in base 64, and infinity and NaN are
-    /// errors.
+    /// By default, dates are milliseconds since 1970, data is base64, and infinity and NaN are errors.
     static func databaseJSONDecoder() -> JSONDecoder
 
-    /// The encoder for an `Encodable` type that is stored as JSON.
+    /// Returns the encoder for an `Encodable` type that is stored as JSON.
     ///
-    /// By default, dates are numbers of milliseconds since 1970, data is in base 64, infinity and NaN are
-    /// errors, and keys are sorted. Keep them sorted in your own: equal values must be stored as equal text,
-    /// or they are saved and observed as changes.
+    /// By default, dates are milliseconds since 1970, data is base64, infinity and NaN are errors, and keys
+    /// are sorted. Sort keys in your own encoder too: equal values must be stored as equal text, or they are
+    /// saved and observed as changes.
     static func databaseJSONEncoder() -> JSONEncoder
 }
 
@@ -79,14 +79,10 @@ extension DatabaseValueConvertible {
         return encoder
     }
 
-    /// The expression of the stored value, which is bound as an argument.
+    /// The stored value as an expression, which is bound as an argument.
     public var sqlExpression: SQLExpression { .databaseValue(databaseValue) }
 
-    /// Binds the stored value.
-    ///
-    /// - Parameters:
-    ///   - sqliteStatement: a statement that stands on a row.
-    ///   - index: the position of the column, from 0.
+    /// Binds the stored value to the parameter at `index`, which starts at 1.
     @inlinable
     public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         unsafe databaseValue.bind(to: sqliteStatement, at: index)

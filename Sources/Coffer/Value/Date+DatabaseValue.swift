@@ -4,11 +4,11 @@ internal import SQLCipherBridge
 extension Date: DatabaseValueConvertible, StatementColumnConvertible {
     /// The text `YYYY-MM-DD HH:MM:SS.SSS` in UTC, rounded to the nearest millisecond.
     ///
-    /// The text sorts like the date, compares with `CURRENT_TIMESTAMP`, and is understood by SQLite's date
-    /// functions. A date outside of the years 0000 to 9999, which the format does not have, is stored as a
+    /// The text sorts like the date, can be compared with `CURRENT_TIMESTAMP`, and is accepted by SQLite's
+    /// date functions. The format has no dates outside the years 0000 to 9999. Such a date is stored as a
     /// number of seconds since 1970: it can be read back, but not compared with text.
     ///
-    /// The calendar is SQLite's, the Gregorian one at all times. Foundation's calendars and formatters are
+    /// As in SQLite, the calendar is Gregorian for all dates. Foundation's calendars and formatters are
     /// Julian before 1582-10-15.
     public var databaseValue: DatabaseValue {
         guard let milliseconds = DateText.milliseconds(of: self) else {
@@ -21,12 +21,12 @@ extension Date: DatabaseValueConvertible, StatementColumnConvertible {
         return text.databaseValue
     }
 
-    /// Creates a date from text in one of the formats of SQLite that have a day, or from a number of seconds
+    /// Creates a date from text in one of SQLite's formats that contain a day, or from a number of seconds
     /// since 1970.
     ///
-    /// The formats are `YYYY-MM-DD`, alone or followed by a space or `T` and `HH:MM`, `HH:MM:SS` or
-    /// `HH:MM:SS.SSS`, and then, if you like, by `Z` or an offset like `+02:00`. Without a time zone, the
-    /// text is taken as UTC.
+    /// The formats are `YYYY-MM-DD`, optionally followed by a space or `T` and `HH:MM`, `HH:MM:SS` or
+    /// `HH:MM:SS.SSS`, and optionally by `Z` or an offset such as `+02:00`. Without a time zone, the text is
+    /// UTC.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Date? {
         switch dbValue.storage {
         case .int64(let seconds): Date(timeIntervalSince1970: Double(seconds))
@@ -35,11 +35,10 @@ extension Date: DatabaseValueConvertible, StatementColumnConvertible {
         }
     }
 
-    /// Creates a date from a Julian day, as SQLite's `julianday()` returns it, rounded to the nearest
+    /// Creates a date from a Julian day, such as a result of SQLite's `julianday()`, rounded to the nearest
     /// millisecond.
     ///
-    /// Nil outside of the range of SQLite, which begins on -4713-11-24 at noon (day 0) and ends with the
-    /// year 9999.
+    /// Returns nil outside the range of SQLite, from -4713-11-24 at noon (day 0) to the end of the year 9999.
     public init?(julianDay: Double) {
         guard julianDay >= 0, julianDay < 5_373_484.5 else { return nil }
         let milliseconds = (julianDay * 86_400_000).rounded()

@@ -4,9 +4,10 @@ extension DateText {
     /// The length of `YYYY-MM-DD HH:MM:SS.SSS`.
     static let length = 23
 
-    /// The date as milliseconds since 1970, rounded to the nearest, or nil if its year has no four digits.
+    /// Returns the date in milliseconds since 1970, rounded to the nearest, or nil if its year does not have
+    /// four digits.
     static func milliseconds(of date: Date) -> Int? {
-        // From the reference date of `Date`: the way over 1970 would round twice.
+        // Based on the reference date of `Date`, because a conversion to 1970 would round twice.
         let milliseconds = (date.timeIntervalSinceReferenceDate * 1000).rounded() + 978_307_200_000
         // 0000-01-01 00:00:00.000 to 9999-12-31 23:59:59.999; NaN fails the comparison.
         guard milliseconds >= -62_167_219_200_000, milliseconds <= 253_402_300_799_999 else { return nil }
@@ -15,7 +16,7 @@ extension DateText {
 
     /// Writes `YYYY-MM-DD HH:MM:SS.SSS` into the first ``length`` bytes of the buffer.
     ///
-    /// - Parameter milliseconds: A result of ``milliseconds(of:)``.
+    /// - Parameter milliseconds: a result of ``milliseconds(of:)``.
     static func write(milliseconds: Int, to buffer: UnsafeMutableBufferPointer<UInt8>) {
         precondition(buffer.count >= length)
         var (days, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
@@ -45,9 +46,9 @@ extension DateText {
         if let separator { unsafe buffer[start + digits] = UInt8(ascii: separator) }
     }
 
-    /// The inverse of ``daysSince1970(year:month:day:)``, for days from 0000-01-01.
+    /// Returns the date of a day from 0000-01-01 on: the inverse of ``daysSince1970(year:month:day:)``.
     static func civil(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
-        // From -0400-03-01 on, so that nothing is negative.
+        // Counts from -0400-03-01, so that no value is negative.
         let shifted = days + 719_468 + 146_097
         let cycle = shifted / 146_097
         let dayOfCycle = shifted % 146_097

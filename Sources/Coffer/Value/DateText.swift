@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// A date, a time, or both, as the text formats of SQLite's date functions write them.
+/// A date, a time, or both, parsed from the text formats of SQLite's date functions.
 ///
-/// The fields are within the ranges that SQLite accepts: day 31 and hour 24 pass in any month and with any
-/// minutes, and spill over into what follows. See <https://www.sqlite.org/lang_datefunc.html>.
+/// The fields have the ranges that SQLite accepts: any month may have a day 31, and hour 24 may have any
+/// minutes. Excess days and hours carry over. See <https://www.sqlite.org/lang_datefunc.html>.
 struct DateText {
     struct Day {
         var year: Int
@@ -16,7 +16,7 @@ struct DateText {
         var minute: Int
         /// Nil for `HH:MM`.
         var second: Int?
-        /// Nil for `HH:MM:SS`. More than nine digits are cut off.
+        /// Nil for `HH:MM:SS`. Digits after the ninth are truncated.
         var nanosecond: Int?
         /// Seconds east of Greenwich, or nil without a time zone.
         var offset: Int?
@@ -25,7 +25,7 @@ struct DateText {
     var day: Day?
     var time: Time?
 
-    /// Reads the text of a format, or returns nil if there is anything else in it.
+    /// Parses a text in one of the formats, or returns nil if it has any other content.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = unsafe Reader(bytes)
         if reader.byte(at: 2) == UInt8(ascii: ":") {
@@ -57,7 +57,7 @@ struct DateText {
         }
     }
 
-    /// The instant, in UTC if there is no time zone, or nil if there is no day. Missing parts of the time are
+    /// The instant, or nil if there is no day. A missing time zone is UTC, and missing parts of the time are
     /// zero.
     var date: Date? {
         guard let day else { return nil }
@@ -69,18 +69,18 @@ struct DateText {
 }
 
 extension Date {
-    /// Counts from the reference date of `Date`, so that no precision is lost on the way.
+    /// Creates a date relative to the reference date of `Date`, so that no precision is lost.
     fileprivate init(secondsSince1970 seconds: Int, nanosecond: Int) {
         let whole = Double(seconds - 978_307_200)
         self.init(timeIntervalSinceReferenceDate: nanosecond == 0 ? whole : whole + Double(nanosecond) / 1e9)
     }
 }
 
-/// The number of days from 1970-01-01 to a day of the proleptic Gregorian calendar. A day beyond the end of
-/// its month counts on.
+/// Returns the number of days from 1970-01-01 to a day of the proleptic Gregorian calendar. A day after the
+/// end of its month carries over.
 func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-    // The year begins in March here, so that the leap day is its last. All numbers stay positive for years
-    // from 0.
+    // Years start in March here, so that the leap day is the last day of a year. No value is negative from
+    // year 0 on.
     let shiftedYear = month > 2 ? year : year - 1
     let cycle = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
     let yearOfCycle = shiftedYear - cycle * 400
@@ -91,9 +91,8 @@ func daysSince1970(year: Int, month: Int, day: Int) -> Int {
     return cycle * 146_097 + dayOfCycle - 719_468
 }
 
-/// Reads fields of fixed width from ASCII text.
-// @safe: the buffer outlives the reader, which does not leave the initializer above, and every access is
-// checked.
+/// Reads fields of fixed width from ASCII text. @safe: the buffer outlives the reader, which does not escape
+/// the initializer above, and every access is bounds-checked.
 @safe
 private struct Reader {
     let bytes: UnsafeRawBufferPointer

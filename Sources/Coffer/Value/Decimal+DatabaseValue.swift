@@ -2,18 +2,18 @@ public import Foundation
 internal import SQLCipherBridge
 
 extension Decimal: DatabaseValueConvertible, StatementColumnConvertible {
-    /// The decimal digits as text, which is exact. NaN is NULL.
+    /// The decimal digits as text, which is exact. NaN is stored as NULL.
     ///
-    /// A column of numeric affinity turns the text into a floating-point number: declare the column `TEXT` to
-    /// keep the digits.
+    /// A column of numeric affinity converts the text to a floating-point number: declare the column `TEXT`
+    /// to keep the digits.
     public var databaseValue: DatabaseValue {
         isNaN ? .null : description.databaseValue
     }
 
     /// Creates a decimal number from a number or from text that is a number.
     ///
-    /// A floating-point number gives its shortest decimal representation: 1.23 is 1.23. Digits beyond the
-    /// 38th are rounded; nil for numbers that are too large.
+    /// A floating-point number is converted through its shortest decimal representation: 1.23 becomes 1.23.
+    /// Digits beyond the 38th are rounded. Returns nil for numbers that are too large.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Decimal? {
         switch dbValue.storage {
         case .int64(let value): Decimal(value)
@@ -31,9 +31,9 @@ extension Decimal: DatabaseValueConvertible, StatementColumnConvertible {
 }
 
 extension Decimal {
-    /// Reads a number with an optional sign, fraction, and exponent, independently of the locale.
+    /// Parses a number with an optional sign, fraction, and exponent, independently of the locale.
     ///
-    /// Foundation's initializer would also accept a text that only begins with a number.
+    /// Foundation's initializer would also accept a text that merely starts with a number.
     init?(text: String) {
         guard text.isDecimalNumber,
             let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !value.isNaN

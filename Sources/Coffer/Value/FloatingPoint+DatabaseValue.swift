@@ -38,8 +38,8 @@ extension Double: DatabaseValueConvertible, StatementColumnConvertible {
 
 /// A floating-point number that is stored as a `Double`.
 ///
-/// It exists so that the two types share their code. Do not conform to it: a type of yours is a
-/// ``DatabaseValueConvertible``.
+/// The protocol only shares code between the two types. Do not conform to it: use
+/// ``DatabaseValueConvertible`` for your own types.
 public protocol _ConvertedDouble: BinaryFloatingPoint, Codable, DatabaseValueConvertible,
     StatementColumnConvertible
 {}

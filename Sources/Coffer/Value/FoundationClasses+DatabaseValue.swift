@@ -1,13 +1,13 @@
 public import Foundation
 
-// The classes behind the value types of Foundation: each is stored and read as its value type. A cast to
-// `Self` fails for subclasses only.
+// The reference types of Foundation's value types: each is stored and read like its value type. A cast to
+// `Self` fails only for subclasses.
 
 extension NSString: DatabaseValueConvertible {
     /// The text.
     public var databaseValue: DatabaseValue { String(describing: self).databaseValue }
 
-    /// Creates a string as `String` does.
+    /// Creates a string from the values that `String` accepts.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         String.fromDatabaseValue(dbValue).flatMap { NSString(string: $0) as? Self }
     }
@@ -17,7 +17,7 @@ extension NSData: DatabaseValueConvertible {
     /// The bytes.
     public var databaseValue: DatabaseValue { Data(referencing: self).databaseValue }
 
-    /// Creates data as `Data` does.
+    /// Creates data from the values that `Data` accepts.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         Data.fromDatabaseValue(dbValue).flatMap { NSData(data: $0) as? Self }
     }
@@ -29,7 +29,7 @@ extension NSDate: DatabaseValueConvertible {
         Date(timeIntervalSinceReferenceDate: timeIntervalSinceReferenceDate).databaseValue
     }
 
-    /// Creates a date as `Date` does.
+    /// Creates a date from the values that `Date` accepts.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         Date.fromDatabaseValue(dbValue).flatMap {
             NSDate(timeIntervalSinceReferenceDate: $0.timeIntervalSinceReferenceDate) as? Self
@@ -41,7 +41,7 @@ extension NSURL: DatabaseValueConvertible {
     /// The absolute string, or NULL if there is none.
     public var databaseValue: DatabaseValue { absoluteString.databaseValue }
 
-    /// Creates a URL as `URL` does.
+    /// Creates a URL from the values that `URL` accepts.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         String.fromDatabaseValue(dbValue).flatMap { NSURL(string: $0) as? Self }
     }
@@ -51,7 +51,7 @@ extension NSUUID: DatabaseValueConvertible {
     /// The 16 bytes of the UUID.
     public var databaseValue: DatabaseValue { (UUID(uuidString: uuidString)).databaseValue }
 
-    /// Creates a UUID as `UUID` does.
+    /// Creates a UUID from the values that `UUID` accepts.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         UUID.fromDatabaseValue(dbValue).flatMap { NSUUID(uuidString: $0.uuidString) as? Self }
     }
@@ -61,6 +61,6 @@ extension NSNull: DatabaseValueConvertible {
     /// NULL.
     public var databaseValue: DatabaseValue { .null }
 
-    /// Returns nil: NULL is nil in Swift, and no other value is the null object.
+    /// Returns nil: in Swift, NULL is represented by nil, and no other value converts to `NSNull`.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? { nil }
 }

@@ -1,9 +1,9 @@
 public import SQLCipherBridge
 
-/// An integer of the standard library, which is stored as an integer of SQLite.
+/// An integer of the standard library, which is stored as an SQLite integer.
 ///
-/// It exists so that the ten types share their code. Do not conform to it: a type of yours is a
-/// ``DatabaseValueConvertible``.
+/// The protocol only shares code between the ten types. Do not conform to it: use
+/// ``DatabaseValueConvertible`` for your own types.
 public protocol _StandardInteger: FixedWidthInteger, Codable, DatabaseValueConvertible,
     StatementColumnConvertible
 {}
@@ -11,12 +11,12 @@ public protocol _StandardInteger: FixedWidthInteger, Codable, DatabaseValueConve
 extension _StandardInteger {
     /// The integer.
     ///
-    /// A `UInt` or `UInt64` above `Int64.max` is a fatal error: SQLite has no such integers. As a property of
-    /// an `Encodable` record, it is an `EncodingError` instead.
+    /// A `UInt` or `UInt64` above `Int64.max` is a fatal error, because SQLite cannot store it. As a property
+    /// of an `Encodable` record, it is an `EncodingError` instead.
     @inlinable
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .int64(_storedInteger)) }
 
-    /// Creates a value from a number. The fraction is cut off; nil for a number out of range.
+    /// Creates a value from a number. Truncates a fraction, and returns nil if the number is out of range.
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         switch dbValue.storage {
@@ -52,7 +52,7 @@ extension _StandardInteger {
     var _storedInteger: Int64 {
         guard let value = Int64(exactly: self) else {
             fatalError(
-                "The unsigned integer \(self) cannot be stored: SQLite's integers end at \(Int64.max).")
+                "The unsigned integer \(self) cannot be stored: SQLite's largest integer is \(Int64.max).")
         }
         return value
     }

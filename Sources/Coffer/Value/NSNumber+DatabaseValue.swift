@@ -1,9 +1,9 @@
 public import Foundation
 
 extension NSNumber: DatabaseValueConvertible {
-    /// An integer for booleans and integers, else a floating-point number.
+    /// An integer for Booleans and integers, otherwise a floating-point number.
     ///
-    /// An `NSDecimalNumber` is an integer if it is one, and loses precision otherwise: store a `Decimal` to
+    /// An integral `NSDecimalNumber` is stored as an integer; any other loses precision: store a `Decimal` to
     /// keep the digits. An integer above `Int64.max` is a fatal error, as with `UInt64`.
     public var databaseValue: DatabaseValue {
         if let decimal = self as? NSDecimalNumber { return decimal.decimalValue.numericDatabaseValue }
@@ -14,7 +14,7 @@ extension NSNumber: DatabaseValueConvertible {
         }
     }
 
-    /// Creates a number from a number, or an `NSDecimalNumber` from text that is a decimal number.
+    /// Creates a number from a number, or an `NSDecimalNumber` from text in decimal notation.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         let isDecimal = self is NSDecimalNumber.Type
         let number: NSNumber? =
@@ -30,8 +30,8 @@ extension NSNumber: DatabaseValueConvertible {
 extension Decimal {
     fileprivate var numericDatabaseValue: DatabaseValue {
         if isNaN { return .null }
-        // By way of the text, as Foundation's conversion to `Double` is not to the nearest number. An integer
-        // has no fraction in its text.
+        // Converted through text, because Foundation's conversion to `Double` does not round to the nearest
+        // number. The text of an integer has no fraction.
         let text = description
         return Int64(text)?.databaseValue ?? Double(text).databaseValue
     }

@@ -15,7 +15,7 @@ extension Optional: SQLSelectable where Wrapped: SQLSelectable {
 }
 
 extension Optional: SQLOrderingTerm where Wrapped: SQLOrderingTerm {
-    /// The ordering of the wrapped value, or by NULL, which orders nothing.
+    /// The ordering of the wrapped value, or an ordering by NULL, which has no effect.
     public var sqlOrdering: SQLOrdering {
         self?.sqlOrdering ?? SQLExpression.databaseValue(.null).sqlOrdering
     }
@@ -24,11 +24,7 @@ extension Optional: SQLOrderingTerm where Wrapped: SQLOrderingTerm {
 extension Optional: SQLSpecificExpressible where Wrapped: SQLSpecificExpressible {}
 
 extension Optional: StatementBinding where Wrapped: StatementBinding {
-    /// Binds the wrapped value, or NULL.
-    ///
-    /// - Parameters:
-    ///   - sqliteStatement: a statement that stands on a row.
-    ///   - index: the position of the column, from 0.
+    /// Binds the wrapped value, or NULL, to the parameter at `index`, which starts at 1.
     @inlinable
     public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         switch self {
@@ -47,16 +43,16 @@ extension Optional: DatabaseValueConvertible where Wrapped: DatabaseValueConvert
         self?.databaseValue ?? .null
     }
 
-    /// Converts to the wrapped type, NULL to nil if the wrapped type does not take it, and fails for all
-    /// else.
+    /// Converts to the wrapped type. NULL becomes nil if the wrapped type does not accept it. Any other
+    /// failed conversion returns nil.
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Wrapped?? {
-        // The wrapped type first: `DatabaseValue` accepts NULL.
+        // The wrapped type comes first, because `DatabaseValue` accepts NULL.
         if let value = Wrapped.fromDatabaseValue(dbValue) { return .some(.some(value)) }
         return dbValue.isNull ? .some(.none) : .none
     }
 
-    /// A missing column is nil.
+    /// Returns a nil value: a missing column is nil.
     @inlinable
     public static func fromMissingColumn() -> Wrapped?? { .some(.none) }
 }

@@ -1,22 +1,22 @@
 /// A value that a record has set in a ``PersistenceContainer``.
 ///
-/// It keeps the types that columns mostly have as they are, without a box, so that they are copied and bound
-/// without a look at what they are.
+/// The most common column types are stored without a box, so that they are copied and bound without dynamic
+/// dispatch.
 public enum PersistenceValue {
     /// NULL.
     case null
-    /// A whole number.
+    /// An integer.
     case int(Int)
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     case int64(Int64)
-    /// A number with a fraction.
+    /// A floating-point number.
     case double(Double)
     /// Text.
     case string(String)
-    /// A value of any other type, which says itself what is stored.
+    /// A value of any other type, which provides its stored value itself.
     indirect case other(any DatabaseValueConvertible)
 
-    /// The value as the record has set it.
+    /// The value that the record has set.
     var value: (any DatabaseValueConvertible)? {
         switch self {
         case .null: nil
@@ -36,7 +36,7 @@ public enum PersistenceValue {
         }
     }
 
-    /// The value as it is stored.
+    /// The stored form of the value.
     var databaseValue: DatabaseValue {
         switch self {
         case .null: .null

@@ -1,23 +1,26 @@
 public import Foundation
 
-// Value types of Foundation whose classes are stored in databases: `extension TimeZone:
-// DatabaseValueConvertible {}` stores what the class does, and not the `Codable` form of the structure.
+// Foundation's value types whose reference types are database values: `extension TimeZone:
+// DatabaseValueConvertible {}` stores the value of `NSTimeZone` instead of the `Codable` form of the
+// structure.
 
 extension DatabaseValueConvertible
 where Self: ReferenceConvertible, Self.ReferenceType: DatabaseValueConvertible {
-    /// The stored value of the object behind the value.
+    /// The stored value of the corresponding object.
     public var databaseValue: DatabaseValue { storedReference }
 
-    /// Creates a value from that of the object behind it, or returns nil if the object cannot be made of it.
+    /// Creates a value from the stored value of the corresponding object, or returns nil if it cannot be
+    /// converted.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? { fromStoredReference(dbValue) }
 }
 
 extension DatabaseValueConvertible
 where Self: ReferenceConvertible & Codable, Self.ReferenceType: DatabaseValueConvertible {
-    /// The stored value of the object behind the value.
+    /// The stored value of the corresponding object.
     public var databaseValue: DatabaseValue { storedReference }
 
-    /// Creates a value from that of the object behind it, or returns nil if the object cannot be made of it.
+    /// Creates a value from the stored value of the corresponding object, or returns nil if it cannot be
+    /// converted.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? { fromStoredReference(dbValue) }
 }
 

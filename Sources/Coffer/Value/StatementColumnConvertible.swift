@@ -2,9 +2,9 @@ public import SQLCipherBridge
 
 /// A type that can be read directly from a column of a statement, without an intermediate ``DatabaseValue``.
 ///
-/// This is an optimisation of ``DatabaseValueConvertible`` for types that are fetched in large numbers. To
-/// conform, read the column with the C functions of the product `CSQLCipher`, or with another type that
-/// conforms:
+/// This is an optimization of ``DatabaseValueConvertible`` for types that are fetched in large numbers. To
+/// conform, read the column with the C functions of the product `CSQLCipher`, or with another conforming
+/// type:
 ///
 /// ```swift
 /// extension Weight: StatementColumnConvertible {
@@ -15,25 +15,24 @@ public import SQLCipherBridge
 /// }
 /// ```
 ///
-/// SQLite's own conversions apply, as opposed to those of `fromDatabaseValue(_:)`: the text `'12 grams'` is
+/// SQLite's own conversions apply, not the conversions of `fromDatabaseValue(_:)`: the text `'12 grams'` is
 /// read as the integer 12.
 public protocol StatementColumnConvertible {
-    /// Creates a value from a column that may hold NULL, or returns nil if the column cannot be converted.
+    /// Creates a value from a column that may contain NULL, or returns nil if the column cannot be converted.
     ///
-    /// The default implementation returns nil for NULL. Only types that have a representation of NULL need
-    /// their own.
+    /// The default implementation returns nil for NULL. Only types that represent NULL need their own.
     ///
     /// - Parameters:
-    ///   - sqliteStatement: A statement that stands on a row.
-    ///   - index: The index of the column, which starts at 0. It is not checked.
+    ///   - sqliteStatement: a statement that is positioned on a row.
+    ///   - index: the index of the column, which starts at 0. It is not checked.
     static func fromStatement(_ sqliteStatement: SQLiteStatement, atUncheckedIndex index: CInt) -> Self?
 
-    /// Creates a value from a column that does not hold NULL, or returns nil if the column cannot be
+    /// Creates a value from a column that does not contain NULL, or returns nil if the column cannot be
     /// converted.
     ///
     /// - Parameters:
-    ///   - sqliteStatement: A statement that stands on a row.
-    ///   - index: The index of the column, which starts at 0. It is not checked.
+    ///   - sqliteStatement: a statement that is positioned on a row.
+    ///   - index: the index of the column, which starts at 0. It is not checked.
     init?(sqliteStatement: SQLiteStatement, index: CInt)
 }
 
@@ -48,11 +47,7 @@ extension StatementColumnConvertible {
 }
 
 extension StatementColumnConvertible where Self: RawRepresentable, RawValue: StatementColumnConvertible {
-    /// Creates a value from the raw value that the column holds.
-    ///
-    /// - Parameters:
-    ///   - sqliteStatement: a statement that stands on a row.
-    ///   - index: the position of the column, from 0.
+    /// Creates a value from the raw value in the column at `index`, which starts at 0.
     @inlinable
     public init?(sqliteStatement: SQLiteStatement, index: CInt) {
         guard let rawValue = unsafe RawValue(sqliteStatement: sqliteStatement, index: index) else {

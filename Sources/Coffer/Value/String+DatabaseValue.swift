@@ -17,7 +17,8 @@ extension String: DatabaseValueConvertible, StatementColumnConvertible {
         }
     }
 
-    /// Foundation's initializer would drop a byte order mark.
+    /// Returns the text, or nil if the bytes are not valid UTF-8. Foundation's initializer would drop a byte
+    /// order mark.
     private static func validating(_ data: Data) -> String? {
         let text = String(decoding: data, as: UTF8.self)
         return text.utf8.elementsEqual(data) ? text : nil

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension URL: DatabaseValueConvertible, StatementColumnConvertible {
-    /// The absolute string. The base of a relative URL is resolved, not stored.
+    /// The absolute string. A relative URL is resolved against its base, which is not stored separately.
     public var databaseValue: DatabaseValue { absoluteString.databaseValue }
 
     /// Creates a URL from text, or from bytes that are valid UTF-8.

@@ -7,7 +7,7 @@ extension UUID: DatabaseValueConvertible, StatementColumnConvertible {
         DatabaseValue(storage: .blob(unsafe withUnsafeBytes(of: uuid) { unsafe Data($0) }))
     }
 
-    /// Creates a UUID from 16 bytes, or from text like `3F2504E0-4F89-41D3-9A0C-5D1C0FFE2301`.
+    /// Creates a UUID from 16 bytes, or from text such as `3F2504E0-4F89-41D3-9A0C-5D1C0FFE2301`.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> UUID? {
         switch dbValue.storage {
         case .blob(let data): unsafe data.withUnsafeBytes { unsafe UUID(bytes: $0) }

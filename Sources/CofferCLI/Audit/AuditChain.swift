@@ -1,16 +1,18 @@
-/// What the lines of a log prove, read one after the other.
+internal import SystemCalls
+
+/// Verifies the hash chain of an audit log, one line at a time.
 struct AuditChain {
-    /// Why a log is not whole.
+    /// The reason that a log failed verification.
     enum Problem: Equatable {
-        /// The first line that does not fit, from 1 on.
+        /// The first line that does not fit the chain, counted from 1.
         case broken(line: Int)
-        /// There is no record in it.
+        /// The log contains no records.
         case noRecords
-        /// It is chained with a secret, and none was given.
+        /// The log is chained with a secret, but none was given.
         case needsSecret
-        /// It is chained with another secret than the one that was given.
+        /// The log is chained with a different secret.
         case otherSecret
-        /// A line is chained without a secret, and one was given.
+        /// A line is chained without a secret, although one was given.
         case notSealed(line: Int)
     }
 
@@ -20,13 +22,13 @@ struct AuditChain {
     private(set) var lastHash = AuditRecord.firstPrevious
     private(set) var lastSequence = 0
 
-    /// Lines that were not written to their end, as a crash leaves them. The record after one vouches for it.
+    /// The number of lines that a crash cut off. The record that follows such a line vouches for it.
     private(set) var tornLineCount = 0
 
-    /// The hash of a torn line at the end.
+    /// The hash of a torn line at the end of the log.
     private(set) var tornEnd: String?
 
-    /// The first thing that is wrong.
+    /// The first problem that was found.
     private(set) var problem: Problem?
 
     private var lineNumber = 0
@@ -35,12 +37,13 @@ struct AuditChain {
         self.seal = seal
     }
 
-    /// Takes a line, without its end. Nothing counts any more after a problem.
+    /// Adds a line, without its line ending. After a problem, further lines are ignored.
     mutating func add(_ line: [UInt8]) throws(Failure) {
         lineNumber += 1
         guard problem == nil, !line.isEmpty else { return }
         guard let record = AuditRecord(line) else {
-            // Two in a row, or one that the next record does not know, is no accident.
+            // A crash leaves a single torn line, and the next record refers to it. Anything else is
+            // tampering.
             guard tornEnd == nil, AuditRecord.mayBeTorn(line) else {
                 problem = .broken(line: tornEnd == nil ? lineNumber : lineNumber - 1)
                 return
@@ -70,15 +73,15 @@ struct AuditChain {
         return try record.isSealed(by: seal) ? nil : .broken(line: lineNumber)
     }
 
-    /// What is wrong with the log as a whole.
+    /// The verdict on the whole log, or nil if the log is intact.
     var finding: Problem? { problem ?? (recordCount == 0 ? .noRecords : nil) }
 }
 
 extension AuditChain {
-    /// Takes lines from where a file stands up to its end, or to the first thing that is wrong.
+    /// Adds the lines from the current offset of a file up to its end, or up to the first problem.
     ///
-    /// - Parameter onRecord: called with the hash of each record that fits, and with its bytes.
-    /// - Returns: whether the last line has its end.
+    /// - Parameter onRecord: called with the hash and the bytes of each valid record.
+    /// - Returns: true if the last line is terminated.
     @discardableResult
     mutating func add(
         linesOf file: borrowing Descriptor, onRecord: (String, [UInt8]) throws -> Void = { _, _ in }
@@ -107,29 +110,29 @@ extension AuditChain {
 }
 
 extension Failure {
-    /// What is wrong with the chain of a log.
+    /// Creates the failure that reports a problem with the chain of a log.
     init(_ problem: AuditChain.Problem, log: String) {
         switch problem {
         case .broken(let line):
             self.init(
                 .badData, "broken_chain", "The chain of the audit log '\(log)' is broken at line \(line).")
         case .noRecords:
-            self.init(.badData, "no_records", "'\(log)' has no record of an audit log, and proves nothing.")
+            self.init(.badData, "no_records", "'\(log)' has no audit records, so it proves nothing.")
         case .needsSecret:
             self.init(
                 .keyRejected, "no_key",
-                "The audit log '\(log)' is chained with a secret. Give it with --audit-key-file or another "
-                    + "of these options."
+                "The audit log '\(log)' is chained with a secret. Give it with --audit-key-file or a "
+                    + "similar option."
             )
         case .otherSecret:
             self.init(
                 .keyRejected, "wrong_key",
-                "The audit log '\(log)' is chained with another secret than the one that was given.")
+                "The audit log '\(log)' is chained with another secret.")
         case .notSealed(let line):
             self.init(
                 .badData, "no_secret",
-                "Line \(line) of the audit log '\(log)' is chained without a secret: it is not of those who "
-                    + "have the one that was given."
+                "Line \(line) of the audit log '\(log)' is chained without a secret: it was not written "
+                    + "with the given one."
             )
         }
     }

@@ -1,18 +1,20 @@
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
-/// A file to which lines are only added, by any number of processes.
+/// An append-only file that any number of processes can write to.
 ///
-/// The whole chain is checked before the first record is added, and what others have added since before each
-/// further one: nothing is chained to a log that is broken, foreign, or of another secret.
+/// Before the first record is added, the whole chain is verified; before each further record, the lines that
+/// other processes have added since. No record is chained to a log that is broken, foreign, or chained with a
+/// different secret.
 final class AuditLog: Sendable {
     let path: String
     private let seal: AuditSeal
 
-    /// How far the log was read.
+    /// The verified part of the log.
     private struct Position {
         let file: FileIdentity
-        var size: off_t = 0
+        var size: Int64 = 0
         var chain: AuditChain
         var endsWithLine = true
     }
@@ -24,16 +26,16 @@ final class AuditLog: Sendable {
         self.seal = seal
     }
 
-    /// Adds a record, and returns when it is on the disk.
+    /// Appends a record and returns once it has reached the disk.
     func append(_ members: [JSONValue.Member]) throws(Failure) {
         let file = try open()
         try position.withLock { position throws(Failure) in
             let known = position
-            // Unknown until the record is written as a whole.
+            // The position is unknown until the whole record is written.
             position = nil
             do {
-                // Held until the file is closed: the chain is read and continued in one piece.
-                guard Retry.onInterrupt({ flock(file.number, LOCK_EX) }) == 0 else { throw SystemError.last }
+                // The lock is held until the file is closed, so reading and extending the chain is atomic.
+                try file.lock(LOCK_EX)
                 var current = try read(file, from: known)
                 let line = try AuditRecord.line(
                     members, sequence: current.chain.lastSequence + 1,
@@ -45,7 +47,7 @@ final class AuditLog: Sendable {
                 try file.synchronize()
                 if isNew { try Descriptor.synchronizeFolder(of: path) }
                 try current.chain.add(Array(line.utf8))
-                current.size += off_t(text.utf8.count)
+                current.size += Int64(text.utf8.count)
                 current.endsWithLine = true
                 position = current
             } catch let failure as Failure {
@@ -56,12 +58,12 @@ final class AuditLog: Sendable {
         }
     }
 
-    /// Fails unless records can be added.
+    /// Throws a failure unless records can be added.
     func checkIsWritable() throws(Failure) {
         let file = try open()
         try position.withLock { position throws(Failure) in
             do {
-                guard Retry.onInterrupt({ flock(file.number, LOCK_SH) }) == 0 else { throw SystemError.last }
+                try file.lock(LOCK_SH)
                 position = try read(file, from: nil)
             } catch let failure as Failure {
                 throw failure
@@ -71,32 +73,31 @@ final class AuditLog: Sendable {
         }
     }
 
-    /// Reads on to the end. The caller has locked the file.
+    /// Reads from the known position to the end. The caller holds the lock.
     private func read(_ file: borrowing Descriptor, from known: Position?) throws -> Position {
         let status = try file.status()
-        var position = Position(file: FileIdentity(status), chain: AuditChain(seal: seal))
-        if let known, known.file == position.file, known.size <= status.st_size, known.endsWithLine {
+        var position = Position(file: status.identity, chain: AuditChain(seal: seal))
+        if let known, known.file == position.file, known.size <= status.size, known.endsWithLine {
             position = known
         }
-        guard lseek(file.number, position.size, SEEK_SET) >= 0 else { throw SystemError.last }
+        try systemCall("lseek") { lseek(file.number, off_t(position.size), SEEK_SET) }
         position.endsWithLine = try position.chain.add(linesOf: file)
-        // A log with a part of its first record only is one that was cut off.
-        if let problem = status.st_size == 0 ? nil : position.chain.finding {
+        // A log that contains only part of its first record was truncated.
+        if let problem = status.size == 0 ? nil : position.chain.finding {
             let failure = Failure(problem, log: path)
             throw Failure(
-                failure.status, failure.reason, failure.message + " Nothing is added to it: begin a new log.")
+                failure.status, failure.reason, failure.message + " Nothing was added: begin a new log.")
         }
-        position.size = status.st_size
+        position.size = status.size
         return position
     }
 
     private static func failure(_ error: any Error, _ path: String) -> Failure {
-        let words = (error as? SystemError)?.words ?? "\(error)"
+        let words = (error as? Errno)?.words ?? "\(error)"
         return Failure(.inputOutput, "audit", "The audit log '\(path)' cannot be written: \(words).")
     }
 
-    /// A file of that name that no other user has a hand in: what is believed of it, and written to it, stays
-    /// there.
+    /// Opens the file, which no other user may control: the tool trusts its content, and writes to it.
     private func open() throws(Failure) -> Descriptor {
         try OwnFile.open(
             path, O_RDWR | O_APPEND | O_CREAT, name: "The audit log '\(path)'", action: "cannot be written",

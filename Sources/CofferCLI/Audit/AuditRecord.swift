@@ -1,15 +1,15 @@
-/// One line of an audit log: a JSON object whose last members chain it to the line before.
+/// A line of an audit log: a JSON object whose last members chain it to the previous line.
 ///
-/// `prev` is the hash of the line before, and `hash` that of this line up to the comma before `"hash"`, as
-/// its ``AuditSeal`` computes it. With a secret, `key` says which one. The members for the chain have fixed
-/// places at both ends of the line, so that nothing in between can be taken for them.
+/// `prev` is the hash of the previous line. `hash` is the hash of this line up to the comma before `"hash"`,
+/// as its ``AuditSeal`` computes it. If the log has a secret, `key` identifies it. The members for the chain
+/// have fixed places at both ends of the line, so no other member can be mistaken for them.
 struct AuditRecord {
     static let firstPrevious = String(repeating: "0", count: 64)
 
-    /// No record is longer, a path of 4096 bytes in JSON included.
+    /// The maximum length of a record, in bytes. It has room for a path of 4096 bytes in JSON.
     static let longestLine = 131_072
 
-    /// The text of a new line.
+    /// Returns the text of a new line.
     static func line(
         _ members: [JSONValue.Member], sequence: Int, previous: String, followsTornLine: Bool, seal: AuditSeal
     ) throws(Failure) -> String {
@@ -25,14 +25,14 @@ struct AuditRecord {
     let sequence: Int
     let previous: String
     let hash: String
-    /// Of the secret; nil for a line without one.
+    /// The identifier of the secret, or nil for a line chained without one.
     let keyID: String?
-    /// Whether the line before is the rest of one that was not written to its end.
+    /// True if the previous line was cut off by a crash.
     let followsTornLine: Bool
     private let body: ArraySlice<UInt8>
 
-    /// Reads a line back; nil unless it has the form of a whole record. Whether its hash is right is what
-    /// ``isSealed(by:)`` returns.
+    /// Parses a line. Returns nil unless it has the form of a complete record. ``isSealed(by:)`` verifies its
+    /// hash.
     init?(_ line: [UInt8]) {
         var rest = line[...]
         guard rest.drop(prefix: AuditRecord.start),
@@ -60,10 +60,11 @@ struct AuditRecord {
         self.hash = hash
     }
 
-    /// Whether the hash is that of the text.
+    /// Returns true if the hash matches the text.
     func isSealed(by seal: AuditSeal) throws(Failure) -> Bool { try seal.hash(body) == hash }
 
-    /// Whether bytes may be what a crash has left of a record: they begin like one, and do not end like one.
+    /// Returns true if the bytes may be a record that a crash cut off: they begin like a record but do not
+    /// end like one.
     static func mayBeTorn(_ line: [UInt8]) -> Bool {
         let start = Array(start.utf8)
         return line.prefix(start.count).elementsEqual(start.prefix(line.count)) && !line.isEmpty
@@ -74,14 +75,14 @@ struct AuditRecord {
 }
 
 extension ArraySlice<UInt8> {
-    /// Drops a text from the start, if it is there.
+    /// Drops `text` from the start. Returns false if the slice does not start with it.
     fileprivate mutating func drop(prefix text: String) -> Bool {
         guard starts(with: text.utf8) else { return false }
         removeFirst(text.utf8.count)
         return true
     }
 
-    /// Drops the bytes that fit from the start, and returns them; nil if there are none.
+    /// Drops the matching bytes from the start and returns them, or nil if there are none.
     fileprivate mutating func drop(while isPart: (UInt8) -> Bool) -> String? {
         let part = prefix(while: isPart)
         removeFirst(part.count)

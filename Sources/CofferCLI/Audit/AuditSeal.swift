@@ -1,18 +1,18 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// What chains the lines of an audit log: a hash that anybody can compute, or a code that needs a secret.
+/// The function that chains the lines of an audit log: a plain hash, or a MAC that needs a secret.
 ///
-/// The plain hash shows accidents, and changes by people who do not compute the hashes of all later lines
-/// anew. Only the code of a secret that the forger does not have is evidence against a user who can write
-/// to the log.
+/// The plain hash detects accidents, and edits by anyone who does not recompute the hashes of all later
+/// lines. Against a user who can write to the log, only a MAC whose secret that user does not have is
+/// evidence.
 struct AuditSeal: Sendable {
     /// SHA-256, without a secret.
     static let plain = AuditSeal()
 
     private let secret: SharedSecret?
 
-    /// Distinguishes logs of different secrets, and says nothing about the secret; nil without one.
+    /// Identifies the secret without revealing anything about it, or nil if there is no secret.
     let keyID: String?
 
     private init() {
@@ -22,14 +22,14 @@ struct AuditSeal: Sendable {
 
     /// HMAC-SHA-256 with a secret.
     ///
-    /// - Throws: a failure for a secret that is short enough to be guessed from the log.
+    /// - Throws: ``Failure`` if the secret is short enough to be guessed from the log.
     init(_ bytes: consuming SecretBytes, sourceName: String) throws(Failure) {
         let secret = SharedSecret(bytes.withoutNewline())
         guard secret.bytes.count >= 16 else {
             throw Failure(
                 .keyRejected, "invalid_key",
-                "The secret of the audit log from \(sourceName) has less than 16 bytes, and could be "
-                    + "guessed from the log. Make one with 'coffer keygen --out audit.key'.")
+                "The log secret from \(sourceName) has fewer than 16 bytes and could be "
+                    + "guessed from the log. Create one with 'coffer keygen --out audit.key'.")
         }
         self.secret = secret
         keyID = try AuditSeal.hexadecimal(
@@ -38,13 +38,13 @@ struct AuditSeal: Sendable {
 
     var hasSecret: Bool { secret != nil }
 
-    /// The hash, or the code, of a part of a line: 64 digits.
+    /// Returns the hash or MAC of part of a line, as 64 hexadecimal digits.
     func hash(_ bytes: ArraySlice<UInt8>) throws(Failure) -> String {
         guard let secret else {
             do throws(CryptographyFailure) {
                 return try Hex.digits(Digest.sha256(Array(bytes)))
             } catch {
-                throw Failure(.unavailable, "engine", "The cryptographic library does not compute SHA-256.")
+                throw Failure(.unavailable, "engine", "The cryptographic library cannot compute SHA-256.")
             }
         }
         return try AuditSeal.hexadecimal(secret, bytes, count: 32)
@@ -57,7 +57,7 @@ struct AuditSeal: Sendable {
             return Hex.digits(
                 try KeyDerivation.hmac(key: secret.bytes, message: Array(bytes), hash: .sha256).prefix(count))
         } catch {
-            throw Failure(.unavailable, "engine", "The cryptographic library does not compute HMAC-SHA-256.")
+            throw Failure(.unavailable, "engine", "The cryptographic library cannot compute HMAC-SHA-256.")
         }
     }
 }

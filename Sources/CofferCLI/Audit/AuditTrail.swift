@@ -1,31 +1,32 @@
 internal import Foundation
 internal import Glibc
 
-/// Records what a command does to files: the begin before, and the end with its result after.
+/// Records the work of a command on files: one record before the work begins, and one with the result at the
+/// end.
 struct AuditTrail: Sendable {
     let log: AuditLog?
     let isRequired: Bool
     let command: String
-    /// Names keys in the records; nil where they have no names there that are the same in all files.
+    /// Identifies keys in the records, or nil if keys have no identifiers that are stable across files.
     let site: SiteSecret?
     let session: Session
 
     /// Runs work on a file between its two records.
     ///
     /// - Parameters:
-    ///   - keys: the keys that open the file before and after.
-    ///   - body: returns whether the file was changed. It may record the end itself.
+    ///   - keys: the keys that open the file before and after the work.
+    ///   - body: returns true if the file was changed. It may record the end itself.
     func record(_ path: String, _ keys: KeyPassage = .unknown, _ body: (AuditEntry) throws -> Bool) throws {
         let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
         try entry.end(isChanged: run(entry) { try body(entry) })
     }
 
-    /// Runs work of the library on a file between its two records, the second of which has what was proved.
+    /// Runs work of the library on a file between its two records. The second record contains the evidence.
     ///
     /// - Parameters:
-    ///   - keys: the keys that open the file before and after.
-    ///   - body: calls the function that it is given before the work counts as completed, so that a crash in
-    ///     between is not lost to the log.
+    ///   - keys: the keys that open the file before and after the work.
+    ///   - body: calls the function that it is passed before the work counts as completed, so the log does
+    ///     not lose the record if a crash follows.
     func recordProof<Result: AuditedResult>(
         _ path: String, _ keys: KeyPassage = .unknown,
         _ body: (_ audit: @escaping @Sendable (Result) throws -> Void) throws -> Result
@@ -47,8 +48,8 @@ struct AuditTrail: Sendable {
         }
     }
 
-    /// What the records say about keys: `site_key_id` is of the one that opens the file once the work is
-    /// done, and null for plaintext.
+    /// Returns the members of a record that identify keys. `site_key_id` identifies the key that opens the
+    /// file after the work, and is null for plaintext.
     private func members(_ keys: KeyPassage) throws(Failure) -> [JSONValue.Member] {
         guard let site else { return [] }
         func id(_ key: Key?) throws(Failure) -> JSONValue {
@@ -68,33 +69,33 @@ struct AuditTrail: Sendable {
         do {
             return try body()
         } catch {
-            // The failure itself matters more than that it could not be recorded.
+            // The original failure matters more than a failure to record it.
             entry.failed(session.failure(error))
             throw error
         }
     }
 }
 
-/// What a command has done and proved, as the log has it.
+/// The proved result of a command, as the log records it.
 protocol AuditedResult: Sendable {
     var isChanged: Bool { get }
-    /// Where the old file is, with its old key.
+    /// The path of the old file, which still has its old key.
     var keptOldPath: String? { get }
-    /// The file that was made, where it has got its name on the way.
+    /// The path of the new file, if the library chose its name.
     var madePath: String? { get }
     var evidence: [JSONValue.Member] { get }
 }
 
-/// Which keys open a file before and after a command has done its work.
+/// The keys that open a file before and after a command has done its work.
 enum KeyPassage: Sendable {
-    /// The command does not know, or the file goes.
+    /// The command does not know the keys, or removes the file.
     case unknown
     case kept(Key)
-    /// Nil stands for plaintext, and for a file that was not there.
+    /// Nil means plaintext, or a file that did not exist.
     case changed(from: Key?, to: Key?)
 }
 
-/// The records of what one command does to one file.
+/// The records of one command's work on one file.
 final class AuditEntry: Sendable {
     private let trail: AuditTrail
     let path: String

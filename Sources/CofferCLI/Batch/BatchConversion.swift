@@ -1,19 +1,20 @@
 internal import Coffer
 internal import Foundation
 
-/// A batch of changes that put a proved copy in the place of each file.
+/// A batch of conversions that replace each file with a proved copy.
 struct BatchConversion: Sendable {
     let setting: BatchSetting
     let isDryRun: Bool
-    /// What the names of kept old files end with; nil if none are kept.
+    /// The suffix that is appended to the names of kept old files, or nil to keep none.
     let keptSuffix: String?
-    /// What the files are opened with; nil to find out the format.
+    /// The settings that the files are opened with, or nil to detect the format.
     let cipher: CipherSettings?
     var newCipher: CipherSettings?
     let isDone: @Sendable (Manifest.Item) -> Bool
-    /// The work on a file with a key that opens it, or that it is to get, and the keys before and after it.
+    /// Returns the work for a file, and its keys before and after. The argument is a key that opens the file
+    /// or that the file is to get.
     let work: @Sendable (FileKey) -> (work: DatabaseFile.Work, keys: KeyPassage)
-    /// Whether the key is one that the files are to get.
+    /// True if the key is one that the files are to get.
     var isKeyNew = false
     var adds: (@Sendable (inout Conversion, FileKey) throws -> Void)?
 
@@ -37,7 +38,7 @@ struct BatchConversion: Sendable {
         conversion.keys = passage
         if let newCipher { conversion.options.newCipher = isKeyNew ? item.cipher ?? newCipher : newCipher }
         conversion.options.keepOldPath = keptSuffix.map { item.location + $0 }
-        // A kept file of an earlier run stands in the way of a new one only.
+        // A kept file of an earlier run matters only if this run would keep another one.
         let plan = try conversion.plan()
         if !plan.isAlreadyDone { try adds?(&conversion, key) }
         let (isDryRun, setting) = (isDryRun, setting)

@@ -1,38 +1,40 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// What a batch does to each of its files.
+/// The work of a batch on each of its files.
 struct BatchJob: Sendable {
-    /// What was done to a file, as the summary counts it.
+    /// The effect on one file, for the summary.
     struct Effect: Sendable {
         var isChanged = false
-        /// What the file is counted as: the option whose key opened it, or what it is.
+        /// The group that the summary counts the file in: the option whose key opened it, or the file's kind.
         var group: String?
     }
 
-    /// The work on one file, once all is known that it needs.
+    /// The work on one file, with everything that it needs.
     typealias Step = @Sendable () throws -> Effect
 
-    /// Whether all files are prepared before the work on the first one: what changes files tries the keys of
-    /// all of them first.
+    /// True if all files are prepared before work begins on the first one. Jobs that change files try every
+    /// key first.
     var preparesAllFirst = false
 
-    /// What distinguishes this work from other work of the same command, such as its statements: with another
-    /// one, nothing counts as done before.
+    /// Distinguishes this work from other work of the same command, for example by its statements. With a
+    /// different identity, no file counts as done.
     var identity = ""
 
-    /// Whether a file is as the work leaves it, where an earlier run says that it was done.
+    /// Returns true if a file that an earlier run recorded as done is still in the state that the work
+    /// produces.
     let isDone: @Sendable (Manifest.Item) -> Bool
 
-    /// Tries the keys of a file, and changes nothing. What the step keeps lives until it has run.
+    /// Tries the keys of a file without changing it. Everything that the returned step captures lives until
+    /// the step has run.
     let prepare: @Sendable (Manifest.Item) throws -> Step
 }
 
-/// What the job of a batch is made with.
+/// The inputs from which a command makes the job of a batch.
 struct BatchSetting: Sendable {
     let session: Session
     let trail: AuditTrail
-    /// The files, with the keys of the command line where a line has none.
+    /// The files of the manifest. Lines without keys get the keys of the command line.
     let items: [Manifest.Item]
     private let cache: KeyCache
 
@@ -47,7 +49,7 @@ struct BatchSetting: Sendable {
         self.cache = cache
         let request = try key.request(role)
         let previous = try key.previousRequests()
-        // Asked for now, not in the middle of the work.
+        // Prompt for keys now, not in the middle of the work.
         if needsKeys {
             if given.contains(where: { $0.key == nil }) { _ = try cache.key(request) }
             _ = try previous.isEmpty ? nil : FileKeys(previous, cache)
@@ -56,11 +58,11 @@ struct BatchSetting: Sendable {
         items = try given.map { item in
             var item = item
             if item.previousKeys != nil, role == .new {
-                throw BatchSetting.bad(item, "gets its first key, and has no previous ones")
+                throw BatchSetting.bad(item, "gets its first key, so it has no previous keys")
             }
             if item.previousKeys != nil, item.key == nil, !needsKeys {
                 throw BatchSetting.bad(
-                    item, "has previous keys and no other: name its key in the line, or on the command line")
+                    item, "has only previous keys: give its key in the line, or on the command line")
             }
             item.previous =
                 item.previousKeys.map { keys in
@@ -82,17 +84,17 @@ struct BatchSetting: Sendable {
         Failure(.unsafeConfiguration, "manifest", "'\(item.path)' of the manifest \(words).")
     }
 
-    /// The keys that may open a file.
+    /// Returns the keys that may open a file.
     func keys(of item: Manifest.Item) throws -> FileKeys {
         try FileKeys([item.key].compactMap { $0 } + item.previous, cache)
     }
 
-    /// The key that a file is to get.
+    /// Returns the key that a file is to get.
     func newKey(of item: Manifest.Item) throws -> Key? {
         try item.newKey.map { request throws(Failure) in try cache.key(request) }
     }
 
-    /// Whether one of the keys opens the file.
+    /// Returns true if one of the keys opens the file.
     func opens(_ item: Manifest.Item, cipher: CipherSettings?) -> Bool {
         (try? keys(of: item).open(item.location, cipher: item.cipher ?? cipher, isNamed: true) {
             $0.id != nil
@@ -100,22 +102,22 @@ struct BatchSetting: Sendable {
     }
 }
 
-/// A command that does the same to each file of a manifest.
+/// A command that does the same work on each file of a manifest.
 protocol BatchOperation: RecordingOperation {
     var batch: BatchOptions { get }
     var key: FileKeyOptions { get }
 
-    /// Whether nothing is changed: the batch keeps a state only where it was asked for then.
+    /// True if the command changes nothing. The batch then keeps a state only on request.
     var onlyReads: Bool { get }
     var dryRun: Bool { get }
 
-    /// What the key is for: one that files get is asked twice.
+    /// The role of the key. The prompt for a key that files are to get asks twice.
     var keyRole: KeyRequest.Role { get }
 
-    /// Whether there are keys to be asked for.
+    /// True if the command needs keys, which may have to be prompted for.
     var needsKeys: Bool { get throws }
 
-    /// The key that files get which have one.
+    /// Returns the request for the new key, or nil if the command gives files no new key.
     func newKeyRequest() throws -> KeyRequest?
 
     func job(_ setting: BatchSetting) throws -> BatchJob
@@ -124,8 +126,8 @@ protocol BatchOperation: RecordingOperation {
 extension BatchOperation {
     var dryRun: Bool { false }
 
-    /// What is in the name of the state: nothing for the first three, which had states before there were
-    /// others.
+    /// The word for the command in the name of the state file. It is nil for the first three batch commands,
+    /// whose state files were named before there were others.
     private var stateWord: String? {
         let word = Self.configuration.commandName ?? ""
         return ["rotate", "verify", "info"].contains(word) ? nil : word

@@ -7,24 +7,23 @@ struct BatchRun: Sendable {
     let command: String
     let state: BatchState?
     let jobs: Int
-    /// Whether no other file is begun after a failure.
+    /// True if a failure keeps the run from starting on further files.
     let failsFast: Bool
 
     private enum Outcome {
         case finished(BatchJob.Effect)
         case failed(Failure)
-        /// An earlier run has done it.
+        /// An earlier run completed the work on the file.
         case skipped
-        /// Its keys are right, and nothing was done yet.
+        /// The keys are right, but the work has not begun.
         case prepared
-        /// A signal came: the file is whole, and has no result.
+        /// A signal interrupted the work. The file is intact and has no result.
         case interrupted
     }
 
-    /// Does a job on each file. Failures of single files are reported here, and their results by the job.
+    /// Runs a job on each file. This method reports failures of single files; the job reports its results.
     ///
-    /// Where all are prepared first, files whose keys do not prove right are reported then, and not worked
-    /// on.
+    /// If all files are prepared first, files with wrong keys are reported during that phase and left alone.
     func run(_ items: [Manifest.Item], _ job: BatchJob) throws -> ExitStatus {
         let board = Board()
         var ready = Array(items.indices)
@@ -40,7 +39,7 @@ struct BatchRun: Sendable {
             ready = steps.withLock { $0.keys.sorted() }
         }
         try each(ready, phase: command, job.preparesAllFirst ? 0.1...1 : 0...1, of: items, board) { index in
-            // Taken out, so that derived keys are wiped once they have served.
+            // Removed from the dictionary, so derived keys are wiped as soon as they have been used.
             let step = steps.withLock { $0.removeValue(forKey: index) }
             return process(items[index], job, unless: step == nil ? job.isDone : { _ in false }) { item in
                 .finished(try (step ?? job.prepare(item))())
@@ -49,8 +48,8 @@ struct BatchRun: Sendable {
         return try end(board, items)
     }
 
-    /// Does the same for each of some files, several at a time. Its progress counts the files with which this
-    /// phase is through; those that it has nothing to do with are through before it begins.
+    /// Calls `body` for each of the given files, several at a time. The progress counts the files that have
+    /// completed this phase. Files that the phase skips count as complete from the start.
     private func each(
         _ indices: [Int], phase: String, _ span: ClosedRange<Double>, of items: [Manifest.Item],
         _ board: Board,
@@ -58,7 +57,7 @@ struct BatchRun: Sendable {
     ) throws {
         guard !indices.isEmpty else { return }
         let next = Mutex(0)
-        // Also a file without content takes its time.
+        // The constant accounts for the time that even an empty file takes.
         let weights = Dictionary(
             uniqueKeysWithValues: indices.map {
                 ($0, Double((FileNames.size(items[$0].location) ?? 0) + 65_536))
@@ -93,8 +92,8 @@ struct BatchRun: Sendable {
         session.reporter.addToSummary(tally.json(of: items.count))
         session.meter.note(.init(files: items.count, failed: tally.failed, bytes: tally.bytes))
         if let status = session.interruption.status {
-            let words = state == nil ? "run the command again." : "go on with --continue."
-            throw Failure(status, "interrupted", "Interrupted. Every file is whole; \(words)")
+            let words = state == nil ? "run the command again." : "continue with --continue."
+            throw Failure(status, "interrupted", "Interrupted. Every file is intact; \(words)")
         }
         return tally.failed > 0 ? .someFailed : .done
     }
@@ -105,7 +104,7 @@ struct BatchRun: Sendable {
     ) -> Outcome {
         do {
             let id = try BatchState.id(item, job.identity)
-            // What the state claims has to prove true: the sources of the keys may have other keys by now.
+            // The state may be outdated: the sources of the keys may supply other keys now.
             if let state, state.isDone(id), isDone(item) {
                 session.reporter.result(
                     [
@@ -138,7 +137,7 @@ struct BatchRun: Sendable {
         }
     }
 
-    /// What the workers share.
+    /// The state that the workers share.
     private final class Board: Sendable {
         private let state = Mutex(BatchTally())
 

@@ -2,37 +2,39 @@ internal import Coffer
 internal import Foundation
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
-/// What a batch has done so far, in a file beside its manifest: JSON lines, each on the disk before the work
-/// goes on.
+/// The progress of a batch, in a JSON lines file next to its manifest. Each line is synced to disk before the
+/// work continues.
 ///
-/// A run that was killed goes on with `--continue`: what is noted as done is looked at, and not done again. A
-/// line of the manifest that was changed since counts as new. Nothing that depends on a key is in it, as that
-/// would let others guess passphrases: whether the keys are still the same is found out from the file.
+/// With `--continue`, a later run resumes a batch that was killed: files recorded as done are checked, not
+/// processed again. A line of the manifest that has changed since then counts as new. The file contains
+/// nothing derived from a key, because that would help others guess passphrases. The run detects changed keys
+/// from the files themselves.
 ///
-/// The file is believed only if it is this user's and has no other name. A run that goes on replaces it by a
-/// new one, and then adds lines.
+/// The file is trusted only if it belongs to this user or to root and has no other name. A run that resumes
+/// replaces it with a new file, and then appends lines.
 final class BatchState: Sendable {
     let path: String
     private let file: Mutex<Descriptor>
     private let done: Set<String>
 
-    /// - Parameter continues: whether a state of an earlier run is gone on with.
+    /// - Parameter continues: true to resume from the state of an earlier run.
     init(path: String, command: String, continues: Bool) throws(Failure) {
         self.path = path
         if !continues, NewFile.exists(path) {
             throw Failure(
                 .outputExists, "state_exists",
                 "An earlier run of this batch did not complete; its state is '\(path)'. Give --continue, or "
-                    + "remove the state to start anew."
+                    + "remove the state to start over."
             )
         }
         let old = try BatchState.openLocked(path)
-        do throws(SystemError) {
-            guard let lines = try BatchState.lines(of: old) else { throw SystemError(code: ENOEXEC) }
+        do throws(Errno) {
+            guard let lines = try BatchState.lines(of: old) else { throw Errno(ENOEXEC) }
             done = Set(lines.values.filter { $0.isDone && $0.command == command }.map(\.id))
-            // The lines that count, without the rest of one that a crash has left: work that may not be done,
-            // and is done again.
+            // Keeps the valid lines, without a partial line that a crash left: its work may be incomplete and
+            // is done again.
             file = Mutex(
                 try BatchState.replace(path, by: lines.values.sorted { $0.number < $1.number }.map(\.text)))
         } catch {
@@ -44,7 +46,7 @@ final class BatchState: Sendable {
     private static func isForeign(_ path: String) -> Failure {
         Failure(
             .outputExists, "state",
-            "'\(path)' is not the state of a batch, and is left as it is. Give --state another name.")
+            "'\(path)' is not the state of a batch, and was not changed. Give --state another name.")
     }
 
     // MARK: The file
@@ -54,11 +56,11 @@ final class BatchState: Sendable {
             let file = try OwnFile.open(
                 path, O_RDWR | O_CREAT, name: "The state '\(path)'", action: "cannot be used", reason: "state"
             )
-            guard Retry.onInterrupt({ flock(file.number, LOCK_EX | LOCK_NB) }) == 0 else {
-                throw Failure(.busy, "busy", "Another run works on this batch: '\(path)' is locked.")
+            guard (try? file.lock(LOCK_EX | LOCK_NB)) != nil else {
+                throw Failure(.busy, "busy", "Another run is working on this batch: '\(path)' is locked.")
             }
-            // Another run may have replaced it in between: then its lock is on the new file.
-            if let status = try? file.status(), FileIdentity(path: path) == FileIdentity(status) {
+            // Another run may have replaced the file in the meantime; its lock is then on the new file.
+            if let status = try? file.status(), (try? FileStatus(path))?.identity == status.identity {
                 return file
             }
         }
@@ -71,7 +73,7 @@ final class BatchState: Sendable {
         let text: String
         let command: String
         let id: String
-        /// The line of the manifest, and the work, as far as they can be known without the command line.
+        /// The hash of the line of the manifest, without the parts that depend on the command line.
         let line: String?
         let work: String?
         let code: Int
@@ -79,8 +81,8 @@ final class BatchState: Sendable {
         var isDone: Bool { code == 0 }
     }
 
-    /// The last line for each file and command; nil when the file is something else.
-    private static func lines(of file: borrowing Descriptor) throws(SystemError) -> [String: Entry]? {
+    /// Returns the last line for each file and command, or nil if the file is not a state file.
+    private static func lines(of file: borrowing Descriptor) throws(Errno) -> [String: Entry]? {
         var entries: [String: Entry] = [:]
         var reader = LineReader(file.number, limit: Manifest.longestLine)
         while true {
@@ -92,14 +94,14 @@ final class BatchState: Sendable {
                 return nil
             }
             guard let line else { return entries }
-            // The rest of one that a crash has left; it is done again.
+            // A partial line, left by a crash. Its work is done again.
             let start = Array(start.utf8)
             if !line.isTerminated,
                 line.bytes.prefix(start.count).elementsEqual(start.prefix(line.bytes.count))
             {
                 return entries
             }
-            // Lines of ours begin so. Others may be JSON too, and are not ours.
+            // Every line that this tool writes begins like this. Other JSON is foreign.
             guard line.bytes.starts(with: start),
                 let object = try? JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any],
                 let command = object["command"] as? String, let id = object["id"] as? String,
@@ -112,18 +114,18 @@ final class BatchState: Sendable {
         }
     }
 
-    /// Puts a new file in the place of the old one, in one step, and locks it before it has the name.
-    private static func replace(_ path: String, by lines: [String]) throws(SystemError) -> Descriptor {
-        // A name that nothing has, so that nothing has to be removed.
+    /// Replaces the file with a new one in one step, and locks the new file before it gets the name.
+    private static func replace(_ path: String, by lines: [String]) throws(Errno) -> Descriptor {
+        // A random name that is not in use, so there is nothing to remove first.
         let number = String(UInt64.random(in: 0 ... .max), radix: 16)
         let temporary = "\(FileNames.folder(of: path))/.coffer-state-\(number)"
         let file = try Descriptor(
             opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, mode: 0o600)
-        do throws(SystemError) {
-            guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else { throw SystemError.last }
+        do throws(Errno) {
+            try file.lock(LOCK_EX | LOCK_NB)
             try file.write(lines.map { $0 + "\n" }.joined())
             try file.synchronize()
-            guard unsafe rename(temporary, path) == 0 else { throw SystemError.last }
+            try systemCall("rename") { unsafe rename(temporary, path) }
             try Descriptor.synchronizeFolder(of: path)
         } catch {
             unsafe unlink(temporary)
@@ -134,18 +136,18 @@ final class BatchState: Sendable {
 
     // MARK: Questions from outside
 
-    /// What the last batch has done so far, by the ids of the lines of its manifest: the exit code of the
-    /// last time. A line that was changed since is new, and what was done by another command, or with other
-    /// statements, does not count.
+    /// Returns the latest exit codes of the last batch, by the ids of the lines of its manifest. Lines that
+    /// have changed since then count as new. Results of other commands, or of other statements, are left out.
     ///
-    /// - Returns: nil where there is no state.
+    /// - Returns: nil if there is no state.
+    /// - Returns: nil if there is no state.
     static func codes(in path: String) throws(Failure) -> [String: Int]? {
         guard NewFile.exists(path) else { return nil }
         let file = try OwnFile.open(
             path, O_RDONLY, name: "The state '\(path)'", action: "cannot be used", reason: "state")
-        do throws(SystemError) {
+        do throws(Errno) {
             guard let entries = try lines(of: file)?.values.sorted(by: { $0.number < $1.number }) else {
-                throw SystemError(code: ENOEXEC)
+                throw Errno(ENOEXEC)
             }
             guard let last = entries.last else { return [:] }
             let same = entries.filter { $0.command == last.command && $0.work == last.work }
@@ -156,11 +158,11 @@ final class BatchState: Sendable {
         }
     }
 
-    /// Removes a state, unless a batch works with it.
+    /// Removes a state, unless a batch is using it.
     static func remove(_ path: String) throws(Failure) {
         guard NewFile.exists(path) else { return }
         let file = try openLocked(path)
-        guard let status = try? file.status(), FileIdentity(path: path) == FileIdentity(status) else {
+        guard let status = try? file.status(), (try? FileStatus(path))?.identity == status.identity else {
             return
         }
         unsafe unlink(path)
@@ -168,10 +170,11 @@ final class BatchState: Sendable {
 
     // MARK: The work
 
-    /// Names what is asked for, sources of keys included, whether the manifest or the command line gives
-    /// them. That it is done is no more than a claim: the same sources may have other keys by now.
+    /// Returns an id for the requested work, including the sources of the keys, which the manifest or the
+    /// command line gives. A record that this work is done is only a claim: the same sources may supply other
+    /// keys by now.
     ///
-    /// - Parameter work: what distinguishes this work from other work of the same command.
+    /// - Parameter work: distinguishes this work from other work of the same command.
     static func id(_ item: Manifest.Item, _ work: String = "") throws(Failure) -> String {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
         let keys = [item.key, item.newKey].map {
@@ -187,7 +190,7 @@ final class BatchState: Sendable {
         try String(AuditSeal.plain.hash(Array(text.utf8)[...]).prefix(32))
     }
 
-    /// Whether an earlier run says that it has done it.
+    /// Returns true if an earlier run recorded this work as done.
     func isDone(_ id: String) -> Bool { done.contains(id) }
 
     func note(_ id: String, _ item: Manifest.Item, command: String, work: String, code: ExitStatus)
@@ -199,8 +202,8 @@ final class BatchState: Sendable {
             .init("work", .string(try BatchState.hash(work))), .init("path", .string(item.path)),
             .init("code", .count(code.rawValue)),
         ]).text
-        do throws(SystemError) {
-            try file.withLock { file throws(SystemError) in
+        do throws(Errno) {
+            try file.withLock { file throws(Errno) in
                 try file.write(line + "\n")
                 try file.synchronize()
             }
@@ -209,11 +212,11 @@ final class BatchState: Sendable {
         }
     }
 
-    /// Forgets the batch, once all of it is done.
+    /// Removes the state once the whole batch is done.
     func remove() {
-        // What another process has put in its place is not ours.
+        // Leaves a file that another process has put in its place.
         guard let status = file.withLock({ try? $0.status() }),
-            FileIdentity(path: path) == FileIdentity(status)
+            (try? FileStatus(path))?.identity == status.identity
         else { return }
         unsafe unlink(path)
     }

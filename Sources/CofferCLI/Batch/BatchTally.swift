@@ -1,23 +1,23 @@
-/// How the files of a batch have fared.
+/// The counts of a batch's results.
 struct BatchTally: Sendable {
     private(set) var succeeded = 0
     private(set) var changed = 0
     var skipped = 0
-    /// The sizes of the files that were done.
+    /// The total size of the files that were done.
     private(set) var bytes: Int64 = 0
     private let began = ContinuousClock.now
 
-    /// How many files are of which kind, or open with the key of which option.
+    /// The number of files of each kind, or of files that the key of each option opened.
     private var groups: [String: Int] = [:]
 
     private struct Failures {
         let status: ExitStatus
         var count = 0
-        /// The first few.
+        /// The first few paths.
         var paths: [String] = []
     }
 
-    /// By their reasons.
+    /// The failures by reason.
     private var failures: [String: Failures] = [:]
 
     var failed: Int { failures.values.reduce(0) { $0 + $1.count } }
@@ -38,7 +38,7 @@ struct BatchTally: Sendable {
 
     private func notBegun(of total: Int) -> Int { max(0, total - succeeded - failed - skipped) }
 
-    /// What a person reads.
+    /// Returns the summary as text.
     func lines(of total: Int) -> [String] {
         let rest = notBegun(of: total)
         let time = TextLayout.seconds(ContinuousClock.now - began)
@@ -66,7 +66,7 @@ struct BatchTally: Sendable {
         return lines
     }
 
-    /// What a program reads, in the last line.
+    /// Returns the summary as members of the last JSON line.
     func json(of total: Int) -> [JSONValue.Member] {
         [
             .init("files", .count(total)), .init("done", .count(succeeded)),

@@ -1,41 +1,42 @@
 internal import Coffer
 internal import Foundation
 
-/// The files of a batch, and where their keys come from.
+/// The files of a batch, and the sources of their keys.
 ///
-/// Either one path a line, whose keys are those of the command line; or one JSON object a line, whose members
-/// have the names of the options: `{"path": "a.db", "key-file": "a.key", "new-key-file": "b.key", "key-type":
-/// "raw"}`. Members for previous keys may be lists, too. Empty lines and lines that start with `#` say
-/// nothing. Or paths that end with a byte of zero, as `find -print0` writes them, taken as they are.
+/// A manifest has one of three forms. The first has one path a line; the keys are those of the command line.
+/// The second has one JSON object a line, whose members have the names of the options: `{"path": "a.db",
+/// "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Members for previous keys may also be
+/// lists. In these two forms, empty lines and lines that start with `#` are ignored. The third has
+/// NUL-terminated paths, as `find -print0` writes them, which are used verbatim.
 struct Manifest: Sendable {
     struct Item: Sendable {
-        /// As it stands in the manifest.
+        /// The path as the manifest spells it.
         let path: String
-        /// Where the file is.
+        /// The path at which the tool opens the file.
         let location: String
         var key: KeyRequest?
         var newKey: KeyRequest?
-        /// Where other keys come from that the file may have; nil for those of the command line.
+        /// The sources of other keys that may open the file, or nil to use the command line's.
         var previousKeys: PreviousKeys?
-        /// Those keys, or the ones of the command line.
+        /// The requests for those keys, or for the ones of the command line.
         var previous: [KeyRequest] = []
         let cipher: CipherSettings?
-        /// What distinguishes the line of the manifest from others, without what the command line adds.
+        /// Identifies the line of the manifest, without the parts that the command line adds.
         var line = ""
     }
 
     struct PreviousKeys: Sendable {
         let sources: [SecretSource]
-        /// Empty for that of the key of the file.
+        /// The types of the keys. If empty, they have the type of the file's key.
         let types: [KeyType]
 
-        /// Distinguishes them from others.
+        /// Distinguishes these keys from others.
         var identity: String { (sources.map(\.identity) + types.map(\.rawValue)).joined(separator: "\u{1}") }
     }
 
     enum Form: Sendable {
         case lines
-        /// Paths that end with a byte of zero, and may have any other byte in them.
+        /// NUL-terminated paths, which may contain any other byte.
         case zeroSeparatedPaths
 
         var separator: UInt8 { self == .lines ? UInt8(ascii: "\n") : 0 }
@@ -44,13 +45,13 @@ struct Manifest: Sendable {
 
     let items: [Item]
 
-    /// No line needs more: a path has 4096 bytes at most.
+    /// The maximum length of a line, in bytes. It is ample: a path has at most 4096 bytes.
     static let longestLine = 131_072
 
-    /// - Parameter folder: what relative paths start from.
+    /// - Parameter folder: the folder that relative paths start from.
     init(_ input: CInt, form: Form, folder: String, name: String) throws(Failure) {
         var items: [Item] = []
-        // As bytes: texts that look the same and have other bytes are names of other files.
+        // Bytes, because strings that compare equal may have different bytes and name different files.
         var seen: Set<[UInt8]> = []
         var reader = LineReader(input, separator: form.separator, limit: Manifest.longestLine)
         while let line = try Manifest.next(&reader, form, name) {
@@ -58,12 +59,12 @@ struct Manifest: Sendable {
                 number: line.number, form: form, text: try Manifest.text(line, form, name), folder: folder)
             guard let item = try line.item() else { continue }
             guard seen.insert(Array(item.location.utf8)).inserted else {
-                throw line.bad("'\(item.path)' is there twice")
+                throw line.bad("'\(item.path)' is listed twice")
             }
             items.append(item)
         }
         guard !items.isEmpty else {
-            throw Failure(.unsafeConfiguration, "manifest", "The manifest names no file.")
+            throw Failure(.unsafeConfiguration, "manifest", "The manifest lists no files.")
         }
         self.items = items
     }
@@ -86,25 +87,26 @@ struct Manifest: Sendable {
         }
     }
 
-    /// Bytes that are no UTF-8 would become the name of another file.
+    /// Returns the line as text. Bytes that are not UTF-8 are rejected: converted, they would name another
+    /// file.
     private static func text(_ line: LineReader.Line, _ form: Form, _ name: String) throws(Failure) -> String
     {
         if let text = String(validating: line.bytes, as: UTF8.self) { return text }
         throw Failure(
             .unsafeConfiguration, "manifest",
-            "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Give the file a name that "
-                + "is, or a link of such a name."
+            "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Rename the file, or make "
+                + "a link with a UTF-8 name."
         )
     }
 
-    /// A line, or a path, and what it says.
+    /// A line or a path, and its meaning.
     private struct Line {
         let number: Int
         let form: Form
         let text: String
         let folder: String
 
-        /// Nil for a line that says nothing.
+        /// Returns nil for an empty line or a comment.
         func item() throws(Failure) -> Item? {
             guard form == .lines else {
                 guard !text.isEmpty else { throw bad("it is empty") }
@@ -112,7 +114,7 @@ struct Manifest: Sendable {
             }
             guard !text.utf8.contains(0) else {
                 throw bad(
-                    "it has a byte of zero in it. If zeros end the paths, as those of 'find -print0', give "
+                    "it contains a NUL byte. If NUL bytes end the paths, as with 'find -print0', give "
                         + "--null"
                 )
             }
@@ -121,9 +123,9 @@ struct Manifest: Sendable {
             if trimmed.hasPrefix("{") { return try item(json: trimmed) }
             guard trimmed.utf8.elementsEqual(text.utf8) else {
                 throw bad(
-                    "the path begins or ends with white space. If its name does, write it as JSON, "
-                        + "{\"path\": \"...\"}, or give --null; if not, remove it (and the carriage returns "
-                        + "of other systems)")
+                    "the path begins or ends with white space. If this is part of the name, use JSON, "
+                        + "{\"path\": \"...\"}, or give --null; otherwise remove it (it may be a carriage "
+                        + "return)")
             }
             return item(path: text)
         }
@@ -139,12 +141,12 @@ struct Manifest: Sendable {
         private func item(json line: String) throws(Failure) -> Item {
             guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             else {
-                throw bad("it is no JSON object; the path of a file whose name begins with { is './{...'")
+                throw bad("it is not a JSON object; write a path that begins with { as './{...'")
             }
             if let unknown = object.keys.filter({ !names.contains($0) }).min() {
                 throw bad("'\(unknown)' is unknown; there are \(names.sorted().joined(separator: ", "))")
             }
-            guard Manifest.memberCount(line) == object.count else { throw bad("it has a member twice") }
+            guard Manifest.memberCount(line) == object.count else { throw bad("it repeats a member") }
             let reader = MemberReader(object: object, line: self)
             guard let path = try reader.text("path"), !path.isEmpty else { throw bad("it has no path") }
             return Item(
@@ -166,8 +168,8 @@ struct Manifest: Sendable {
                 ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
             })
 
-    /// How many members an object has that is good JSON, those counted twice of which a reader keeps only
-    /// one.
+    /// Returns the number of members of a valid JSON object. It counts duplicates, of which a parser keeps
+    /// only one.
     private static func memberCount(_ json: String) -> Int {
         var (count, depth, isInText, isEscaped) = (0, 0, false, false)
         for byte in json.utf8 {
@@ -191,27 +193,27 @@ struct Manifest: Sendable {
 
         func text(_ name: String) throws(Failure) -> String? {
             guard let value = object[name] else { return nil }
-            guard let text = value as? String else { throw line.bad("'\(name)' is no text") }
-            // The system would take what is before it for the whole.
-            guard !text.utf8.contains(0) else { throw line.bad("'\(name)' has a byte of zero in it") }
+            guard let text = value as? String else { throw line.bad("'\(name)' is not a string") }
+            // The system would take a path to end at the NUL byte.
+            guard !text.utf8.contains(0) else { throw line.bad("'\(name)' contains a NUL byte") }
             return text
         }
 
-        /// A text, or a list of texts; empty for a member that is not there.
+        /// Returns a string or a list of strings. The result is empty if there is no such member.
         private func texts(_ name: String) throws(Failure) -> [String] {
             guard let list = object[name] as? [Any] else { return try [text(name)].compactMap { $0 } }
             guard let texts = list as? [String], !texts.isEmpty else {
-                throw line.bad("'\(name)' is neither a text nor a list of texts")
+                throw line.bad("'\(name)' is not a string or a list of strings")
             }
             guard !texts.contains(where: { $0.utf8.contains(0) }) else {
-                throw line.bad("'\(name)' has a byte of zero in it")
+                throw line.bad("'\(name)' contains a NUL byte")
             }
             return texts
         }
 
         func number(_ name: String) throws(Failure) -> Int? {
             guard let value = object[name] else { return nil }
-            guard let number = value as? Int else { throw line.bad("'\(name)' is no number") }
+            guard let number = value as? Int else { throw line.bad("'\(name)' is not a number") }
             return number
         }
 
@@ -232,21 +234,21 @@ struct Manifest: Sendable {
             for word in try texts("previous-key-type") { types.append(try type(word)) }
             guard !sources.isEmpty else {
                 guard types.isEmpty else {
-                    throw line.bad("'previous-key-type' is about keys, and there are none")
+                    throw line.bad("'previous-key-type' needs previous keys")
                 }
                 return nil
             }
-            // The key of the line may be that of the command line, whose type is known there.
+            // The line's key may come from the command line, which determines its type.
             if types.isEmpty, let word = try text("key-type") { types = [try type(word)] }
             return PreviousKeys(sources: sources, types: types)
         }
 
         private func type(_ word: String) throws(Failure) -> KeyType {
-            guard let type = KeyType(rawValue: word) else { throw line.bad("'\(word)' is no type of keys") }
+            guard let type = KeyType(rawValue: word) else { throw line.bad("'\(word)' is not a key type") }
             return type
         }
 
-        /// Files first, then commands, variables and credentials, each in their order.
+        /// Returns files first, then commands, variables and credentials, each in the given order.
         private func sources(_ prefix: String, _ texts: (String) throws(Failure) -> [String]) throws(Failure)
             -> [SecretSource]
         {
@@ -277,7 +279,7 @@ struct Manifest: Sendable {
             if let problem = CipherOptions.problem(
                 format: format, pageSize: pageSize, kdfIterations: iterations)
             {
-                // As a part of a sentence.
+                // The problem becomes part of a sentence.
                 throw line.bad(problem.prefix(1).lowercased() + problem.dropFirst().dropLast())
             }
             var settings = CipherSettings.sqlcipher(format: format ?? 4)

@@ -1,9 +1,9 @@
 internal import ArgumentParser
 
-/// One of several shares of a manifest, for as many machines: `2/8` is the second one of eight.
+/// One of several shards of a manifest, one for each machine: `2/8` is the second of eight.
 ///
-/// To which share a file belongs depends on its path as the manifest has it, and on nothing else: not on its
-/// line, nor on the other files, nor on the machine.
+/// The shard of a file depends only on its path as spelled in the manifest, not on its line, on the other
+/// files or on the machine.
 struct Shard: ExpressibleByArgument, Equatable {
     let number: Int
     let count: Int
@@ -16,15 +16,15 @@ struct Shard: ExpressibleByArgument, Equatable {
         (self.number, self.count) = (number, count)
     }
 
-    /// - Throws: a usage failure for a number that is not from 1 to `count`.
+    /// - Throws: ``Failure`` with the status `usage` if the number is not from 1 to `count`.
     init(number: Int, of count: Int) throws(Failure) {
         guard let shard = Shard(argument: "\(number)/\(count)") else {
-            throw Failure(.usage, "shard", "There is no share \(number) of \(count).")
+            throw Failure(.usage, "shard", "There is no shard \(number) of \(count).")
         }
         self = shard
     }
 
-    /// Digits only: `Int` would also take a sign.
+    /// Parses a number. It accepts digits only: `Int` would also accept a sign.
     private static func number(_ text: Substring) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let number = Int(text)
@@ -36,10 +36,11 @@ struct Shard: ExpressibleByArgument, Equatable {
 
     var defaultValueDescription: String { "\(number)/\(count)" }
 
-    /// What the state of this share is called, beside a manifest that others may have open as well.
+    /// The suffix for the name of this shard's state file. It keeps apart the shards of a manifest that
+    /// several machines share.
     var suffix: String { "shard-\(number)-of-\(count)" }
 
-    /// - Throws: ``Failure`` where the hash cannot be computed.
+    /// - Throws: ``Failure`` if the hash cannot be computed.
     func has(_ path: String) throws(Failure) -> Bool {
         let digits = try AuditSeal.plain.hash(Array(path.utf8)[...]).prefix(15)
         return Int(digits, radix: 16).map { $0 % count == number - 1 } ?? false

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import SystemCalls
 
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,15 +20,14 @@ struct AuditVerifyCommand: Operation {
         abstract: "Check the chain of an audit log.",
         usage: "coffer audit verify <file> [--last <hash>] [options]",
         discussion: """
-            Each record carries the hash of the one before. A record that was changed, added or taken out \
-            breaks the chain, and a file without a record is no log (exit code 65). That records are missing \
-            at the end shows only by the hash of the last one: keep it elsewhere, and give it with --last \
-            (exit code 1 unless it is in the log).
+            Each record contains the hash of the previous one. A changed, added or removed record breaks the \
+            chain, and a file without records is not a log (exit code 65). Records removed at the end are \
+            detected only by the hash of the last one: keep it elsewhere, and give it with --last (exit code \
+            1 if it is not in the log).
 
-            A chain without a secret needs nothing to be computed anew: it shows accidents and careless \
-            changes, and says nothing against somebody who can write to the log and means to forge it. A log \
-            that was written with --audit-key-file, or another of these options, can be continued and \
-            checked only with its secret; with another one, or with none, the answer is 77.
+            A chain without a secret can be recomputed by anyone who can write to the log: it shows \
+            accidents, but not forgery. A log written with --audit-key-file or a similar option can be \
+            continued and checked only with its secret; a wrong or missing secret gives exit code 77.
 
             EXAMPLES
               coffer audit verify /var/log/coffer.log
@@ -39,10 +39,10 @@ struct AuditVerifyCommand: Operation {
     @Argument(help: "The log.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The hash of a record that must be there.", valueName: "hash"))
+    @Option(help: ArgumentHelp("The hash of a record that must be in the log.", valueName: "hash"))
     var last: String?
 
-    @OptionGroup(title: "The secret of the log")
+    @OptionGroup(title: "The log secret")
     var secret: AuditKeyOptions
 
     @OptionGroup(title: "Output and waiting")
@@ -54,10 +54,10 @@ struct AuditVerifyCommand: Operation {
         var chain = AuditChain(seal: try secret.seal(session))
         var isThere = last == nil
         do {
-            // Not while a record is half written.
-            _ = Retry.onInterrupt { flock(descriptor.number, LOCK_SH) }
+            // The lock keeps a writer from being halfway through a record.
+            try? descriptor.lock(LOCK_SH)
             try chain.add(linesOf: descriptor) { hash, _ in if hash == last { isThere = true } }
-        } catch let error as SystemError {
+        } catch let error as Errno {
             throw Failure(error, "The audit log '\(file)' cannot be read")
         }
         if let problem = chain.finding { throw Failure(problem, log: file) }
@@ -74,19 +74,19 @@ struct AuditVerifyCommand: Operation {
     private func lines(_ chain: AuditChain, _ isThere: Bool) throws -> [String] {
         let records = TextLayout.counted(chain.recordCount, "record", "records")
         var lines = [
-            "\(file): \(isThere ? "whole" : "the record is not there: the end of the log was removed") "
+            "\(file): \(isThere ? "intact" : "the record is missing: the end of the log was removed") "
                 + "(\(records))"
         ]
         lines.append("  last hash: \(chain.lastHash)")
         if chain.tornLineCount > 0 {
             lines.append(
-                "  \(TextLayout.counted(chain.tornLineCount, "torn line", "torn lines")), as a crash "
-                    + "leaves: a record may be lost there"
+                "  \(TextLayout.counted(chain.tornLineCount, "torn line", "torn lines")), as after a "
+                    + "crash: a record may be lost there"
             )
         }
         if try !secret.isGiven {
             lines.append(
-                "  chained without a secret: whoever can write to the log can compute the chain anew")
+                "  chained without a secret: anyone who can write to the log can recompute the chain")
         }
         return lines
     }

@@ -1,20 +1,20 @@
 internal import ArgumentParser
 internal import Foundation
 internal import Glibc
+internal import SystemCalls
 
 struct AuditFindKeyCommand: Operation {
     static let configuration = CommandConfiguration(
         commandName: "find-key",
-        abstract: "List the files that a key still opens, by audit logs.",
+        abstract: "List the files that a key still opens, according to audit logs.",
         usage: "coffer audit find-key <log>... [options]",
         discussion: """
-            Takes the logs of commands that were given the secret of the site, and the key itself, or its \
-            identifier. For each file the last record counts: a file is listed if the key opened it then, or \
-            if a command was broken off that may have left it so. Kept old files and copies are listed too. \
-            Exit code 0 when there is none, 1 when there are some. A log knows what coffer did: files that \
-            were copied in another way are not in it, and 'coffer batch info' with the key is the proof. \
-            Files that no command has opened while the secret of the site was given are listed as unknown, \
-            and count as found.
+            Takes logs of commands that ran with the site secret, and the key or its identifier. The last \
+            record of each file counts: a file is listed if the key opened it then, or if an interrupted \
+            command may have left it so. Kept old files and copies are listed too. Exit code 0 if no file is \
+            found, 1 otherwise. A log knows only coffer's own work: files copied in another way are not in \
+            it, and 'coffer batch info' with the key is the proof. Files that no command has opened with the \
+            site secret are listed as unknown, and count as found.
 
             EXAMPLES
               coffer audit find-key audit.log --key-file leaked.key --site-secret-file site.secret
@@ -34,10 +34,10 @@ struct AuditFindKeyCommand: Operation {
     @OptionGroup(title: "The key")
     var key: KeyOptions
 
-    @OptionGroup(title: "The secret of the site")
+    @OptionGroup(title: "The site secret")
     var site: SiteSecretOptions
 
-    @OptionGroup(title: "The secret of the log")
+    @OptionGroup(title: "The log secret")
     var secret: AuditKeyOptions
 
     @OptionGroup(title: "Output and waiting")
@@ -49,14 +49,14 @@ struct AuditFindKeyCommand: Operation {
                 id.utf8.allSatisfy({
                     UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
                 })
-            else { throw ValidationError("An identifier has 16 digits from 0 to f.") }
+            else { throw ValidationError("An identifier has 16 hexadecimal digits, in lower case.") }
             if try key.isGiven || site.isGiven {
-                throw ValidationError("Give the identifier, or the key and the secret of the site.")
+                throw ValidationError("Give the identifier, or the key and the site secret.")
             }
         } else if try !site.isGiven {
             throw ValidationError(
-                "The key has its name by the secret of the site: give --site-secret-file, or the identifier "
-                    + "by --id."
+                "Identifiers of keys depend on the site secret: give --site-secret-file, or the identifier "
+                    + "with --id."
             )
         }
     }
@@ -68,15 +68,15 @@ struct AuditFindKeyCommand: Operation {
             wanted = id
         } else {
             guard let site = try site.secret(session) else {
-                throw Failure.usage("There is no secret of the site.")
+                throw Failure.usage("The site secret is missing.")
             }
             wanted = try site.id(
-                of: session.keys.key(key.request(), subject: "the files that are looked for"))
+                of: session.keys.key(key.request(), subject: "the files to find"))
         }
         let seal = try secret.seal(session)
         var events: [KeyHistory.Event] = []
         for file in files { events += try KeyHistory.events(in: file, seal) }
-        // Logs of several machines, in the order of their times; within one log the order stays.
+        // Events of several machines are merged by time. The index keeps the order within one log.
         var history = KeyHistory()
         for event in events.enumerated().sorted(by: {
             ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
@@ -101,31 +101,31 @@ struct AuditFindKeyCommand: Operation {
     }
 }
 
-/// Which key opens which file, as audit records say it one after the other.
+/// The key that opens each file, reconstructed from the sequence of audit records.
 struct KeyHistory {
-    /// What one record says.
+    /// The content of one record.
     struct Event {
         let time: String
         let command: String
         let path: String
         let isBegin: Bool
         let isSuccess: Bool
-        /// Whether it was found to have no key at all.
+        /// True if the file was found to be plaintext.
         let isPlaintext: Bool
         let isChanged: Bool
-        /// Whether the record names keys at all.
+        /// True if the record identifies any keys.
         let hasNames: Bool
         let id: String?
         let idBefore: String?
         let keptOldPath: String?
-        /// The file that was made, where the path is that of its folder.
+        /// The new file, if `path` is the folder in which it was created.
         let madePath: String?
     }
 
     struct File {
         enum Certainty: String {
             case opens
-            /// A command was broken off that may have left it so.
+            /// An interrupted command may have given the file this key.
             case possible
             /// No record says which key opens it.
             case unknown
@@ -133,8 +133,8 @@ struct KeyHistory {
             var words: String {
                 switch self {
                 case .opens: "opens with the key"
-                case .possible: "may open with the key: a command on it did not come to its end"
-                case .unknown: "unknown: no command has opened it while the secret of the site was given"
+                case .possible: "may open with the key: a command on it did not finish"
+                case .unknown: "unknown: no command has opened it with the site secret"
                 }
             }
         }
@@ -150,7 +150,7 @@ struct KeyHistory {
         var isNamed = false
         var time: String
         var command: String
-        /// The identifiers of a command that has begun, and of whose end nothing is known.
+        /// The key identifiers of a command that has begun and has no end record.
         var pending: [String] = []
     }
 
@@ -178,7 +178,7 @@ struct KeyHistory {
             state.id = event.id
             state.isNamed = true
         } else if event.isChanged, event.command.hasSuffix("rotate") {
-            // It has another key now, whose name is not known.
+            // The file has another key now, whose identifier is not recorded.
             state.id = nil
             state.isNamed = false
         }
@@ -204,18 +204,18 @@ struct KeyHistory {
         }.sorted { $0.path < $1.path }
     }
 
-    /// What a log says, once its chain was found whole.
+    /// Returns the events of a log after verifying its chain.
     static func events(in path: String, _ seal: AuditSeal) throws -> [Event] {
         let descriptor = try Descriptor.reading(path, name: "The audit log '\(path)'")
         var chain = AuditChain(seal: seal)
         var events: [Event] = []
         do {
-            // Not while a record is half written.
-            _ = Retry.onInterrupt { flock(descriptor.number, LOCK_SH) }
+            // The lock keeps a writer from being halfway through a record.
+            try? descriptor.lock(LOCK_SH)
             try chain.add(linesOf: descriptor) { _, bytes in
                 if let event = Event(bytes) { events.append(event) }
             }
-        } catch let error as SystemError {
+        } catch let error as Errno {
             throw Failure(error, "The audit log '\(path)' cannot be read")
         }
         if let problem = chain.finding { throw Failure(problem, log: path) }
@@ -224,7 +224,7 @@ struct KeyHistory {
 }
 
 extension KeyHistory.Event {
-    /// Nil for a record that is not about a file.
+    /// Returns nil for a record that is not about a file.
     fileprivate init?(_ line: [UInt8]) {
         guard let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any],
             let event = object["event"] as? String,

@@ -8,30 +8,30 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         abstract: "Copy a database into a new file, while it is in use.",
         usage: "coffer backup <source> (<destination> | --into <folder> | -) [options]",
         discussion: """
-            The copy is one state of the database, encrypted with the same key (or with a new one) and a \
-            fresh salt. It gets its name when it was read again and found equal. Never overwrites. To put a \
-            backup in the place of its database: coffer restore.
+            The copy is a snapshot of the database, encrypted with the same key or a new one, and a fresh \
+            salt. It gets its name only after it was read back and found equal. Never overwrites. To put a \
+            backup back: coffer restore.
 
-            With --into, names are made of the database, the time in UTC, the salt and where the database \
-            is, and sort by time. --keep removes older backups of this database once the new one is proved \
-            and on the disk: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and six \
-            months that have one (also h for hours, y for years). Only what has such a name, and a content \
-            that proves it, counts or is removed; the rest is named and stays. A database that was moved \
-            begins anew.
+            With --into, names consist of the database, the time in UTC, the salt and the location of the \
+            database, and sort by time. --keep removes older backups of this database once the new one is \
+            proved and synced: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and six \
+            months that have one (also h for hours, y for years). Only files with such a name and matching \
+            content count or are removed; other files are named and kept. A moved database starts a new \
+            series.
 
-            With -, the copy goes to the standard output when it is proved. Until then it is in a file \
-            without a name, in the folder that TMPDIR names, or in /var/tmp.
+            With -, the copy goes to the standard output once it is proved. Until then it is an unnamed file \
+            in TMPDIR or /var/tmp.
 
-            With --same-pages the copy has the salt and the encrypted pages of the database, also of one in \
-            WAL mode. Pages that were not written to stay the same, so that restic, rsync and snapshots of \
-            file systems store and send little. The cost: whoever sees several such backups learns which \
-            pages changed and when, and whoever may write to them can mix their pages unnoticed; and all \
-            have the key of the database. A database that is opened by its keyring refuses it: its data key \
-            belongs to one file.
+            With --same-pages, the copy has the salt and the encrypted pages of the database, also in WAL \
+            mode. Unmodified pages stay the same, so restic, rsync and file system snapshots store and send \
+            little. The cost: anyone who sees several such backups learns which pages changed and when, \
+            anyone who can write to them can mix their pages unnoticed, and all have the key of the \
+            database. Refused for a database opened by its keyring, because its data key belongs to one \
+            file.
 
-            With --recipient the copy gets a key of its own and a keyring beside it, which only the \
-            identities of the recipients open: who made it cannot read it afterwards. A copy of a file that \
-            was opened by its keyring gets one with the same slots.
+            With --recipient, the copy gets its own key and a keyring next to it, which only the recipients' \
+            identities open: you cannot read it afterwards. A copy of a file opened by its keyring gets a \
+            keyring with the same slots.
 
             EXAMPLES
               coffer backup app.db /backup/app.db --key-file app.key
@@ -44,37 +44,37 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     @Argument(help: "The database.", completion: .file())
     var source: String
 
-    @Argument(help: "The file to make; - for the standard output.", completion: .file())
+    @Argument(help: "The file to create; - for the standard output.", completion: .file())
     var destination: String?
 
     @Option(
-        help: ArgumentHelp("Make a file with the date in its name in this folder.", valueName: "folder"),
+        help: ArgumentHelp("Create a file with the date in its name in this folder.", valueName: "folder"),
         completion: .directory)
     var into: String?
 
     @Option(
         help: ArgumentHelp(
-            "How many older backups to keep in the folder, such as 7d,4w,6m.", valueName: "numbers"),
+            "The older backups to keep in the folder, such as 7d,4w,6m.", valueName: "numbers"),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 
     @Flag(
         help: """
-            Copy the encrypted pages as they are, so that backups have equal parts. \
-            See what it costs in security above.
+            Copy the encrypted pages unchanged, so that backups share them. \
+            See its security cost above.
             """)
     var samePages = false
 
-    @Flag(help: "Try the keys, say what would be done, and do nothing.")
+    @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
 
-    @OptionGroup(title: "The key of the copy, where it is another one")
+    @OptionGroup(title: "The key of the copy, if different")
     var newKey: NewKeyOptions
 
-    @OptionGroup(title: "Who opens the copy, where nobody else is to")
+    @OptionGroup(title: "The recipients of the copy")
     var recipients: RecipientOptions
 
     @OptionGroup(title: "The format of the files")
@@ -92,24 +92,24 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     func validate() throws {
         guard (destination == nil) != (into == nil) else {
             throw ValidationError(
-                "Say where the copy goes: give either a destination, or --into and a folder.")
+                "Give either a destination for the copy, or --into and a folder.")
         }
         if keep != nil, into == nil {
-            throw ValidationError("--keep is for backups with a date in a folder: give --into.")
+            throw ValidationError("--keep needs dated backups in a folder. Give --into.")
         }
         if samePages, try newKey.isGiven {
             throw ValidationError(
-                "--same-pages keeps the key of the database: a copy with another key has other pages.")
+                "--same-pages keeps the key of the database. Omit the new key.")
         }
         try recipients.checkFits(newKey, keeps: keep != nil)
         if recipients.isGiven {
             if samePages {
                 throw ValidationError(
-                    "--same-pages keeps the key of the database, and --recipient gives the copy another one.")
+                    "--same-pages keeps the key of the database, but --recipient gives the copy another one.")
             }
             if destination == "-" {
                 throw ValidationError(
-                    "A copy for recipients has a keyring beside it: give a file, or --into.")
+                    "A copy for recipients has a keyring next to it. Give a file, or --into.")
             }
         }
         if let into { try FileNames.checkIsNoDash(into, "the folder") }
@@ -129,7 +129,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         if destination == "-", !dryRun, OutputFile.output.isTerminal {
             throw Failure.usage(
-                "The backup is no text, and a terminal could take it for commands. Give a file, or a pipe.")
+                "The backup is binary, and a terminal could treat it as commands. Give a file or a pipe.")
         }
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         let folder = try keep.flatMap { keep in
@@ -178,12 +178,12 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         }
     }
 
-    /// What a killed backup with a keyring has left goes with the next one, also if that has none.
+    /// Removes the keyrings that a killed backup has left, even if this backup has no keyring.
     private func removeLeftKeyrings() throws {
         if let into {
             try DatabaseFile(path: source).removeLeftKeyrings(in: into)
         } else if let destination, destination != "-" {
-            // The backup itself reports what is in its way.
+            // If anything is in the way, the backup itself reports it.
             try? DatabaseKeyring(databasePath: destination).removeLeft()
         }
     }
@@ -196,7 +196,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                 if let lost = reporter.outputFailure { throw lost }
                 if reporter.isOutputClosed {
                     throw Failure(
-                        .inputOutput, "io", "Nobody reads the output any more: what was read is no backup.")
+                        .inputOutput, "io",
+                        "The output was closed early: the part that was read is not a backup.")
                 }
             }
         }
@@ -208,20 +209,20 @@ extension DatabaseFile.BackupRetention {
     static func parsed(_ text: String) throws -> DatabaseFile.BackupRetention {
         guard let retention = DatabaseFile.BackupRetention(text) else {
             throw ValidationError(
-                "'\(text)' says not what to keep: give numbers with h, d, w, m or y, such as 7d,4w,6m.")
+                "'\(text)' is not valid for --keep: give numbers with h, d, w, m or y, such as 7d,4w,6m.")
         }
         return retention
     }
 }
 
-/// A folder of backups with dates, of which old ones are removed.
+/// A folder of dated backups, from which outdated ones are removed.
 struct BackupFolder {
     private let path: String
     private let database: DatabaseFile
     private let retention: DatabaseFile.BackupRetention
     private let cipher: CipherSettings
 
-    /// Fails before a backup is made whose folder is not safe to remove files from.
+    /// Throws, before a backup is made, if it is not safe to remove files from the folder.
     init(_ path: String, of source: String, _ retention: DatabaseFile.BackupRetention, cipher: CipherSettings)
         throws
     {
@@ -239,18 +240,18 @@ struct BackupFolder {
             in: path, keeping: retention, planned: isDryRun ? .now : nil, keys: keys, cipher: cipher)
         for backup in pruning.future {
             session.reporter.warning(
-                "\(backup.path): is dated in the future, stays, and counts for nothing. Look at the clock.")
+                "\(backup.path): is dated in the future, so it is kept and not counted. Check the clock.")
         }
         for (backup, reason) in pruning.unproved {
-            session.reporter.warning("\(backup.path): stays, and counts for nothing: \(reason).")
+            session.reporter.warning("\(backup.path): is kept and not counted: \(reason).")
         }
         for path in pruning.strayKeyrings {
             session.reporter.warning(
-                "\(path): stays, the keyring of a backup that is not there. If no such backup is kept "
-                    + "elsewhere, remove it.")
+                "\(path): is kept, but its backup is missing. If that backup does not exist "
+                    + "elsewhere, remove this keyring.")
         }
         var removed: [String] = []
-        // The oldest first: what an interruption leaves is what is younger.
+        // Oldest first: after an interruption, the younger backups are still there.
         var status = ExitStatus.done
         if isDryRun {
             removed = pruning.outdated.map(\.path)
@@ -266,8 +267,8 @@ struct BackupFolder {
                     removed.append(path)
                 } catch let error as DatabaseFileError {
                     guard case .busy = error.reason else { throw error }
-                    // Such as the program that takes the backups elsewhere. It goes after the next backup.
-                    session.reporter.warning("\(path): stays for now. \(error.localizedDescription)")
+                    // In use, for example by a program that transfers the backups. The next run removes it.
+                    session.reporter.warning("\(path): is kept for now. \(error.localizedDescription)")
                 }
             }
         }

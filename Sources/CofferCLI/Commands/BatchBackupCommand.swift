@@ -8,13 +8,12 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
         abstract: "Back up many databases into folders, while they are in use.",
         usage: "coffer batch backup --manifest <file> [options]",
         discussion: """
-            Each copy is proved, and gets a name with the date and the time, as those of coffer backup \
-            --into. The backups of /srv/app/a.db go to srv/app in the folder, which is made if need be, so \
-            that files of one name do not get into each other's way. --keep removes older backups of a file \
-            once its new one is proved.
+            Each copy is proved and gets a dated name, as with coffer backup --into. The backups of \
+            /srv/app/a.db go to srv/app in the folder, which is created if needed, so that files with the \
+            same name do not collide. --keep removes older backups of a file once its new one is proved.
 
-            With --recipient, each copy gets a keyring beside it that only the identities of the recipients \
-            open. Copies of files that were opened by their keyrings get keyrings with the same slots.
+            With --recipient, each copy gets a keyring next to it that only the recipients' identities open. \
+            Copies of files opened by their keyrings get keyrings with the same slots.
 
             \(Manifest.help)
 
@@ -31,14 +30,14 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
 
     @Option(
         help: ArgumentHelp(
-            "How many older backups to keep of each file, such as 7d,4w,6m.", valueName: "numbers"),
+            "The older backups to keep of each file, such as 7d,4w,6m.", valueName: "numbers"),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 
-    @OptionGroup(title: "The key of the copies, where it is another one")
+    @OptionGroup(title: "The key of the copies, if different")
     var newKey: NewKeyOptions
 
-    @OptionGroup(title: "Who opens the copies, where nobody else is to")
+    @OptionGroup(title: "The recipients of the copies")
     var recipients: RecipientOptions
 
     @OptionGroup
@@ -112,7 +111,7 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
                         keys: all, isDryRun: false, in: session, setting.trail), status != .done
                     {
                         throw Failure(
-                            status, "pruning", "The backup is made; older ones could not be removed.")
+                            status, "pruning", "The backup was created, but older ones could not be removed.")
                     }
                     return .init(isChanged: true, group: key.option)
                 }
@@ -120,26 +119,27 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
         }
     }
 
-    /// Where the backups of a file go: below the folder, as the file is below the root or the manifest.
+    /// Returns the folder for the backups of a file. It mirrors the file's path, relative to the root or the
+    /// manifest.
     private static func folder(of path: String, in folder: String) throws(Failure) -> String {
         let parts = path.split(separator: "/").dropLast().filter { $0 != "." }
         guard !parts.contains("..") else {
             throw Failure(
                 .unsafeConfiguration, "manifest",
-                "A path with '..' has no place of its own in a folder of backups: give it without.")
+                "A path with '..' has no unique place in the folder of backups. Give it without '..'.")
         }
         return ([folder] + parts.map(String.init)).joined(separator: "/")
     }
 }
 
 enum NewFolder {
-    /// Makes a folder, and those above it, unless it is there. What is new is for this user only.
+    /// Creates a folder and its missing parents, accessible only to this user.
     static func make(_ path: String) throws(Failure) {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Failure(.outputExists, "directory", "The folder '\(path)' cannot be made.")
+            throw Failure(.outputExists, "directory", "The folder '\(path)' cannot be created.")
         }
     }
 }

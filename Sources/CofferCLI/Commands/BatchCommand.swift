@@ -4,7 +4,7 @@ internal import Coffer
 struct BatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "batch",
-        abstract: "Do the same to many files.",
+        abstract: "Run a command on many files.",
         usage: "coffer batch <command> --manifest <file> [options]",
         discussion: Manifest.help,
         subcommands: [
@@ -22,22 +22,23 @@ struct BatchCommand: ParsableCommand {
 
 extension Manifest {
     static let help = """
-        The manifest has one path a line, or one JSON object a line with members named as the options: \
-        {"path": "a.db", "key-file": "old.key", "new-key-file": "new.key", "key-type": "raw"}. Sources of \
-        keys are -file, -command, -env and -credential; where a line has none, the options of the command \
-        line hold. The members previous-key-file, previous-key-type and so on may also be lists of texts. \
-        Relative names start at the manifest's directory. Empty lines and lines with # say nothing. A file \
-        whose name begins with # or {, begins or ends with white space, or has a line break in it, is given \
-        as JSON, or with --null, where the manifest has paths only and each ends with a byte of zero, as \
-        'find -print0' writes them.
+        The manifest has one path per line, or one JSON object per line with members named like the options: \
+        {"path": "a.db", "key-file": "old.key", "new-key-file": "new.key", "key-type": "raw"}. Key sources \
+        are -file, -command, -env and -credential; a line without any uses the options of the command line. \
+        The members previous-key-file, previous-key-type and so on can also be lists of strings. Relative \
+        paths start at the manifest's directory. Empty lines and lines that begin with # are ignored. Use \
+        JSON for a path that begins with # or {, begins or ends with white space, or contains a line break; \
+        or use --null, with which the manifest contains only paths, each ended by a NUL byte, as 'find \
+        -print0' writes them.
 
-        What changes files tries the keys of all of them before it changes the first one. Each file has its \
-        own result. A failed one does not stop the others: exit code 3 then. A rotation notes what is done \
-        in MANIFEST.state (others in MANIFEST.encrypt.state and so on), which goes when all is done. After \
-        an interruption, or when failures are mended, run it again with --continue: nothing is done twice. \
-        Several machines share a manifest by --shard 1/3, 2/3 and 3/3. Each share has a state of its own, \
-        which stays, so that with --continue a share that runs twice does nothing: 'coffer batch status' \
-        tells what is missing, and removes the states when all is done. What the state says was done is \
-        believed when the file agrees: for a rotation, when the new key opens it.
+        Commands that change files try all keys before they change the first file. Each file has its own \
+        result. A failure does not stop the other files, and gives exit code 3. A rotation records its \
+        progress in MANIFEST.state (other commands in MANIFEST.encrypt.state and so on), which is removed \
+        when all files are done. After an interruption, or after fixing failures, run it again with \
+        --continue: nothing is done twice. Several machines share a manifest with --shard 1/3, 2/3 and 3/3. \
+        Each shard keeps its own state, so that a shard that runs twice with --continue does nothing: \
+        'coffer batch status' shows the missing files, and with --remove removes the states when all are \
+        done. A file that the state records as done is skipped only if it agrees: for a rotation, if the new \
+        key opens it.
         """
 }

@@ -4,13 +4,13 @@ internal import Coffer
 struct BatchDecryptCommand: BatchOperation {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
-        abstract: "Make many encrypted databases readable without a key, in their places.",
+        abstract: "Decrypt many encrypted databases in place.",
         usage: "coffer batch decrypt --manifest <file> [options]",
         discussion: """
-            Each file is copied, decrypted and proved, and the copy takes its place in one step, readable by \
-            its owner only. The encrypted file is kept beside it under its name with .encrypted at the end, \
-            unless --keep-none is given. Everybody who can read a plaintext file can read its content, and \
-            what was plaintext on a disk may be found on it after it was removed.
+            Each file is copied, decrypted and proved, and the copy replaces it atomically, readable by its \
+            owner only. The encrypted file is kept next to it, with .encrypted appended to its name, unless \
+            --keep-none is given. Anyone who can read a plaintext file can read its content, and its \
+            plaintext may stay on the disk after it is removed.
 
             \(Manifest.help)
 
@@ -20,16 +20,16 @@ struct BatchDecryptCommand: BatchOperation {
 
     static let title = "batch decrypt"
 
-    @Flag(help: "Say that the files are to be readable without a key.")
+    @Flag(help: "Confirm that the files become readable without a key.")
     var yesPlaintext = false
 
-    @OptionGroup(title: "The files as they were")
+    @OptionGroup(title: "The old files")
     var kept: KeptFileOptions
 
     @OptionGroup
     var batch: BatchOptions
 
-    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key")
@@ -49,7 +49,7 @@ struct BatchDecryptCommand: BatchOperation {
     func validate() throws {
         guard yesPlaintext || dryRun else {
             throw ValidationError(
-                "The files would be readable without a key. If that is meant, add --yes-plaintext.")
+                "The files would be readable without a key. If that is intended, add --yes-plaintext.")
         }
     }
 

@@ -4,13 +4,13 @@ internal import Coffer
 struct BatchEncryptCommand: BatchOperation {
     static let configuration = CommandConfiguration(
         commandName: "encrypt",
-        abstract: "Encrypt many plaintext databases, in their places.",
+        abstract: "Encrypt many plaintext databases in place.",
         usage: "coffer batch encrypt --manifest <file> [options]",
         discussion: """
-            Each file is copied, encrypted and proved, and the copy takes its place in one step. The file as \
-            it was is kept beside it under its name with .plaintext at the end, unless --keep-none is given: \
-            remove it when the encrypted file is in use. A file that the key opens already is left as it is. \
-            What a disk has stored in the clear may be found on it until it is overwritten.
+            Each file is copied, encrypted and proved, and the copy replaces it atomically. The plaintext \
+            file is kept next to it, with .plaintext appended to its name, unless --keep-none is given: \
+            remove it when the encrypted file is in use. A file that the key already opens is not changed. \
+            Plaintext may stay on the disk until it is overwritten.
 
             \(Manifest.help)
 
@@ -21,16 +21,16 @@ struct BatchEncryptCommand: BatchOperation {
 
     static let title = "batch encrypt"
 
-    @OptionGroup(title: "The files as they were")
+    @OptionGroup(title: "The old files")
     var kept: KeptFileOptions
 
     @OptionGroup
     var batch: BatchOptions
 
-    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
-    @OptionGroup(title: "The key that the files get")
+    @OptionGroup(title: "The key of the encrypted files")
     var key: FileKeyOptions
 
     @OptionGroup(title: "The format of the files")
@@ -48,7 +48,7 @@ struct BatchEncryptCommand: BatchOperation {
 
     func validate() throws {
         if try key.previous.isGiven {
-            throw ValidationError("The files get one key: previous keys are for files that have some.")
+            throw ValidationError("Plaintext files have no previous keys. Omit --previous-key-...")
         }
     }
 

@@ -4,13 +4,12 @@ internal import Coffer
 struct BatchInfoCommand: BatchOperation {
     static let configuration = CommandConfiguration(
         commandName: "info",
-        abstract: "Tell what many files are, and which of several keys opens each of them.",
+        abstract: "Show facts about many files, and which of several keys opens each.",
         usage: "coffer batch info --manifest <file> [options]",
         discussion: """
-            Sorts out files whose keys are mixed: with --previous-key-file (any number of times) all keys \
-            are tried, and each file is told with the option whose key opens it. Files that none of them \
-            opens fail (77), and are counted apart. Changes nothing. Without a key, only what can be seen \
-            from outside is told.
+            For files with different keys: with --previous-key-file (repeatable), all keys are tried, and \
+            each file is shown with the option whose key opens it. Files that no key opens fail (77), and \
+            are counted separately. Changes nothing. Without a key, shows only facts that need none.
 
             \(Manifest.help)
 

@@ -7,8 +7,8 @@ struct BatchQueryCommand: BatchOperation {
         abstract: "Run the same SQL statements in many files.",
         usage: "coffer batch query [<sql>] --manifest <file> [options]",
         discussion: """
-            Reads only, unless --write is given. The first column of the rows is the path of the file, and \
-            in JSON each object has it. With --write and --transaction each file gets all of the statements \
+            Read-only, unless --write is given. The first column of the rows is the path of the file; in \
+            JSON, each object has it. With --write and --transaction, each file gets all of the statements \
             or none.
 
             \(Manifest.help)
@@ -31,7 +31,7 @@ struct BatchQueryCommand: BatchOperation {
     @Flag(help: "Allow the statements to change the databases.")
     var write = false
 
-    @Flag(help: "Run the statements as one transaction in each file: all of them, or nothing.")
+    @Flag(help: "Run the statements as one transaction per file: all or nothing.")
     var transaction = false
 
     @Option(help: ArgumentHelp("A value for a parameter: name=text, or name:type=value.", valueName: "value"))
@@ -43,7 +43,7 @@ struct BatchQueryCommand: BatchOperation {
     @OptionGroup
     var batch: BatchOptions
 
-    @Flag(help: "Check that the statements compile, and do not run them.")
+    @Flag(help: "Compile the statements without running them.")
     var dryRun = false
 
     @OptionGroup(title: "The key")
@@ -63,7 +63,7 @@ struct BatchQueryCommand: BatchOperation {
     func validate() throws {
         try rows.check(output)
         guard (sql == nil) != (script == nil) else {
-            throw ValidationError("Give the statements as an argument or by --file.")
+            throw ValidationError("Give the statements as an argument or with --file.")
         }
         if sql == "-" || script == "-" {
             throw ValidationError("The statements of a batch come from an argument or a file.")
@@ -89,7 +89,7 @@ struct BatchQueryCommand: BatchOperation {
                 try keys.open(item.location, cipher: item.cipher ?? cipher) { key in
                     var configuration = session.configuration(key.database, item.cipher ?? cipher)
                     configuration.readonly = !allowsWriting
-                    // What leaves one open is rolled back, and reported.
+                    // A script that leaves a transaction open is rolled back, and this is reported.
                     configuration.allowsUnsafeTransactions = true
                     let printer = RowPrinter(
                         style, reporter: session.reporter, path: item.path, header: hasHeader)

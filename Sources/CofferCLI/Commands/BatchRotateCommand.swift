@@ -20,7 +20,7 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
     @OptionGroup
     var batch: BatchOptions
 
-    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The current key")
@@ -49,8 +49,8 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, isDryRun) = (cipher.settings, dryRun)
         let session = setting.session
-        // With the key that opens the file, or the current one: then the rotation finds out whether the file
-        // has the new one.
+        // Uses the key that opens the file, or else the current one. In that case the rotation detects
+        // whether the file already has the new key.
         @Sendable func rotation<Result>(
             _ item: Manifest.Item, _ body: (KeyRotation, FileKey) throws -> Result
         ) throws -> Result {

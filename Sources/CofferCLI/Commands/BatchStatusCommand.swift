@@ -1,16 +1,16 @@
 internal import ArgumentParser
 
-/// Puts together what the batches of a manifest, or of its shares, have noted.
+/// Combines the recorded results of a manifest's batches, or of its shards.
 struct BatchStatusCommand: Operation {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Tell what a batch, or all shares of it, have not done yet.",
+        abstract: "Show the files that a batch, or all its shards, have not done yet.",
         usage: "coffer batch status --manifest <file> [--shards <count>] [options]",
         discussion: """
-            The states beside the manifest are read, one for each share, as far as they are of the last \
-            command. A line of the manifest that was changed since is not begun. Exit code 0 when all files \
-            are done, 1 when some failed or were not begun. A state is what a batch has noted, and no proof: \
-            'coffer batch verify' with the new key is one.
+            Reads the states next to the manifest, one for each shard, as far as they belong to the last \
+            command. A line of the manifest that was changed since counts as not begun. Exit code 0 if all \
+            files are done, 1 if some failed or were not begun. A state is a record, not a proof: for that, \
+            run 'coffer batch verify' with the new key.
 
             EXAMPLES
               coffer batch status --manifest fleet.jsonl
@@ -24,21 +24,21 @@ struct BatchStatusCommand: Operation {
 
     @Option(
         help: ArgumentHelp(
-            "How many shares there are. Without it, the state of a batch of the whole manifest is read.",
+            "The number of shards. Without it, reads the state of a batch of the whole manifest.",
             valueName: "count")
     )
     var shards: Int?
 
     @Option(
         name: .customLong("of"),
-        help: ArgumentHelp("Which batch is meant: rotate by default.", valueName: "command"))
+        help: ArgumentHelp("The command of the batch: rotate by default.", valueName: "command"))
     var command: Batch = .rotate
 
     enum Batch: String, ExpressibleByArgument, CaseIterable, Sendable {
         case rotate, encrypt, decrypt, upgrade, vacuum, backup, query
     }
 
-    @Flag(help: "Remove the states when all is done.")
+    @Flag(help: "Remove the states if all files are done.")
     var remove = false
 
     @OptionGroup(title: "Output and waiting")

@@ -4,11 +4,11 @@ internal import Coffer
 struct BatchUpgradeCommand: BatchOperation {
     static let configuration = CommandConfiguration(
         commandName: "upgrade",
-        abstract: "Bring many files of SQLCipher 1 to 3 into format 4.",
+        abstract: "Upgrade many files of SQLCipher 1 to 3 to format 4.",
         usage: "coffer batch upgrade --manifest <file> [options]",
         discussion: """
-            The format of each file is found out. A file that has format 4 is left as it is. With \
-            --keep-suffix the old files are kept.
+            Detects the format of each file. A file in format 4 is not changed. With --keep-suffix, the old \
+            files are kept.
 
             \(Manifest.help)
 
@@ -19,13 +19,13 @@ struct BatchUpgradeCommand: BatchOperation {
 
     static let title = "batch upgrade"
 
-    @OptionGroup(title: "The files as they were")
+    @OptionGroup(title: "The old files")
     var kept: KeptFileOptions
 
     @OptionGroup
     var batch: BatchOptions
 
-    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key")

@@ -4,11 +4,11 @@ internal import Coffer
 struct BatchVacuumCommand: BatchOperation {
     static let configuration = CommandConfiguration(
         commandName: "vacuum",
-        abstract: "Give the free pages of many files back to the disk.",
+        abstract: "Return the free pages of many files to the disk.",
         usage: "coffer batch vacuum --manifest <file> [options]",
         discussion: """
-            Each file is copied without its free pages and proved, and the copy takes its place in one step, \
-            for which nobody else may use it.
+            Each file is copied without its free pages and proved, and the copy replaces it atomically, \
+            while no other process may use it.
 
             \(Manifest.help)
 
@@ -21,7 +21,7 @@ struct BatchVacuumCommand: BatchOperation {
     @OptionGroup
     var batch: BatchOptions
 
-    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key")

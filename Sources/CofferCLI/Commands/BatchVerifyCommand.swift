@@ -23,11 +23,12 @@ struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
 
     @Option(
         help: ArgumentHelp(
-            "How the structure is checked: full also compares indices with their tables.", valueName: "depth")
+            "The depth of the structure check: full also compares indexes with their tables.",
+            valueName: "depth")
     )
     var structure = VerifyCommand.Structure.quick
 
-    @Flag(help: "Accept files of no bytes, which are no databases yet. Otherwise they are damaged.")
+    @Flag(help: "Accept empty files as databases that were never used. Otherwise they are damaged.")
     var allowEmpty = false
 
     @OptionGroup(title: "The key")

@@ -1,18 +1,18 @@
 internal import Coffer
 
-/// A change of the content of a file, and how it is reported.
+/// A change to the content of a file, together with its report.
 struct Conversion {
     let source: String
-    /// The file, as the user named it, where that differs from its path.
+    /// The file as the user named it, if that differs from its path.
     var label: String?
     let work: DatabaseFile.Work
     var options: DatabaseFile.ConversionOptions
-    /// More about the file as it was: a line for people, and members for programs.
+    /// Details about the file before the change: a line of text, and members for JSON.
     var remark: String?
     var facts: [JSONValue.Member] = []
-    /// Called when the work is done, before it is reported.
+    /// Called after the work and before the report.
     var whenDone: @Sendable (DatabaseFile.ConversionResult) -> Void = { _ in }
-    /// The keys that open the result, and the file before where it takes its place.
+    /// The keys that open the result, and the file that it replaces.
     var keys = KeyPassage.unknown
 
     init(_ source: String, _ work: DatabaseFile.Work, cipher: CipherSettings? = nil, in session: Session) {
@@ -28,7 +28,7 @@ struct Conversion {
     private var target: String { work.destination ?? source }
     private var name: String { work.destination ?? label ?? source }
 
-    /// Returns whether anything was changed.
+    /// Returns true if anything was changed.
     @discardableResult
     func perform(isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws -> Bool {
         guard isDryRun else { return try run(in: session, trail) }
@@ -36,7 +36,7 @@ struct Conversion {
         return false
     }
 
-    /// Tries the keys, looks whether the work can be done, and changes nothing.
+    /// Tries the keys and checks whether the work is possible, without changing anything.
     func plan() throws -> DatabaseFile.ConversionPlan { try file.plan(work, options: options) }
 
     func tell(_ plan: DatabaseFile.ConversionPlan, _ reporter: Reporter) {
@@ -67,7 +67,8 @@ struct Conversion {
         return result.isChanged
     }
 
-    /// The engine does not say that a page is damaged when it meets one while it copies pages.
+    /// Runs `body`, and examines the source if it fails: the engine does not report a damaged page that it
+    /// meets while copying pages.
     private func examined<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -78,8 +79,8 @@ struct Conversion {
         }
     }
 
-    /// Looks for damage in the source, where there is a way to: the format of an older file was only found
-    /// out.
+    /// Looks for damage in the source. Returns nil for an upgrade, which has only detected the format of the
+    /// older file.
     private func examine() throws -> DatabaseFile.Verification? {
         var verification = DatabaseFile.VerificationOptions()
         verification.cipher = options.cipher
@@ -103,9 +104,9 @@ struct Conversion {
     }
 
     private func tell(_ result: DatabaseFile.ConversionResult, _ reporter: Reporter) {
-        // The standard output is for the backup itself.
+        // Standard output carries the backup itself.
         if case .streamedBackup = work {
-            return reporter.note("\(source): copied to the standard output, and proved before")
+            return reporter.note("\(source): proved, and copied to the standard output")
         }
         var (name, names) = (name, names)
         if case .datedBackup = work {
@@ -130,8 +131,8 @@ struct Conversion {
                 + "\(TextLayout.counted(proof.rowCount, "row", "rows")), \(size), \(time))"
         ]
         lines += remarkLines
-        lines.append("  proved: it opens again, its pages and b-trees are whole, and its content is the same")
-        if let kept = result.keptOldPath { lines.append("  the file as it was: \(kept)") }
+        lines.append("  proved: it opens again, its pages and b-trees are intact, its content is the same")
+        if let kept = result.keptOldPath { lines.append("  the old file: \(kept)") }
         reporter.result(facts, text: lines)
     }
 }
@@ -153,7 +154,7 @@ extension DatabaseFile.ConversionResult: AuditedResult {
 }
 
 extension DatabaseFile.Work {
-    /// What was done, as in "encrypted", and "would be" with it.
+    /// The participle for reports, as in "encrypted" and "would be encrypted".
     fileprivate var word: String {
         switch self {
         case .encrypt: "encrypted"
@@ -166,13 +167,13 @@ extension DatabaseFile.Work {
         }
     }
 
-    /// What is said when there is nothing to do.
+    /// The phrase to report if there is nothing to do.
     fileprivate var alreadyWord: String {
         switch self {
-        case .encrypt: "is encrypted already"
-        case .decrypt: "is plaintext already"
-        case .upgrade: "has format 4 already"
-        case .vacuum, .backup, .datedBackup, .streamedBackup, .restore, .copy: "is there already"
+        case .encrypt: "is already encrypted"
+        case .decrypt: "is already plaintext"
+        case .upgrade: "already has format 4"
+        case .vacuum, .backup, .datedBackup, .streamedBackup, .restore, .copy: "already exists"
         }
     }
 }

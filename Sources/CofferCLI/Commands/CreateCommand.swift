@@ -4,21 +4,21 @@ internal import Coffer
 struct CreateCommand: RecordingOperation {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a new, empty, encrypted database.",
+        abstract: "Create an empty, encrypted database.",
         usage: "coffer create <file> [options]",
         discussion: """
-            Never overwrites. A key that is typed is asked twice. The file is readable by you only. A new \
-            database with a keyring, also one for recipients, begins with 'coffer key init'.
+            Never overwrites. Asks twice for a typed key. The file is readable by you only. For a database \
+            with a keyring, also one for recipients, use 'coffer key init'.
 
             EXAMPLES
               coffer create app.db
               coffer create app.db --key-file app.key --key-type raw
             """)
 
-    @Argument(help: "The file to make.", completion: .file())
+    @Argument(help: "The file to create.", completion: .file())
     var file: String
 
-    @Flag(help: "Say what would be done, and do nothing.")
+    @Flag(help: "Show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key")
@@ -42,6 +42,7 @@ struct CreateCommand: RecordingOperation {
         guard !NewFile.exists(file) else {
             throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
         }
+        try DatabaseFile(path: file).checkIsAlone()
         let key = try session.keys.key(key.request(.new), subject: file)
         guard !dryRun else {
             session.reporter.result(
@@ -49,7 +50,7 @@ struct CreateCommand: RecordingOperation {
                     .init("path", .string(file)), .init("changed", false), .init("dry_run", true),
                     .init("code", 0),
                 ],
-                text: ["\(file): would be made, encrypted; nothing was changed"])
+                text: ["\(file): would be created, encrypted; nothing was changed"])
             return .done
         }
         try audit.trail(session, command: Self.title).record(file, .changed(from: nil, to: key)) { _ in
@@ -58,7 +59,7 @@ struct CreateCommand: RecordingOperation {
         }
         session.reporter.result(
             [.init("path", .string(file)), .init("changed", true), .init("code", 0)],
-            text: ["\(file): made, encrypted, proved by opening it again"])
+            text: ["\(file): created, encrypted, verified by opening it again"])
         return .done
     }
 
@@ -66,7 +67,7 @@ struct CreateCommand: RecordingOperation {
         let file = try NewFile(path)
         do {
             try DatabaseQueue(path: path, configuration: configuration).close()
-            // The proof: a connection of its own, which has nothing but the file and the key.
+            // Verify with a separate connection, which has only the file and the key.
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             let tables = try queue.read { db in
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master")
@@ -74,7 +75,7 @@ struct CreateCommand: RecordingOperation {
             try queue.close()
             guard tables == 0, try DatabaseFile(path: path).inspect().kind == .encrypted else {
                 throw Failure(
-                    .internalError, "not_encrypted", "The new file is not what it should be, and was removed."
+                    .internalError, "not_encrypted", "The new file failed its check, and was removed."
                 )
             }
             try file.publish()

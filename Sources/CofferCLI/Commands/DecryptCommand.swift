@@ -4,12 +4,12 @@ internal import Coffer
 struct DecryptCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
-        abstract: "Make a plaintext copy of an encrypted database.",
+        abstract: "Create a plaintext copy of an encrypted database.",
         usage: "coffer decrypt <source> <destination> --yes-plaintext [options]",
         discussion: """
-            Everybody who can read the copy can read its content, and what was plaintext on a disk may be \
-            found on it after it was removed. The copy is readable by you only, has the row IDs and versions \
-            of the source, and gets its name when it was found equal.
+            Anyone who can read the copy can read its content, and its plaintext may stay on the disk after \
+            it is removed. The copy is readable by you only, has the row IDs and versions of the source, and \
+            gets its name only after it was found equal.
 
             EXAMPLES
               coffer decrypt app.db plain.db --yes-plaintext --key-file app.key
@@ -18,13 +18,13 @@ struct DecryptCommand: ChangingOperation {
     @Argument(help: "The encrypted database.", completion: .file())
     var source: String
 
-    @Argument(help: "The file to make.", completion: .file())
+    @Argument(help: "The file to create.", completion: .file())
     var destination: String
 
-    @Flag(help: "Say that the copy is to be readable without a key.")
+    @Flag(help: "Confirm that the copy is readable without a key.")
     var yesPlaintext = false
 
-    @Flag(help: "Try the key, say what would be done, and do nothing.")
+    @Flag(help: "Try the key and show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key")
@@ -42,7 +42,7 @@ struct DecryptCommand: ChangingOperation {
     func validate() throws {
         guard yesPlaintext || dryRun else {
             throw ValidationError(
-                "The copy would be readable without a key. If that is meant, add --yes-plaintext.")
+                "The copy would be readable without a key. If that is intended, add --yes-plaintext.")
         }
         try FileNames.checkIsNoDash(destination, "the copy")
     }

@@ -7,23 +7,23 @@ struct DiffCommand: RecordedOperation {
         abstract: "Compare two databases by schema, tables and rows.",
         usage: "coffer diff <old> <new> [--rows] [options]",
         discussion: """
-            Says what the second database has that the first has not, and the reverse. Rows are the same row \
-            by their row ID, or by their primary key in tables without one; values are compared byte for \
-            byte. Both may be in use, and have keys of their own. Ends with 0 when they have the same \
-            content, and with 1 when they differ. What encryption and layout of pages do does not count.
+            Shows the content that is in only one of the databases. Rows are matched by row ID, or by \
+            primary key in tables without row IDs; values are compared byte for byte. Both databases may be \
+            in use, and may have different keys. Exit code 0 if the content is the same, 1 if it differs. \
+            Encryption and page layout do not count.
 
-            With --rows, each row that differs is a line: - for one that is gone, + for a new one, and ~ for \
-            a change, with the values as literals of SQL. They are content: mind where they go.
+            With --rows, prints each row that differs: - for a removed row, + for an added one, and ~ for a \
+            changed one, with the values as SQL literals. This is content: protect the output.
 
             EXAMPLES
               coffer diff /backup/app.db app.db --key-file app.key
               coffer diff old.db new.db --rows --key-file old.key --new-key-file new.key
             """)
 
-    @Argument(help: "The database to compare with.", completion: .file())
+    @Argument(help: "The old database.", completion: .file())
     var old: String
 
-    @Argument(help: "The database.", completion: .file())
+    @Argument(help: "The new database.", completion: .file())
     var new: String
 
     @Flag(help: "Print each row that differs.")
@@ -32,7 +32,7 @@ struct DiffCommand: RecordedOperation {
     @OptionGroup(title: "The key of both, or of the first")
     var key: FileKeyOptions
 
-    @OptionGroup(title: "The key of the second, where it is another one")
+    @OptionGroup(title: "The key of the second, if different")
     var newKey: NewKeyOptions
 
     @OptionGroup(title: "The format of the files")
@@ -93,7 +93,7 @@ struct DiffCommand: RecordedOperation {
     }
 }
 
-/// How differences are reported.
+/// Reports differences.
 private struct DifferencePrinter {
     private let reporter: Reporter
 
@@ -102,7 +102,7 @@ private struct DifferencePrinter {
     func print(_ row: DatabaseFile.RowDifference) throws {
         if let lost = reporter.outputFailure { throw lost }
         guard !reporter.isOutputClosed else {
-            throw Failure(.inputOutput, "io", "Nobody reads the output any more.")
+            throw Failure(.inputOutput, "io", "The output was closed early.")
         }
         var facts: [JSONValue.Member] = [
             .init("table", .string(row.table)), .init("change", .string(row.change.rawValue)),
@@ -119,7 +119,8 @@ private struct DifferencePrinter {
         reporter.result(facts, text: ["\(sign) \(SQLText.name(row.table)) \(values(row))"], isAnswer: true)
     }
 
-    /// The first column says which row it is; of a change, besides it only what has changed.
+    /// Returns the columns to print: the first one, which identifies the row, and for a change only those
+    /// that differ.
     private func values(_ row: DatabaseFile.RowDifference) -> String {
         row.columns.indices.compactMap { index in
             let name = SQLText.name(row.columns[index])
@@ -157,7 +158,7 @@ private struct DifferencePrinter {
                 ? "\(TextLayout.grouped(table.removedCount)) removed, "
                     + "\(TextLayout.grouped(table.addedCount)) added, "
                     + "\(TextLayout.grouped(table.changedCount)) changed"
-                : "not the same, and not comparable row by row"
+                : "different, but not comparable row by row"
             lines.append("table \(SQLText.name(table.name)): \(counts) (\(changes))")
         }
         let count = TextLayout.counted(difference.tables.count, "table", "tables")
@@ -196,16 +197,16 @@ private struct DifferencePrinter {
     }
 }
 
-/// Names and values of a database in lines for people, none of which can be taken for another one.
+/// Formats names and values of a database for people, so that no two can be confused.
 private enum SQLText {
-    /// As it is where it can be nothing but a name, and in quotes otherwise.
+    /// Returns the name verbatim if it can only be a name, and in quotes otherwise.
     static func name(_ name: String) -> String {
         let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_".utf8
         let isPlain = !name.isEmpty && name.utf8.allSatisfy(plain.contains)
         return isPlain ? name : "\"\(visible(name.replacing("\"", with: "\"\""), quote: "\""))\""
     }
 
-    /// A literal, in which each character that would not be seen is a call of `char`.
+    /// Returns a literal in which every invisible character is a call of `char`.
     static func literal(_ literal: String) -> String {
         guard literal.hasPrefix("'"), TextLayout.harmless(literal) != literal else { return literal }
         return "'\(visible(String(literal.dropFirst().dropLast()), quote: "'"))'".replacing(

@@ -3,27 +3,28 @@ internal import Coffer
 internal import Foundation
 internal import Glibc
 internal import SQLCipherBridge
+internal import SystemCalls
 
 struct DoctorCommand: Operation {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for what is wrong with a machine, and with folders of databases and keys.",
+        abstract: "Check a machine, and folders of databases and keys, for problems.",
         usage: "coffer doctor [<path>...] [options]",
         discussion: """
-            Looks at the engine, its age and its known faults, the random generator, the limit of locked \
-            memory and core dumps; and with folders or files, at who can read keys, write to databases and \
-            rename what is there, at databases without encryption, whatever their names are, and at what \
-            interrupted runs have left, such as keyrings of backups that are not there. \
-            Says what to do about each, and what it could not look at. Changes nothing, needs no key, and \
-            follows no links. Exit code 1 when there is something to mend; warnings, which \
-            are for whoever builds this program, do not count.
+            Checks the engine, its age and known faults, the random generator, the limit of locked memory, \
+            and core dumps. With folders or files, also checks who can read keys, write to databases and \
+            rename files, and looks for databases without encryption, under any name, and for leftovers of \
+            interrupted runs, such as keyrings without their backups. Shows how to fix each problem, and the \
+            files that it could not check. Changes nothing, needs no key, and follows no links. Exit code 1 \
+            if there is something to fix; warnings, which only the builder of this program can fix, do not \
+            count.
 
             EXAMPLES
               coffer doctor
               coffer doctor /srv/app /etc/coffer
             """)
 
-    @Argument(help: "Folders, with all that is in them, and files.", completion: .file())
+    @Argument(help: "Files, and folders with all their content.", completion: .file())
     var paths: [String] = []
 
     @OptionGroup(title: "Output and waiting")
@@ -40,30 +41,30 @@ struct DoctorCommand: Operation {
         let count = findings.count(where: \.isToMend)
         let warnings = findings.count(where: \.isWarning)
         session.reporter.note(
-            (count == 0 ? "nothing to mend" : "\(TextLayout.counted(count, "thing", "things")) to mend")
+            (count == 0 ? "nothing to fix" : "\(TextLayout.counted(count, "problem", "problems")) to fix")
                 + (warnings == 0 ? "" : ", \(TextLayout.counted(warnings, "warning", "warnings"))"))
         return count == 0 ? .done : .answerIsNo
     }
 }
 
-/// Something that was looked at, and what to do about it.
+/// The result of one check, with advice.
 struct Finding {
-    /// A word for scripts.
+    /// The keyword of the check, for scripts.
     let check: String
     var path: String?
     let words: String
-    /// What to do; nil where all is well.
+    /// The recommended action, or nil if all is well.
     var advice: String?
 
-    /// Whether it is for whoever builds the program: whoever keeps the machine cannot mend it, and the exit
-    /// code is 0 all the same.
+    /// True if only the developers of the program can fix the problem. The operator of the machine cannot, so
+    /// the exit code stays 0.
     var isWarning = false
 
     var isToMend: Bool { advice != nil && !isWarning }
 
     func tell(_ reporter: Reporter) {
         let place = path ?? check
-        var lines = ["\(advice == nil ? "good" : isWarning ? "warn" : "MEND")  \(place): \(words)"]
+        var lines = ["\(advice == nil ? "good" : isWarning ? "warn" : "FIX ")  \(place): \(words)"]
         if let advice { lines.append("      \(advice)") }
         reporter.result(
             [
@@ -75,7 +76,7 @@ struct Finding {
     }
 }
 
-/// What a process finds on the machine that it runs on.
+/// Examines the machine that this process runs on.
 enum MachineExamination {
     static func findings() throws -> [Finding] {
         try [engine()] + EngineAge.ofThisProgram.findings + [entropy(), lockedMemory(), coreDumps()]
@@ -89,24 +90,24 @@ enum MachineExamination {
     }
 
     private static func entropy() -> Finding {
-        // It does not answer before it is ready.
-        let byte = try? Descriptor(opening: "/dev/random", O_RDONLY | O_NONBLOCK).read(count: 1)
+        // The nonblocking read returns nothing until the generator is ready.
+        let byte = try? Descriptor(opening: "/dev/random", O_RDONLY | O_NONBLOCK).readAll(upTo: 1)
         let isReady = byte?.count == 1
         return Finding(
             check: "entropy",
             words: isReady
-                ? "the random generator of the system is ready"
-                : "the random generator of the system is not ready",
+                ? "the system's random generator is ready"
+                : "the system's random generator is not ready",
             advice: isReady
                 ? nil : "Wait until the machine has started, or give it a source of randomness (virtio-rng).")
     }
 
-    /// Keys in memory that is not locked may get into the swap space.
+    /// Checks the limit on locked memory: keys in unlocked memory may be swapped out.
     private static func lockedMemory() -> Finding {
         var limit = rlimit()
         unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
         let isUnlimited = limit.rlim_cur == rlim_t.max || geteuid() == 0
-        // A key that lives while the memory is counted.
+        // Keep a key alive while the memory is counted.
         let key = DatabaseKey.random()
         let unlocked = withExtendedLifetime(key) { DatabaseKey.memoryUse.unlockedByteCount }
         var words = isUnlimited ? "no limit" : TextLayout.size(Int64(clamping: limit.rlim_cur))
@@ -122,31 +123,31 @@ enum MachineExamination {
             check: "locked memory", words: words,
             advice: isEnough
                 ? nil
-                : "Keys may be written to the swap space. Raise the limit: 'ulimit -l', or LimitMEMLOCK= of "
+                : "Keys may be written to the swap space. Raise the limit: 'ulimit -l', or LimitMEMLOCK= in "
                     + "a unit."
         )
     }
 
-    /// Coffer makes none; other programs with keys in their memory do, where they are started as this process
-    /// was.
+    /// Reports the core dump limit of the parent process. Coffer never dumps core, but other programs that
+    /// hold keys do if they are started with the same limits.
     private static func coreDumps() -> Finding {
         let text = KernelText.read("/proc/\(getppid())/limits") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
         guard let soft = line?.dropFirst("Max core file size".count).split(separator: " ").first else {
             return Finding(
-                check: "core dumps", words: "coffer makes none; the limit of other programs is not known")
+                check: "core dumps", words: "coffer writes none; the limit of other programs is unknown")
         }
         guard soft != "0" else { return Finding(check: "core dumps", words: "off") }
         return Finding(
             check: "core dumps",
             words:
-                "coffer makes none, but programs that are started from here do, with the keys in their "
+                "coffer writes none, but programs started from here do, with the keys in their "
                 + "memory",
-            advice: "Turn them off where programs use keys: 'ulimit -c 0', or LimitCORE=0 of a unit.")
+            advice: "Turn them off for programs that use keys: 'ulimit -c 0', or LimitCORE=0 in a unit.")
     }
 }
 
-/// Who can do what to databases and keys below a folder.
+/// Examines who can access the databases and keys below a folder.
 struct FolderExamination {
     private let path: String
     private let checkpoint: () throws -> Void
@@ -161,25 +162,28 @@ struct FolderExamination {
         var (count, waiting) = (0, [path])
         while let next = waiting.popLast() {
             try checkpoint()
-            var status = stat()
-            guard unsafe lstat(next, &status) == 0 else {
-                // What has gone in between is no finding.
-                if errno != ENOENT { result.append(FolderExamination.unseen(next)) }
+            let status: FileStatus
+            do throws(Errno) { status = try FileStatus(next) } catch {
+                // A file that was removed during the scan needs no finding.
+                if error.code != ENOENT { result.append(FolderExamination.unseen(next)) }
                 continue
             }
-            switch status.st_mode & S_IFMT {
+            switch status.mode & S_IFMT {
             case S_IFDIR:
                 result += folder(next, status)
-                do throws(SystemError) {
-                    let (names, others) = try FolderExamination.names(in: next)
+                do throws(Errno) {
+                    let all = try Folder.names(in: next)
+                    let names = all.compactMap { String(validating: $0, as: UTF8.self) }
+                    let others = all.filter { String(validating: $0, as: UTF8.self) == nil }
+                        .map { String(decoding: $0, as: UTF8.self) }
                     waiting += names.sorted(by: >).map { next.hasSuffix("/") ? next + $0 : "\(next)/\($0)" }
                     result += others.sorted().map { name in
                         Finding(
                             check: "name", path: next,
                             words:
-                                "has something with a name that is not UTF-8, and that was not looked at: "
+                                "contains a file whose name is not UTF-8, which was not checked: "
                                 + "\(name)",
-                            advice: "Give it another name, and run this again.")
+                            advice: "Rename it, and run this again.")
                     }
                 } catch {
                     result.append(FolderExamination.unseen(next))
@@ -191,63 +195,41 @@ struct FolderExamination {
             }
         }
         let summary = Finding(
-            check: "files", path: path, words: "\(TextLayout.counted(count, "file", "files")) looked at")
+            check: "files", path: path, words: "\(TextLayout.counted(count, "file", "files")) checked")
         return [summary] + result
     }
 
     private static func unseen(_ path: String) -> Finding {
         Finding(
-            check: "unreadable", path: path, words: "cannot be looked at",
+            check: "unreadable", path: path, words: "cannot be read",
             advice: "Run this as the user that owns it.")
     }
 
-    /// What is in a folder: the names that are texts, and those that are none, as far as they can be shown.
-    private static func names(in folder: String) throws(SystemError) -> (names: [String], others: [String]) {
-        guard let stream = unsafe opendir(folder) else { throw SystemError.last }
-        defer { unsafe closedir(stream) }
-        var (names, others) = ([String](), [String]())
-        while let entry = unsafe readdir(stream) {
-            let bytes = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-                let text = unsafe UnsafeRawPointer(name).assumingMemoryBound(to: UInt8.self)
-                return unsafe [UInt8](
-                    UnsafeBufferPointer(
-                        start: text,
-                        count: strnlen(UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), 255)))
-            }
-            guard let name = String(validating: bytes, as: UTF8.self) else {
-                others.append(String(decoding: bytes, as: UTF8.self))
-                continue
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return (names, others)
-    }
-
-    /// How the names of notes of interrupted runs end.
+    /// The suffixes of the notes that interrupted runs leave.
     private static let noteEndings = ["rotate", "upgrade", "encrypt", "decrypt", "vacuum"].map {
         ".\($0).json"
     }
 
-    /// What a file of SQLite without encryption begins with.
+    /// The first bytes of an unencrypted SQLite database.
     private static let plaintextStart = Array("SQLite format 3\0".utf8)
 
-    private func folder(_ path: String, _ status: stat) -> [Finding] {
-        guard status.st_mode & 0o022 != 0, status.st_mode & S_ISVTX == 0 else { return [] }
+    private func folder(_ path: String, _ status: FileStatus) -> [Finding] {
+        guard status.mode & 0o022 != 0, status.mode & S_ISVTX == 0 else { return [] }
         return [
             Finding(
                 check: "folder", path: path,
-                words: "others can rename and replace what is in it (mode \(mode(status)))",
+                words: "others can rename and replace its files (mode \(mode(status)))",
                 advice: "Run 'chmod go-w' on it.")
         ]
     }
 
-    private func file(_ path: String, _ status: stat) throws -> [Finding] {
+    private func file(_ path: String, _ status: FileStatus) throws -> [Finding] {
         let name = FileNames.name(of: path)
         if name.hasPrefix(NewFile.partPrefix) {
             return [
                 Finding(
-                    check: "leftover", path: path, words: "a part of a script that can be read without a key",
-                    advice: "Remove it, if no dump works here.")
+                    check: "leftover", path: path, words: "a partial dump that is readable without a key",
+                    advice: "Remove it if no dump is running here.")
             ]
         }
         if name.hasPrefix(".coffer-") || FolderExamination.noteEndings.contains(where: name.hasSuffix) {
@@ -255,9 +237,9 @@ struct FolderExamination {
                 Finding(
                     check: "leftover", path: path,
                     words:
-                        "of a run that works, or was interrupted (\(TextLayout.size(Int64(status.st_size))))",
+                        "of an active or interrupted run (\(TextLayout.size(status.size)))",
                     advice:
-                        "If none works on the file, run the same command again: it completes or removes it.")
+                        "If no run is active, run the same command again: it completes or removes it.")
             ]
         }
         let start = FolderExamination.start(of: path)
@@ -267,9 +249,19 @@ struct FolderExamination {
             return [
                 Finding(
                     check: "leftover", path: path,
-                    words: "the keyring of a database that is not there: its run works, was interrupted, or "
+                    words: "the keyring of a missing database: its run is active or was interrupted, or "
                         + "the database was moved",
-                    advice: "If no copy works here, and no database was moved away from it, remove it.")
+                    advice: "Remove it if no copy is running here and its database was not moved.")
+            ]
+        }
+        if name.hasSuffix(".keys"), let start, !start.isEmpty, start.allSatisfy({ $0 == 0 }) {
+            return [
+                Finding(
+                    check: "leftover", path: path,
+                    words: "a keyring that was overwritten and not removed: its run is active or was "
+                        + "interrupted",
+                    advice: "Run 'coffer erase' or 'coffer key destroy' again. To keep the database, use "
+                        + "'coffer key restore-header'.")
             ]
         }
         if start == FolderExamination.plaintextStart { return try database(path, status) }
@@ -278,44 +270,44 @@ struct FolderExamination {
         if [".db", ".sqlite", ".sqlite3", ".db3"].contains(where: lowered.hasSuffix) {
             return try database(path, status)
         }
-        // Whether it is a database is not known.
+        // The file cannot be read, so it may or may not be a database.
         return start == nil ? [FolderExamination.unseen(path)] : []
     }
 
-    /// The first bytes of a file; nil if it cannot be read.
+    /// Returns the first bytes of a file, or nil if it cannot be read.
     private static func start(of path: String) -> [UInt8]? {
-        try? Descriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).read(count: plaintextStart.count)
+        try? Descriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).readAll(upTo: plaintextStart.count)
     }
 
-    private func key(_ path: String, _ status: stat) -> [Finding] {
-        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+    private func key(_ path: String, _ status: FileStatus) -> [Finding] {
+        guard status.isOwn || status.userID == 0 else {
             return [
                 Finding(
-                    check: "key", path: path, words: "belongs to user \(status.st_uid), who knows the key",
-                    advice: "If that is not intended, rotate what it opens, with a key of your own.")
+                    check: "key", path: path, words: "belongs to user \(status.userID), who knows the key",
+                    advice: "If that is not intended, rotate the files that it opens to a key of your own.")
             ]
         }
-        guard status.st_mode & 0o077 != 0 else { return [] }
+        guard status.mode & 0o077 != 0 else { return [] }
         return [
             Finding(
-                check: "key", path: path, words: "others can read it, or write to it (mode \(mode(status)))",
-                advice: "Run 'chmod 600' on it, and rotate what it opens if others may have read it.")
+                check: "key", path: path, words: "others can read it or write to it (mode \(mode(status)))",
+                advice: "Run 'chmod 600' on it. If others may have read it, rotate the files that it opens.")
         ]
     }
 
-    private func database(_ path: String, _ status: stat) throws -> [Finding] {
+    private func database(_ path: String, _ status: FileStatus) throws -> [Finding] {
         var result: [Finding] = []
         switch try? DatabaseFile(path: path).inspect().kind {
         case .plaintext?:
             result.append(
                 Finding(
                     check: "plaintext", path: path, words: "is not encrypted",
-                    advice: "See 'coffer encrypt'; or move it away, if that is intended."))
+                    advice: "Encrypt it with 'coffer encrypt', or move it away if that is intended."))
         case .empty?:
             result.append(
                 Finding(
-                    check: "empty", path: path, words: "has no bytes",
-                    advice: "Restore it from a backup, unless it never had any."))
+                    check: "empty", path: path, words: "is empty",
+                    advice: "Restore it from a backup, unless it was never used."))
         case nil:
             result.append(
                 Finding(
@@ -323,12 +315,12 @@ struct FolderExamination {
                     advice: "Run this as the user that owns it."))
         default: break
         }
-        if status.st_mode & 0o022 != 0 {
+        if status.mode & 0o022 != 0 {
             result.append(
                 Finding(
                     check: "database", path: path, words: "others can write to it (mode \(mode(status)))",
                     advice: "Run 'chmod go-w' on it, unless they are meant to."))
-        } else if status.st_mode & 0o044 != 0 {
+        } else if status.mode & 0o044 != 0 {
             result.append(
                 Finding(
                     check: "database", path: path,
@@ -338,5 +330,5 @@ struct FolderExamination {
         return result
     }
 
-    private func mode(_ status: stat) -> String { String(status.st_mode & 0o7777, radix: 8) }
+    private func mode(_ status: FileStatus) -> String { String(status.mode & 0o7777, radix: 8) }
 }

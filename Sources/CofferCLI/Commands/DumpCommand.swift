@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import Glibc
+internal import SystemCalls
 
 struct DumpCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
@@ -8,12 +9,12 @@ struct DumpCommand: RecordedOperation {
         abstract: "Write a database as an SQL script.",
         usage: "coffer dump <file> [options]",
         discussion: """
-            The script makes the same content in any SQLite, byte for byte, with all row IDs, versions, \
-            sequences, and the tables of virtual tables. It is of one moment, also while others write. Its \
-            last line has a digest of the content, by which coffer load proves what it has made; a script \
-            that could not be written to its end takes back what it has made.
-            The script can be read without a key. It goes to the standard output, as the rows of a query do; \
-            a file that stays needs --yes-plaintext, and is readable by you only.
+            The script creates the same content in any SQLite, byte for byte, with all row IDs, versions, \
+            sequences, and the tables of virtual tables. It is one snapshot, even while other processes \
+            write. Its last line has a digest of the content, with which coffer load proves its result; a \
+            script that could not be completed ends with a ROLLBACK.
+            The script is readable without a key. It goes to the standard output, like the rows of a query; \
+            a file needs --yes-plaintext, and is readable by you only.
 
             EXAMPLES
               coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
@@ -26,7 +27,7 @@ struct DumpCommand: RecordedOperation {
     @Option(help: ArgumentHelp("Write into a new file.", valueName: "script"), completion: .file())
     var out: String?
 
-    @Flag(help: "Say that the file is to be readable without a key.")
+    @Flag(help: "Confirm that the file is readable without a key.")
     var yesPlaintext = false
 
     @OptionGroup(title: "The key")
@@ -44,11 +45,11 @@ struct DumpCommand: RecordedOperation {
     func validate() throws {
         if out != nil, !yesPlaintext {
             throw ValidationError(
-                "The script would be readable without a key. If that is meant, add --yes-plaintext.")
+                "The script would be readable without a key. If that is intended, add --yes-plaintext.")
         }
         if let out { try FileNames.checkIsNoDash(out, "the script") }
         if output.json, out == nil {
-            throw ValidationError("--json needs --out: the script and JSON cannot both be the output.")
+            throw ValidationError("--json needs --out: the script and JSON cannot share the output.")
         }
     }
 
@@ -93,7 +94,7 @@ struct DumpCommand: RecordedOperation {
                     .init("path", .string(file)), .init("destination", .string(out)), .init("changed", true),
                     .init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount)),
                     .init("code", 0),
-                ], text: ["\(out): written (\(counts)), readable by you only, and without a key"])
+                ], text: ["\(out): written (\(counts)), readable by you only, without a key"])
             return false
         }
         return .done
@@ -130,44 +131,43 @@ struct DumpCommand: RecordedOperation {
             try write(Array("\(ScriptProof.line(summary.digest))\n".utf8))
             return summary
         } catch {
-            // Whoever reads the script so far keeps nothing of it.
+            // A shell that runs the partial script then rolls everything back.
             if hasBegun { try? write(Array("\nROLLBACK; -- the script is not complete\n".utf8)) }
             guard error is DatabaseError else { throw error }
             throw Failure(ofContent: error)
         }
     }
 
-    /// A script cannot bring what only the application has.
+    /// Warns if the script depends on functions or modules that only the application provides.
     private func warn(of needs: [String], _ reporter: Reporter) {
         guard !needs.isEmpty else { return }
         reporter.warning(
-            "The script needs what only the application has: \(needs.joined(separator: ", ")). "
+            "The script needs definitions of the application: \(needs.joined(separator: ", ")). "
                 + "'coffer load' and other shells cannot run it; a program that adds these can.")
     }
 
-    /// A file that the shell has made may be open to others.
+    /// Warns if standard output is a file that other users can read, because the shell created it.
     private func warnOfReaders(_ reporter: Reporter) {
-        var status = stat()
-        guard unsafe fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_mode & 0o077 != 0
+        guard let status = try? FileStatus(of: STDOUT_FILENO), status.isRegular,
+            status.mode & 0o077 != 0
         else { return }
         reporter.warning(
-            "The script goes into a file that others can read (mode "
-                + "\(String(status.st_mode & 0o777, radix: 8))), without a key. --out makes one that is "
-                + "yours only.")
+            "The script goes to a file that others can read (mode "
+                + "\(String(status.mode & 0o777, radix: 8))), without a key. --out creates one that only "
+                + "you can read.")
     }
 }
 
-/// Nobody reads the output any more, as behind `head`: that is no failure.
+/// Thrown if the reader has closed the output, as `head` does. This is not a failure.
 struct OutputClosed: Error {}
 
-/// The last line of a script, by which a database that is made of it is proved.
+/// The last line of a script, against which a database made from the script is verified.
 enum ScriptProof {
     private static let start = "-- coffer content: "
 
     static func line(_ digest: String) -> String { start + digest }
 
-    /// The digest in what follows the last statement of a script; nil if there is none.
+    /// Returns the digest in the text after the last statement of a script, or nil if there is none.
     static func digest(in rest: [UInt8]) -> String? {
         let lines = String(decoding: rest, as: UTF8.self).split(whereSeparator: \.isNewline)
         return lines.last { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }

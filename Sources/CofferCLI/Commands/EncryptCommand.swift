@@ -4,12 +4,12 @@ internal import Coffer
 struct EncryptCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "encrypt",
-        abstract: "Make an encrypted copy of a plaintext SQLite database.",
+        abstract: "Create an encrypted copy of a plaintext SQLite database.",
         usage: "coffer encrypt <source> <destination> [options]",
         discussion: """
-            Keeps row IDs, versions and the auto-vacuum mode. The source stays as it is: when the copy is in \
-            use, remove the source, and remember its backups. What a disk has stored in the clear may be \
-            found on it until it is overwritten.
+            Keeps row IDs, versions and the auto-vacuum mode. The source is not changed: when the copy is in \
+            use, remove the source, and remember its backups. Plaintext may stay on the disk until it is \
+            overwritten.
 
             EXAMPLES
               coffer encrypt plain.db app.db --key-file app.key --key-type raw
@@ -19,16 +19,16 @@ struct EncryptCommand: ChangingOperation {
     @Argument(help: "The plaintext database.", completion: .file())
     var source: String
 
-    @Argument(help: "The file to make.", completion: .file())
+    @Argument(help: "The file to create.", completion: .file())
     var destination: String
 
-    @Flag(help: "Say what would be done, and do nothing.")
+    @Flag(help: "Show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key of the encrypted file")
     var key: KeyOptions
 
-    @OptionGroup(title: "Who opens the encrypted file, where nobody else is to")
+    @OptionGroup(title: "The recipients of the encrypted file")
     var recipients: RecipientOptions
 
     @OptionGroup(title: "The format of the encrypted file")
@@ -43,7 +43,7 @@ struct EncryptCommand: ChangingOperation {
     func validate() throws {
         try FileNames.checkIsNoDash(destination, "the encrypted file")
         if recipients.isGiven, try key.isGiven {
-            throw ValidationError("Give the encrypted file a key, or recipients: not both.")
+            throw ValidationError("Give the encrypted file a key or recipients, not both.")
         }
     }
 
@@ -54,7 +54,8 @@ struct EncryptCommand: ChangingOperation {
         try FileNames.checkReadable(source)
         guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
             throw Failure(
-                .badData, "not_plaintext", "'\(source)' is no plaintext SQLite database; see 'coffer info'.")
+                .badData, "not_plaintext",
+                "'\(source)' is not a plaintext SQLite database; see 'coffer info'.")
         }
         func perform(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
             var conversion = Conversion(source, .encrypt(to: destination, key), in: session)

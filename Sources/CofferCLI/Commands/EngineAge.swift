@@ -2,12 +2,12 @@ internal import Coffer
 internal import Foundation
 internal import SQLCipherBridge
 
-/// What is known of an engine by its version and its age, without any network.
+/// The facts that the engine's version and age give, without network access.
 struct EngineAge {
-    /// As `sqlite3_libversion_number` gives it.
+    /// The version number in the format of `sqlite3_libversion_number`.
     let version: Int
 
-    /// The day of its release, as in 2024-08-13.
+    /// The day of its release, for example 2024-08-13.
     let released: String
     let isOwn: Bool
     let now: Date
@@ -22,17 +22,17 @@ struct EngineAge {
         let faults = EngineFault.allCases.filter { $0.isOfEngine(sqlite: version) && $0.treatment == .open }
             .map {
                 Finding(
-                    check: "engine fault", words: "\($0.rawValue): \($0.summary) (until \($0.mendedIn))",
+                    check: "engine fault", words: "\($0.rawValue): \($0.summary) (fixed in \($0.mendedIn))",
                     advice: advice, isWarning: true)
             }
         return faults + (age.map { [$0] } ?? [])
     }
 
-    /// A warning about an engine of more than a year.
+    /// A warning about an engine that is more than a year old.
     private var age: Finding? {
         guard let day = try? Date(released + "T00:00:00Z", strategy: .iso8601) else {
             return Finding(
-                check: "engine age", words: "not known: its release is '\(released)'", advice: advice,
+                check: "engine age", words: "unknown: its release is '\(released)'", advice: advice,
                 isWarning: true)
         }
         guard now.timeIntervalSince(day) > 366 * 86400 else { return nil }
@@ -43,8 +43,8 @@ struct EngineAge {
 
     private var advice: String {
         isOwn
-            ? "Run Scripts/build-engine with a newer source (--source), and build the program again."
-            : "The distribution may have mended it: see the changelog of libsqlcipher-dev. Or give "
-                + "Scripts/build-engine a newer source, and build the program again."
+            ? "Run Scripts/build-engine with a newer source (--source), and rebuild the program."
+            : "The distribution may have fixed it: see the changelog of libsqlcipher-dev. Or give "
+                + "Scripts/build-engine a newer source, and rebuild the program."
     }
 }

@@ -1,7 +1,7 @@
 internal import Coffer
 internal import SQLCipherBridge
 
-/// What is in this program: the versions that a report of a fault has to name.
+/// The versions of the components of this program, for bug reports.
 struct EngineVersions {
     static let coffer = "0.1.0"
 
@@ -9,14 +9,14 @@ struct EngineVersions {
     let sqlite: String
     let provider: String
 
-    /// How `Scripts/build-engine` has built the engine; nil for the engine of a distribution.
+    /// A description of how `Scripts/build-engine` built the engine, or nil for the engine of a distribution.
     let build: String?
 
-    /// Who does the work on pages.
+    /// The implementation that processes pages.
     let pages: PageProvider
 
     init() throws {
-        // A key, so that there is a codec to ask.
+        // With a key, the connection has a codec to query.
         var configuration = Configuration()
         configuration.key = .random()
         let queue = try DatabaseQueue(configuration: configuration)
@@ -36,15 +36,15 @@ struct EngineVersions {
         ]
     }
 
-    /// Where the engine is from, as a line of a report.
-    var origin: String { build.map { "an engine of your own: \($0)" } ?? "the engine of the distribution" }
+    /// The origin of the engine, as a line of a report.
+    var origin: String { build.map { "a custom engine: \($0)" } ?? "the distribution's engine" }
 
-    /// All about the engine, as lines of a report.
+    /// A description of the engine, as lines of a report.
     var engineLines: [String] {
         let features = EngineFeature.allCases.filter(\.isAvailable).map { feature in
             switch feature {
-            case .preUpdateEvents: "tells of rows before they change"
-            case .walSnapshots: "hands states of the log to other connections"
+            case .preUpdateEvents: "reports rows before they change"
+            case .walSnapshots: "shares WAL snapshots between connections"
             }
         }
         let faults = EngineFault.ofThisEngine.map {
@@ -72,27 +72,27 @@ struct EngineVersions {
 }
 
 extension EngineFault.Treatment {
-    /// In the list of the faults of an engine.
+    /// The phrase for the list of engine faults.
     fileprivate var words: String {
         switch self {
-        case .mended: "mended by coffer"
+        case .mended: "fixed by coffer"
         case .refused: "refused by coffer"
         case .avoided: "avoided by coffer"
-        case .open: "not mended"
+        case .open: "not fixed"
         }
     }
 }
 
 extension PageProvider {
-    /// As a line of a report.
+    /// A description for a line of a report.
     var words: String {
         switch self {
-        case .kept: "pages by coffer: what is made for a key is kept, and known pages are not hashed again"
+        case .kept: "pages by coffer: state for a key is cached, and known pages are not hashed again"
         case .engine(let reason): "pages by the engine alone, at its own speed: \(reason.words)"
         }
     }
 
-    /// As a word for scripts: `coffer`, or why it is the engine.
+    /// The keyword for scripts: `coffer`, or the reason that the engine processes the pages.
     var word: String {
         switch self {
         case .kept: "coffer"
@@ -104,11 +104,11 @@ extension PageProvider {
 extension PageProvider.Reason {
     fileprivate var words: String {
         switch self {
-        case .notWanted: "COFFER_PAGE_PROVIDER says so"
-        case .hidden: "it hides the functions for another provider"
-        case .unknownVersion: "coffer's faster way was not tested with this version of SQLCipher"
-        case .foreign: "the program has a provider of its own"
-        case .wrongAnswers: "coffer's answers differ from the engine's, which must not be; please report it"
+        case .notWanted: "COFFER_PAGE_PROVIDER is set to this"
+        case .hidden: "it hides the functions for other providers"
+        case .unknownVersion: "coffer's faster code was not tested with this version of SQLCipher"
+        case .foreign: "the program has its own provider"
+        case .wrongAnswers: "coffer's results differ from the engine's; please report this"
         case .noMemory: "there is not enough memory"
         }
     }

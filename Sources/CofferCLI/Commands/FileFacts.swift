@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// What is known about a file, for people and for programs.
+/// The known facts about a file, as text and as JSON.
 struct FileFacts {
     private var facts: [(name: String, words: String, json: [JSONValue.Member])] = []
 
@@ -9,9 +9,9 @@ struct FileFacts {
 
     let kind: DatabaseFile.Inspection.Kind
 
-    /// What is known with a key.
+    /// Collects the facts that need a key.
     ///
-    /// - Parameter isKeyTold: whether people are shown which key it is.
+    /// - Parameter isKeyTold: true to show people which key opened the file.
     init(_ path: String, _ key: FileKey, _ cipher: CipherSettings?, _ site: SiteSecret?, isKeyTold: Bool)
         throws
     {
@@ -57,7 +57,7 @@ struct FileFacts {
             "-\($0.role.rawValue) (\(TextLayout.grouped($0.size)) bytes)"
         }
         add(
-            "beside it", companions.joined(separator: ", "),
+            "side files", companions.joined(separator: ", "),
             [
                 .init(
                     "companions",
@@ -66,7 +66,7 @@ struct FileFacts {
         if !inspection.leftovers.isEmpty {
             add(
                 "left over",
-                inspection.leftovers.joined(separator: ", ") + " (of an interrupted run: run it again)",
+                inspection.leftovers.joined(separator: ", ") + " (from an interrupted run: run it again)",
                 [.init("leftovers", .strings(inspection.leftovers))])
         }
     }
@@ -80,9 +80,9 @@ struct FileFacts {
                 .init("page_count", .count(contents.pageCount)),
                 .init("free_pages", .count(contents.freePageCount)),
             ])
-        let format = contents.format.map { "SQLCipher \($0)" } ?? "special settings"
+        let format = contents.format.map { "SQLCipher \($0)" } ?? "other settings"
         add(
-            "format", "\(format), \(TextLayout.grouped(contents.cipher.kdfIterations)) rounds of PBKDF2",
+            "format", "\(format), \(TextLayout.grouped(contents.cipher.kdfIterations)) PBKDF2 iterations",
             [
                 .init("format", contents.format.map { .count($0) } ?? .null),
                 .init("kdf_iterations", .count(contents.cipher.kdfIterations)),
@@ -108,7 +108,7 @@ struct FileFacts {
 }
 
 extension DatabaseFile.Inspection.Kind {
-    /// What files are counted as.
+    /// The name of the group that a batch counts the file in.
     var name: String {
         switch self {
         case .encrypted: "encrypted"
@@ -120,9 +120,9 @@ extension DatabaseFile.Inspection.Kind {
 
     var words: String {
         switch self {
-        case .encrypted: "encrypted (nothing can be told from random bytes)"
+        case .encrypted: "encrypted (cannot be distinguished from random bytes)"
         case .plaintext: "a SQLite database without encryption"
-        case .empty: "empty: becomes a database at its first use"
+        case .empty: "empty; becomes a database on first use"
         case .notADatabase: "not a database"
         }
     }

@@ -1,28 +1,29 @@
 internal import ArgumentParser
 internal import Glibc
+internal import SystemCalls
 
 enum FileNames {
-    /// How to name files in a question.
+    /// Returns the name of one file, or the number of files, for a prompt.
     static func subject(_ paths: [String]) -> String {
         paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file", "files")
     }
 
-    /// Fails for a mistyped name, and for a file that is closed to this user, before anybody is asked for a
-    /// key.
+    /// Throws if the path does not exist or this user cannot read the file. Called before a key is prompted
+    /// for.
     static func checkReadable(_ path: String) throws(Failure) {
         guard unsafe access(path, F_OK) == 0 else {
-            throw Failure(SystemError.last, "'\(path)' cannot be found", denied: .inputMissing)
+            throw Failure(Errno.last, "'\(path)' cannot be found", denied: .inputMissing)
         }
         guard unsafe access(path, R_OK) == 0 else {
-            throw Failure(SystemError.last, "'\(path)' cannot be read", denied: .inputMissing)
+            throw Failure(Errno.last, "'\(path)' cannot be read", denied: .inputMissing)
         }
     }
 
-    /// Fails for a file without bytes, which the engine takes for a database without content under any key,
-    /// and which is what is left of one that was cut to nothing. A journal or a log beside it may bring its
-    /// content back.
+    /// Throws for an empty file. The engine treats it as an empty database under any key, but it may be a
+    /// database that was truncated to nothing. A file with a journal or log next to it passes: these may
+    /// restore its content.
     static func checkHasBytes(_ path: String) throws(Failure) {
-        // SQLite takes a single byte for none.
+        // SQLite treats a file of a single byte as empty.
         guard let count = size(path), count <= 1, (size(path + "-journal") ?? 0) == 0,
             (size(path + "-wal") ?? 0) == 0
         else { return }
@@ -31,41 +32,39 @@ enum FileNames {
 
     static let emptyFile = Failure(
         .badData, "empty_file",
-        "The file is empty: it has no bytes, and no key can be right for it. Restore it from a backup.")
+        "The file is empty (0 bytes), so no key can open it. Restore it from a backup.")
 
-    /// The size of a regular file.
+    /// Returns the size of a regular file, in bytes, or nil for anything else.
     static func size(_ path: String) -> Int64? {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int64(status.st_size)
+        guard let status = try? FileStatus(path, followsLinks: true), status.isRegular else { return nil }
+        return status.size
     }
 
-    /// Fails for "-", which stands for the standard input or output elsewhere, and would become the name of a
-    /// file here.
+    /// Throws for "-", which stands for standard input or output elsewhere and would become a file name here.
     ///
-    /// - Parameter what: what would get the name.
+    /// - Parameter what: the kind of file that would get the name.
     static func checkIsNoDash(_ path: String, _ what: String) throws {
         guard path != "-" else {
             throw ValidationError(
-                "'-' is no name for \(what): it does not go to the standard output. Give './-' for a file "
+                "'-' is not a name for \(what), which cannot be the standard output. Give './-' for a file "
                     + "of that name."
             )
         }
     }
 
-    /// The directory that a path names a file in.
+    /// Returns the directory part of a path.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Where there is room for a file that is needed for moments, as SQLite looks for it.
+    /// The folder for short-lived files. The tool looks for it in the same way as SQLite.
     static var temporaryFolder: String {
         let folder = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? ""
         return folder.isEmpty ? "/var/tmp" : folder
     }
 
-    /// The last part of a path.
+    /// Returns the last component of a path.
     static func name(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }

@@ -1,25 +1,25 @@
 internal import Coffer
 
-/// The verification of one file, and how it is reported.
+/// The verification of one file, together with its report.
 struct FileVerification {
     let path: String
     /// The file, as the user named it.
     let name: String
     let key: FileKey
     let options: DatabaseFile.VerificationOptions
-    /// Whether people are shown which key it is.
+    /// True to show people which key opened the file.
     var isKeyTold = false
-    /// Whether a file of no bytes is good.
+    /// True if an empty file passes.
     var allowsEmpty = false
-    /// Whether commits that would be lost with the processes that use the file are brought into it first.
+    /// True to checkpoint first those commits that would be lost when the processes that use the file end.
     var healsLog = false
 
-    /// Whether the key opens the file.
+    /// True if the key opens the file.
     var keyOpensFile: Bool {
         (try? DatabaseFile(path: path).inspect(key: key.database, cipher: options.cipher)) != nil
     }
 
-    /// - Throws: a failure when the file is damaged, after the findings were reported.
+    /// - Throws: ``Failure`` if the file is damaged, after the findings have been reported.
     func run(in session: Session, _ trail: AuditTrail) throws {
         try trail.record(path, .kept(key.key)) { entry in
             let result = try verify(in: session, trail.site)
@@ -52,8 +52,8 @@ struct FileVerification {
             if result.findings.contains(where: \.isUnrecoverable) {
                 throw Failure(
                     .badData, "unrecoverable",
-                    "Commits in the log of the file would be lost with the processes that use it. Save them "
-                        + "with coffer verify --heal-log before these end.")
+                    "Commits in the log will be lost when the processes that use the file end. Save them "
+                        + "first, with coffer verify --heal-log.")
             }
             if let mismatch = IndexMismatch(result.findings) {
                 throw Failure(.badData, "index-mismatch", mismatch.advice)
@@ -67,17 +67,17 @@ struct FileVerification {
         }
         let fromLog =
             result.pageCountFromLog == 0
-            ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log beside it"
+            ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log"
         let trailing =
             result.trailingByteCount == 0
             ? []
             : [
-                "  \(TextLayout.grouped(result.trailingByteCount)) bytes behind the database, which SQLite "
+                "  \(TextLayout.grouped(result.trailingByteCount)) bytes after the database, which SQLite "
                     + "does not read: no damage"
             ]
         let weak =
             result.isAuthenticated
-            ? "" : "; format 1 has no authentication, so that only the structure was checked"
+            ? "" : "; format 1 has no MACs, so only the structure was checked"
         let opening = isKeyTold || site != nil ? ", opened by \(try key.words(site))" : ""
         try session.reporter.result(
             json(result) + key.json(site) + [.init("code", 0)],
@@ -88,12 +88,12 @@ struct FileVerification {
         return result
     }
 
-    /// What the content of an intact file is said of.
+    /// Returns remarks about the content of an intact file.
     private func remarks(_ result: DatabaseFile.Verification) -> [String] {
         let found = result.contentFindings
         guard !found.isEmpty else { return [] }
         let more = found.count > 20 ? ["  and \(found.count - 20) more"] : []
-        return ["  as it was written, but not as its schema says:"] + found.prefix(20).map { "  \($0)" }
+        return ["  authentic, but inconsistent with the schema:"] + found.prefix(20).map { "  \($0)" }
             + more
     }
 
@@ -118,18 +118,18 @@ extension DatabaseFile.Verification.Finding {
 
     fileprivate var words: String {
         switch self {
-        case .notAuthentic(let page): "page \(page): changed, exchanged or from another file"
+        case .notAuthentic(let page): "page \(page): modified, moved or from another file"
         case .zeroed(let page): "page \(page): overwritten with zeros"
         case .missing(let pages) where pages.count == 1:
             "page \(pages.lowerBound): missing at the end of the file"
         case .missing(let pages):
             "pages \(pages.lowerBound) to \(pages.upperBound): missing at the end of the file"
         case .foreignBytes(let count): "\(TextLayout.grouped(count)) bytes after the last page"
-        case .empty: "the file has no bytes"
+        case .empty: "the file is empty"
         case .structure(let words): "structure: \(words)"
         case .unrecoverable(let count):
-            "log: \(TextLayout.counted(count, "frame", "frames")) with commits that end with the process "
-                + "that uses the file"
+            "log: \(TextLayout.counted(count, "frame", "frames")) with commits that will be lost when "
+                + "the process that uses the file ends"
         }
     }
 }

@@ -3,14 +3,14 @@ internal import ArgumentParser
 struct HealthCommand: Operation {
     static let configuration = CommandConfiguration(
         commandName: "health",
-        abstract: "Tell by the metrics of earlier runs whether all is well.",
+        abstract: "Check the metrics of earlier runs for problems.",
         usage: "coffer health <metrics> [options]",
         discussion: """
-            Reads what runs with --metrics have left, and needs no key and no database. Exit code 0 when the \
-            last run of each kind on each target was good, and no older than you say; 1 when one failed, is \
-            too old, dated in the future, or was never there. An age is a number with h, d or w. A run that \
-            was killed leaves nothing: only an age shows it. A target that is gone for good is forgotten by \
-            removing the file.
+            Reads the results of runs with --metrics, and needs no key and no database. Exit code 0 if the \
+            last run of each kind on each target succeeded, and is not older than the given age; 1 if one \
+            failed, is too old, is dated in the future, or is missing. An age is a number with h, d or w. A \
+            killed run records nothing: only an age shows it. Remove the file to forget a target that no \
+            longer exists.
 
             EXAMPLES
               coffer health /var/lib/metrics/coffer.prom --verified-within 26h
@@ -18,41 +18,41 @@ struct HealthCommand: Operation {
               coffer health coffer.prom --target /srv/app.db --rotated-within 52w
             """)
 
-    @Argument(help: "The file of metrics.", completion: .file())
+    @Argument(help: "The metrics file.", completion: .file())
     var metrics: String
 
     @Option(
-        help: ArgumentHelp("How old the last good verification may be.", valueName: "age"),
+        help: ArgumentHelp("Maximum age of the last good verification.", valueName: "age"),
         transform: Age.init)
     var verifiedWithin: Age?
 
-    @Option(help: ArgumentHelp("How old the last good backup may be.", valueName: "age"), transform: Age.init)
+    @Option(help: ArgumentHelp("Maximum age of the last good backup.", valueName: "age"), transform: Age.init)
     var backedUpWithin: Age?
 
     @Option(
-        help: ArgumentHelp("How old the last good rotation may be.", valueName: "age"), transform: Age.init)
+        help: ArgumentHelp("Maximum age of the last good rotation.", valueName: "age"), transform: Age.init)
     var rotatedWithin: Age?
 
     @Option(
-        help: ArgumentHelp("Look at this target only, which has to be there (repeatable).", valueName: "name")
+        help: ArgumentHelp("Check this target only, which must exist (repeatable).", valueName: "name")
     )
     var target: [String] = []
 
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    /// How long ago something may be.
+    /// The maximum age of a good run.
     struct Age: Sendable {
         let text: String
         let seconds: Int64
 
         init(_ text: String) throws {
             let units: [Character: Int64] = ["h": 3600, "d": 86_400, "w": 604_800]
-            // Digits only: `Int64` would also take a sign.
+            // Digits only: `Int64` would also accept a sign.
             guard let unit = text.last.flatMap({ units[$0] }),
                 text.dropLast().allSatisfy({ ("0"..."9").contains($0) }),
                 let number = Int64(text.dropLast()), (1...100_000).contains(number)
-            else { throw ValidationError("'\(text)' is no age: give a number with h, d or w, such as 26h.") }
+            else { throw ValidationError("'\(text)' is not an age: give a number with h, d or w: 26h.") }
             (self.text, seconds) = (text, number * unit)
         }
     }
@@ -60,14 +60,14 @@ struct HealthCommand: Operation {
     var subject: String? { metrics }
 
     func run(in session: Session) throws -> ExitStatus {
-        try FileNames.checkIsNoDash(metrics, "the file of metrics")
+        try FileNames.checkIsNoDash(metrics, "the metrics file")
         session.reporter.start([.init("files", .strings([metrics]))])
         let known = try MetricsFile(path: metrics).read()
         let findings = findings(known, now: RunMetrics.now)
         for finding in findings { finding.tell(session.reporter) }
         let count = findings.count { $0.problem != nil }
         session.reporter.note(
-            count == 0 ? "all is well" : "\(TextLayout.counted(count, "thing is", "things are")) not well")
+            count == 0 ? "all is well" : "\(TextLayout.counted(count, "problem", "problems"))")
         return count == 0 ? .done : .answerIsNo
     }
 
@@ -91,7 +91,7 @@ struct HealthCommand: Operation {
         func missing(_ work: RunMetrics.Work?, _ target: String?) -> Finding {
             Finding(work: work?.rawValue, target: target, samples: [:], problem: "no run is recorded")
         }
-        // What was asked for, and has no samples at all, is not well either.
+        // Work or a target that was asked for and has no samples counts as a problem too.
         for work in RunMetrics.Work.allCases where limit(work) != nil {
             if target.isEmpty, !subjects.contains(where: { $0.work == work }) {
                 findings.append(missing(work, nil))
@@ -108,25 +108,25 @@ struct HealthCommand: Operation {
         return findings
     }
 
-    /// What is wrong with the runs of one kind on one target; nil if nothing is.
+    /// Returns the problem with one kind of work on one target, or nil if all is well.
     private func problem(_ work: RunMetrics.Work, _ samples: [RunMetrics.Metric: Double], _ now: Int64)
         -> String?
     {
         guard let success = samples[.lastSuccess].flatMap({ Int64(exactly: $0.rounded()) }) else {
-            return "no run was good so far"
+            return "no run has succeeded so far"
         }
         let code = Int32(exactly: samples[.exitCode] ?? 0) ?? -1
         guard code == 0 else {
             return
-                "the last run failed (exit code \(code)); the last good one was "
+                "the last run failed (exit code \(code)); the last success was "
                 + "\(TextLayout.ago(now - success))"
         }
-        // A minute is for clocks that were set meanwhile.
+        // Allow a minute for clock adjustments.
         guard success <= now + 60 else {
-            return "the last good run is dated in the future: look at the clock"
+            return "the last good run is dated in the future: check the clock"
         }
         guard let limit = limit(work), now - success > limit.seconds else { return nil }
-        return "the last good run was \(TextLayout.ago(now - success)), which is more than \(limit.text)"
+        return "the last good run was \(TextLayout.ago(now - success)), more than \(limit.text)"
     }
 
     private struct Finding {
@@ -150,7 +150,7 @@ struct HealthCommand: Operation {
                 ],
                 text: [
                     "\(problem == nil ? "good" : "BAD ")  \(place.isEmpty ? "metrics" : place): "
-                        + "\(problem ?? "the last run was good")"
+                        + "\(problem ?? "the last run succeeded")"
                 ],
                 isAnswer: problem != nil)
         }
@@ -158,7 +158,7 @@ struct HealthCommand: Operation {
 }
 
 extension TextLayout {
-    /// How long ago something was, in whole hours where it was today, and in days before.
+    /// Returns an age as text: in minutes below two hours, in hours below two days, and in days beyond.
     fileprivate static func ago(_ seconds: Int64) -> String {
         switch seconds {
         case ..<7200: "\(counted(Int(max(0, seconds) / 60), "minute", "minutes")) ago"

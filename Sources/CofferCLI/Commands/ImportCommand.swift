@@ -1,23 +1,23 @@
 internal import ArgumentParser
 internal import Coffer
 internal import Glibc
+internal import SystemCalls
 
 struct ImportCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Bring rows of CSV or JSON into a table.",
+        abstract: "Import rows of CSV or JSON into a table.",
         usage: "coffer import <file> <table> [--from <input>] [options]",
         discussion: """
-            Reads what coffer query writes, with NULL, blobs and infinities as they were, and what others \
-            write, from a file or the standard input. The first line of CSV names the columns; each line of \
-            JSON is an object, whose members do. A table that is there gives texts the types of its columns. \
-            With --create the table is made: its types are those of --types, or what all of the first 1,000 \
-            rows fit, and it is strict. 007 and 1.10 are texts: no value is ever stored as another, and a \
-            later row whose value would be is refused. An integer of JSON beyond 64 bits is for a column of \
-            texts only.
-            A row that cannot be one of the table ends the import, and nothing of it is kept; with --rejects \
-            it goes to a new file, as JSON with its line and the reason, and the exit code is 1. With \
-            --batch-rows there is a commit after so many rows, which stay whatever comes later.
+            Reads the output of coffer query, with NULL, blobs and infinities unchanged, and of other \
+            programs, from a file or the standard input. The first line of CSV names the columns; each line \
+            of JSON is an object, whose members do. Texts get the types of the columns of an existing table. \
+            With --create, the table is created: it is strict, with the types from --types, or types that \
+            fit all of the first 1,000 rows. 007 and 1.10 are texts: no value is ever stored as another, and \
+            a later row whose value would be is refused. A JSON integer beyond 64 bits needs a text column.
+            A row that does not fit the table ends the import, and nothing is kept; with --rejects it goes \
+            to a new file, as JSON with its line and the reason, and the exit code is 1. With --batch-rows \
+            there is a commit after so many rows, and committed rows stay.
 
             EXAMPLES
               coffer import app.db note --from notes.csv --key-file app.key
@@ -36,33 +36,33 @@ struct ImportCommand: RecordedOperation {
 
     @Option(
         help: ArgumentHelp(
-            "What the rows are written in: by the ending of the file, or csv.", valueName: "format"))
+            "The format of the rows: by the extension of the file, or csv.", valueName: "format"))
     var format: Format?
 
-    @Option(help: ArgumentHelp("The columns that the fields are for, between commas.", valueName: "names"))
+    @Option(help: ArgumentHelp("The columns of the fields, separated by commas.", valueName: "names"))
     var columns: String?
 
-    @Flag(help: "The first line has no names of columns.")
+    @Flag(help: "The first line has no column names.")
     var noHeader = false
 
     @Option(
         help: ArgumentHelp(
-            "What stands for NULL in CSV, outside of quotes: nothing by default.", valueName: "text"))
+            "The unquoted text for NULL in CSV: empty by default.", valueName: "text"))
     var nullText = ""
 
-    @Flag(help: "Make the table.")
+    @Flag(help: "Create the table.")
     var create = false
 
     @Option(
         help: ArgumentHelp(
-            "Types of columns of a table that is made, as in 'id:integer,text:text'.", valueName: "types"))
+            "The types of the created table's columns, such as 'id:integer,text:text'.", valueName: "types"))
     var types: String?
 
-    @Option(help: ArgumentHelp("Commit after so many rows, and not at the end only.", valueName: "number"))
+    @Option(help: ArgumentHelp("Commit after so many rows, not only at the end.", valueName: "number"))
     var batchRows: Int?
 
     @Option(
-        help: ArgumentHelp("Write rows that were refused into a new file, and go on.", valueName: "file"),
+        help: ArgumentHelp("Write refused rows to a new file, and continue.", valueName: "file"),
         completion: .file())
     var rejects: String?
 
@@ -81,7 +81,7 @@ struct ImportCommand: RecordedOperation {
     enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
         case csv, tsv, jsonl
 
-        /// By the ending of a name: CSV, if it says nothing.
+        /// Creates a format from the extension of a file name. The default is CSV.
         init(ofFile path: String) {
             self = Format.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } ?? .csv
         }
@@ -96,16 +96,16 @@ struct ImportCommand: RecordedOperation {
     }
 
     func validate() throws {
-        if let batchRows, batchRows < 1 { throw ValidationError("--batch-rows takes a number from 1 on.") }
+        if let batchRows, batchRows < 1 { throw ValidationError("--batch-rows takes a positive number.") }
         if types != nil, !create {
-            throw ValidationError("--types is for tables that are made: add --create.")
+            throw ValidationError("--types needs --create.")
         }
         if let rejects { try FileNames.checkIsNoDash(rejects, "the file of refused rows") }
         if form == .jsonl, columns != nil || noHeader {
-            throw ValidationError("Objects of JSON name their columns themselves.")
+            throw ValidationError("JSON objects name their own columns. Omit --columns and --no-header.")
         }
         if create, noHeader, columns == nil {
-            throw ValidationError("The new table needs names of columns: give --columns.")
+            throw ValidationError("The new table needs column names. Give --columns.")
         }
         if from == nil || from == "-", try key.request().source == .standardInput {
             throw ValidationError("The rows and the key cannot both come from the standard input.")
@@ -127,7 +127,7 @@ struct ImportCommand: RecordedOperation {
         if let columns = options.columns, Set(columns.map { $0.lowercased() }).count < columns.count {
             throw Failure.usage("--columns has a column twice.")
         }
-        // With names of its own, the first line is left out where there is one.
+        // If the options name the columns, the header line, if any, is skipped.
         let skipsHeader = options.columns != nil && options.hasHeader
         if options.columns != nil { options.hasHeader = false }
         if let rejects, NewFile.exists(rejects) {
@@ -138,13 +138,13 @@ struct ImportCommand: RecordedOperation {
         let input =
             try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) }
             ?? Descriptor(owning: dup(STDIN_FILENO))
-        guard let status = try? input.status(), status.st_mode & S_IFMT != S_IFDIR else {
+        guard let status = try? input.status(), !status.isDirectory else {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
         let keys = try session.keys(key, of: file)
         let reader = form.reader(ByteSource(input.number, name: name), nullText: nullText)
         if skipsHeader { _ = try reader.next() }
-        let total = status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
+        let total = status.isRegular ? status.size : 0
         let refusals = Refusals(rejects, name: name)
         let work = RowImport(reader, options) { record, reason in
             try refusals.add(record, reason)
@@ -188,7 +188,7 @@ struct ImportCommand: RecordedOperation {
                 let type = ColumnType(rawValue: part[part.index(after: colon)...].uppercased())
             else {
                 let known = ColumnType.allCases.map { $0.rawValue.lowercased() }.joined(separator: ", ")
-                throw Failure.usage("--types takes name:type, and not '\(part)'; the types are \(known).")
+                throw Failure.usage("--types takes name:type, not '\(part)'; the types are \(known).")
             }
             guard result.updateValue(type, forKey: part[..<colon].lowercased()) == nil else {
                 throw Failure.usage("--types has two types for the column '\(part[..<colon])'.")
@@ -220,13 +220,13 @@ struct ImportCommand: RecordedOperation {
     }
 }
 
-/// Where rows go that were refused: a file, or nowhere, and then the first one ends the import.
+/// Receives rejected rows and writes them to a file. Without a file, the first rejected row ends the import.
 private final class Refusals {
     private let path: String?
     private let name: String
     private var file: Box?
 
-    /// Holds what cannot be copied.
+    /// Wraps a noncopyable value.
     private final class Box {
         let file: NewFile
 
@@ -244,7 +244,7 @@ private final class Refusals {
         guard let path else {
             throw Failure(
                 .badData, "refused",
-                "\(name), line \(record.line): the row is refused: \(reason). --rejects puts such rows aside."
+                "\(name), line \(record.line): the row is refused: \(reason). --rejects sets such rows aside."
             )
         }
         let box = try file ?? Box(path)

@@ -1,15 +1,15 @@
 internal import Coffer
 
-/// Indexes that do not match their tables, as the only findings in a file whose pages are whole.
+/// Indexes that do not match their tables, in a file that has no other findings and whose pages are intact.
 ///
-/// Another engine can leave this: the text of a real number has 17 digits since SQLite 3.53, and had 15
-/// before, so that an index on an expression or a generated column of such text has other keys. A function or
-/// a collation that has changed leaves it too. `REINDEX` makes the keys anew from the rows.
+/// Another engine can cause this: SQLite 3.53 and later print real numbers with 17 digits, earlier versions
+/// with 15, so an index on an expression or a generated column with such text has different keys. A changed
+/// function or collation has the same effect. `REINDEX` rebuilds the keys from the rows.
 struct IndexMismatch {
-    /// The names, in the order of the findings, each once.
+    /// The names, each once, in the order of the findings.
     private(set) var indexes: [String] = []
 
-    /// - Returns: nil if there is any other finding.
+    /// Returns nil if there is any other finding.
     init?(_ findings: [DatabaseFile.Verification.Finding]) {
         for finding in findings {
             guard case .structure(let words) = finding, let name = IndexMismatch.index(in: words) else {
@@ -20,7 +20,7 @@ struct IndexMismatch {
         if indexes.isEmpty { return nil }
     }
 
-    /// The words of SQLite's `pragma.c`.
+    /// Parses the messages of SQLite's `pragma.c`.
     private static func index(in words: String) -> String? {
         let middle = " missing from index "
         guard words.hasPrefix("row "), let range = words.firstRange(of: middle) else {
@@ -30,13 +30,13 @@ struct IndexMismatch {
         return String(words[range.upperBound...])
     }
 
-    /// What is wrong, and what to do.
+    /// The problem, and what to do about it.
     var advice: String {
         let verb = indexes.count == 1 ? "does not match its table" : "do not match their tables"
         return
-            "The pages and rows are whole, but \(indexes.joined(separator: ", ")) \(verb). For an "
-            + "index on an expression or a generated column, this is what another engine leaves that gives "
-            + "real numbers another text (SQLite 3.53 does), and \(statements) mends it. For any other "
+            "The pages and rows are intact, but \(indexes.joined(separator: ", ")) \(verb). For an "
+            + "index on an expression or a generated column, the cause is an engine that writes real "
+            + "numbers as another text (such as SQLite 3.53), and \(statements) fixes it. For any other "
             + "index, restore the file from a backup."
     }
 

@@ -4,14 +4,14 @@ internal import Coffer
 struct InfoCommand: Operation {
     static let configuration = CommandConfiguration(
         commandName: "info",
-        abstract: "Tell what files are, with or without a key.",
+        abstract: "Show facts about files, with or without a key.",
         usage: "coffer info [<file>...] [options]",
         discussion: """
-            Without a key option: whether a file is encrypted, its size, its salt, and what lies beside it. \
-            With a key: its settings, tables and versions too. Changes nothing. Of several keys, the one is \
-            named that opens a file: by the option that gave it, by an identifier that audit records have \
-            for this key and this file, and, with the secret of the site, by one that is the same in all \
-            files. --engine tells what is in this program, and who works on pages.
+            Without a key option, shows whether a file is encrypted, its size, its salt, and its side files. \
+            With a key, also shows its settings, tables and versions. Changes nothing. With several keys, \
+            names the one that opens a file: by its option, by the identifier of this key and this file in \
+            audit records, and, with the site secret, by one that is the same in all files. --engine shows \
+            the versions in this program, and which code encrypts pages.
 
             EXAMPLES
               coffer info app.db
@@ -23,13 +23,13 @@ struct InfoCommand: Operation {
     @Argument(help: "The files.", completion: .file())
     var files: [String] = []
 
-    @Flag(help: "The versions in this program, and whether pages are the engine's work alone.")
+    @Flag(help: "Show the versions in this program, and which code encrypts pages.")
     var engine = false
 
     @Option(help: ArgumentHelp("Exit with 1 unless each file is encrypted, or plaintext.", valueName: "kind"))
     var expect: Expectation?
 
-    @Flag(help: "Ask for the key at the terminal.")
+    @Flag(help: "Prompt for the key.")
     var askKey = false
 
     @OptionGroup(title: "The key")
@@ -39,7 +39,7 @@ struct InfoCommand: Operation {
         name: .customLong("key-id"), help: "Name the key that opens each file, and the option that gave it.")
     var keyID = false
 
-    @OptionGroup(title: "The names of keys")
+    @OptionGroup(title: "The identifiers of keys")
     var site: SiteSecretOptions
 
     @OptionGroup(title: "The format of the files")
@@ -66,7 +66,7 @@ struct InfoCommand: Operation {
         }
         session.reporter.start([.init("files", .strings(files))])
         let withKey = try key.isGiven || askKey
-        if keyID && !withKey { throw Failure.usage("--key-id names the key that opens a file: give keys.") }
+        if keyID && !withKey { throw Failure.usage("--key-id needs a key.") }
         let keys =
             withKey ? try FileKeys(key, KeyCache(session.keys, subject: FileNames.subject(files))) : nil
         let site = try site.secret(session)

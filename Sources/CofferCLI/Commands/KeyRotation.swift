@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// The rotation of one file, and how it is reported.
+/// The key rotation of one file, together with its report.
 struct KeyRotation {
     let path: String
     /// The file, as the user named it.
@@ -11,7 +11,7 @@ struct KeyRotation {
 
     private var file: DatabaseFile { DatabaseFile(path: path) }
 
-    /// Whether the new key opens the file.
+    /// True if the new key opens the file.
     var hasNewKey: Bool { (try? file.inspect(key: new.database, cipher: options.cipher)) != nil }
 
     func plan(in session: Session) throws {
@@ -26,13 +26,13 @@ struct KeyRotation {
         session.reporter.result(
             facts + plan.outlineFacts,
             text: plan.isAlreadyRotated
-                ? ["\(name): has the new key already; nothing would be done"]
+                ? ["\(name): already has the new key; nothing would be done"]
                 : ["\(name): would be rotated (\(pages), \(plan.room)); nothing was changed"] + plan.lines,
             isAnswer: true)
     }
 
-    /// Tries the keys, and changes nothing. That they are wrong is recorded as it is when the rotation itself
-    /// finds out.
+    /// Tries the keys without changing anything. Wrong keys are recorded in the same way as by the rotation
+    /// itself.
     func prepare(_ trail: AuditTrail) throws -> PreparedRotation {
         do {
             return try file.prepareRotation(from: old.database, to: new.database, options: options)
@@ -42,7 +42,7 @@ struct KeyRotation {
         }
     }
 
-    /// - Parameter prepared: what ``prepare(_:)`` has found out, if it was asked.
+    /// - Parameter prepared: the result of ``prepare(_:)``, if it was called.
     @discardableResult
     func run(_ prepared: PreparedRotation? = nil, in session: Session, _ trail: AuditTrail) throws
         -> DatabaseFile.RotationResult
@@ -79,7 +79,7 @@ struct KeyRotation {
         facts.append(.init("code", 0))
         let resumed = result.isResumed ? ", after an interrupted run" : ""
         guard result.isChanged, let proof = result.proof else {
-            reporter.result(facts, text: ["\(name): has the new key already\(resumed); nothing was done"])
+            reporter.result(facts, text: ["\(name): already has the new key\(resumed); nothing was done"])
             return
         }
         let size = Int64(proof.pageCount) * Int64(proof.pageSize)

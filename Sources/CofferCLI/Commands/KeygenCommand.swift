@@ -1,16 +1,17 @@
 internal import ArgumentParser
 internal import Glibc
 internal import KeyMaterial
+internal import SystemCalls
 
 struct KeygenCommand: Operation {
     static let configuration = CommandConfiguration(
         commandName: "keygen",
-        abstract: "Make a key at random.",
+        abstract: "Create a random key.",
         usage: "coffer keygen [options]",
         discussion: """
-            A raw key has 256 bits, for programs; use it with --key-type raw. Words are for people: each has \
-            16 bits of chance, made of syllables, and is a passphrase. With --out the key goes to a new file \
-            that only you can read; otherwise to the standard output.
+            A raw key has 256 bits, for programs; use it with --key-type raw. Words are a passphrase for \
+            people: each consists of syllables and has 16 bits of entropy. With --out the key goes to a new \
+            file that only you can read; otherwise to the standard output.
 
             EXAMPLES
               coffer keygen --out app.key
@@ -18,10 +19,10 @@ struct KeygenCommand: Operation {
               coffer keygen --recipient --out office.identity > office.pub
             """)
 
-    @Option(help: ArgumentHelp("Make a passphrase of so many words, from 5 to 32.", valueName: "number"))
+    @Option(help: ArgumentHelp("Create a passphrase of so many words, from 5 to 32.", valueName: "number"))
     var words: Int?
 
-    @Flag(help: "Make a raw key with a salt, for --key-type raw+salt.")
+    @Flag(help: "Create a raw key with a salt, for --key-type raw+salt.")
     var withSalt = false
 
     @Flag(help: "Write a raw key as bytes, not as hexadecimal digits; needs --out.")
@@ -29,14 +30,14 @@ struct KeygenCommand: Operation {
 
     @Flag(
         help: """
-            Make an identity, which opens what is made for its recipient; needs --out. \
-            The recipient is no secret, and is printed.
+            Create an identity, which opens files for its recipient; needs --out. \
+            The recipient is not secret, and is printed.
             """)
     var recipient = false
 
     @Option(
         name: .customLong("out"),
-        help: ArgumentHelp("The file to make; never overwritten.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("The file to create; never overwritten.", valueName: "file"), completion: .file())
     var file: String?
 
     @OptionGroup(title: "Output and waiting")
@@ -51,11 +52,11 @@ struct KeygenCommand: Operation {
         }
         if recipient && (words != nil || withSalt || binary || file == nil) {
             throw ValidationError(
-                "--recipient makes an identity in a new file: it needs --out, and no other form of a key.")
+                "--recipient creates an identity in a new file: give --out, and no other kind of key.")
         }
         if let file { try FileNames.checkIsNoDash(file, "the key file") }
         if file == nil && binary { throw ValidationError("--binary needs --out.") }
-        // JSON is kept and forwarded by programs: no secret goes there.
+        // Programs store and forward JSON, so it must not contain a secret.
         if file == nil && output.json {
             throw ValidationError("With --json the key must go to a file: give --out.")
         }
@@ -68,7 +69,7 @@ struct KeygenCommand: Operation {
         do throws(RandomnessFailure) {
             key = try make()
         } catch {
-            throw Failure(SystemError(code: error.errno), "The system's random generator does not answer")
+            throw Failure(Errno(error.errno), "The system's random generator does not answer")
         }
         let (kind, bits) =
             words.map { ("passphrase", $0 * WordPassphrase.bitsPerWord) } ?? (
@@ -77,9 +78,9 @@ struct KeygenCommand: Operation {
         if let file {
             try KeygenCommand.write(key, to: file)
         } else {
-            // Straight from the memory that is wiped, past all text of ours.
-            do throws(SystemError) {
-                try key.withUnsafeBytes { bytes throws(SystemError) in
+            // Written directly from the wiped memory, without a copy in a string.
+            do throws(Errno) {
+                try key.withUnsafeBytes { bytes throws(Errno) in
                     try unsafe Descriptor.write(bytes, to: STDOUT_FILENO)
                 }
             } catch {

@@ -1,30 +1,30 @@
 internal import ArgumentParser
 internal import Coffer
 internal import Glibc
+internal import SystemCalls
 
 struct LoadCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "load",
-        abstract: "Make a new encrypted database of an SQL script.",
+        abstract: "Create an encrypted database from an SQL script.",
         usage: "coffer load <file> [--from <script>] [options]",
         discussion: """
-            Reads a script of coffer dump, of the dump command of other shells, or any other, from the \
-            standard input or a file. It is one transaction: all of it, or nothing. The new file is proved \
-            before it gets its name, by the digest at the end of a script of coffer dump if there is one. \
-            Take that line away from a script that you have changed. A script that breaks off makes nothing \
-            (65).
-            A script reaches nothing but the new file: it attaches no others, sets no keys, and chooses no \
-            journals. Never overwrites. A key that is typed is asked twice. The file is readable by you only.
+            Reads a script of coffer dump, of another shell's dump command, or any other, from the standard \
+            input or a file. It is one transaction: all or nothing. The new file is proved before it gets \
+            its name, by the digest at the end of a coffer dump script if there is one. Remove that line \
+            from a script that you have changed. An incomplete script creates nothing (65).
+            A script cannot reach other files: it attaches none, sets no keys, and chooses no journals. \
+            Never overwrites. Asks twice for a typed key. The file is readable by you only.
 
-            With --recipient the file gets a key that nobody is told and a keyring beside it, which only the \
-            identities of the recipients open.
+            With --recipient, the file gets a random key and a keyring next to it, which only the \
+            recipients' identities open.
 
             EXAMPLES
               coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
               coffer load app.db --from app.sql --key-file app.key --key-type raw
             """)
 
-    @Argument(help: "The file to make.", completion: .file())
+    @Argument(help: "The file to create.", completion: .file())
     var file: String
 
     @Option(help: ArgumentHelp("Read the script from a file.", valueName: "script"), completion: .file())
@@ -33,7 +33,7 @@ struct LoadCommand: RecordedOperation {
     @OptionGroup(title: "The key")
     var key: KeyOptions
 
-    @OptionGroup(title: "Who opens the file, where nobody else is to")
+    @OptionGroup(title: "The recipients of the file")
     var recipients: RecipientOptions
 
     @OptionGroup(title: "The format of the file")
@@ -49,7 +49,7 @@ struct LoadCommand: RecordedOperation {
         try FileNames.checkIsNoDash(file, "the new file")
         if recipients.isGiven {
             guard try !key.isGiven else {
-                throw ValidationError("Give the new file a key, or recipients: not both.")
+                throw ValidationError("Give the new file a key or recipients, not both.")
             }
         } else if from == nil || from == "-", try key.request().source == .standardInput {
             throw ValidationError("The script and the key cannot both come from the standard input.")
@@ -68,11 +68,11 @@ struct LoadCommand: RecordedOperation {
         let input =
             try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) }
             ?? Descriptor(owning: dup(STDIN_FILENO))
-        guard let status = try? input.status(), status.st_mode & S_IFMT != S_IFDIR else {
+        guard let status = try? input.status(), !status.isDirectory else {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
         let reader = ScriptReader(input.number, name: name)
-        let total = status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
+        let total = status.isRegular ? status.size : 0
         func load(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
             try trail.record(file, keys) { entry in
                 let summary: ScriptSummary
@@ -120,8 +120,8 @@ struct LoadCommand: RecordedOperation {
                 guard let digest = ScriptProof.digest(in: reader.rest), digest != made.digest else { return }
                 throw Failure(
                     .badData, "inconsistent",
-                    "What the script makes is not what was dumped: the digest at its end is of another "
-                        + "content. Take that line away if the script was changed.")
+                    "The content of the new file does not match the digest at the end of the script. If "
+                        + "the script was changed on purpose, remove that line.")
             }
         }
     }
@@ -138,11 +138,11 @@ struct LoadCommand: RecordedOperation {
                 .init("code", 0),
             ],
             text: [
-                "\(file): made of the script, encrypted (\(counts))",
+                "\(file): created from the script, encrypted (\(counts))",
                 isProved
-                    ? "  proved: it opens again, it is whole, and its content is what was dumped"
-                    : "  proved: it opens again, and it is whole; the script does not say what its content "
-                        + "is to be",
+                    ? "  proved: it opens again, it is intact, and its content is equal to the dump"
+                    : "  proved: it opens again, and it is intact; the script has no digest of its "
+                        + "content",
             ])
     }
 }

@@ -1,13 +1,13 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// For packagers: the man pages, made of the same descriptions as the help.
+/// Writes the man pages, for packagers, from the same descriptions as the help.
 struct ManualCommand: Operation {
     static let configuration = CommandConfiguration(
-        commandName: "generate-manual", abstract: "Write the man pages into a directory.",
+        commandName: "generate-manual", abstract: "Write the man pages to a directory.",
         shouldDisplay: false)
 
-    @Argument(help: "The directory, which exists.", completion: .directory)
+    @Argument(help: "An existing directory.", completion: .directory)
     var directory: String
 
     @OptionGroup(title: "Output and waiting")

@@ -1,21 +1,21 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// A command that may record what it does.
+/// A command that can write to an audit log.
 protocol RecordingOperation: Operation {
     var audit: AuditOptions { get }
 }
 
-/// A command that works on files, and records what it does to them.
+/// A command that records its work on files.
 protocol RecordedOperation: RecordingOperation {
     /// The files, as the user named them.
     var names: [String] { get }
 
-    /// Does the work with its audit log at hand: see ``Operation/run(in:)``.
+    /// Runs the command with its audit trail. See ``Operation/run(in:)``.
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus
 }
 
-/// One that can say what it would do, and do nothing.
+/// A command that supports a dry run.
 protocol ChangingOperation: RecordedOperation {
     var dryRun: Bool { get }
 }
@@ -28,17 +28,17 @@ extension RecordedOperation {
     }
 }
 
-/// A command that does something, in the surroundings that all share.
+/// A command with the common options and reporting.
 protocol Operation: ParsableCommand {
     var output: OutputOptions { get }
 
-    /// What the log and JSON call the command: its words.
+    /// The words of the command, which name it in the audit log and in JSON.
     static var title: String { get }
 
-    /// The one file that the command is about, to be named where it fails.
+    /// The single file that the command works on, which error messages name.
     var subject: String? { get }
 
-    /// Does the work. A failure that is not thrown has been reported, and shows in the status.
+    /// Runs the command. A failure that is reported rather than thrown shows in the returned status.
     func run(in session: Session) throws -> ExitStatus
 }
 
@@ -49,7 +49,7 @@ extension Operation {
 
     func perform() -> ExitStatus { perform(Reporter(command: Self.title, style: OutputStyle(output))) }
 
-    /// Does the work, and says what is to be said, the last line of JSON included.
+    /// Runs the command and reports the result, including the last line of JSON.
     func perform(_ reporter: Reporter) -> ExitStatus {
         Interruption.shared.setFarewell { status in
             reporter.failure(Interruption.shared.failure(status))
@@ -71,7 +71,7 @@ extension Operation {
             try (self as? any MeasuredOperation)?.writeMetrics(status, session)
         } catch {
             reporter.failure(error)
-            // How the work itself ended says more.
+            // The status of the work itself says more.
             if status == .done { status = error.status }
         }
         if let lost = reporter.outputFailure, status == .done {
@@ -82,15 +82,15 @@ extension Operation {
         return status
     }
 
-    /// Fails where tests want the tool itself to fail, as no input is known to: `COFFER_FAIL_POINT=tool`.
-    /// Does nothing in release builds.
+    /// Throws if a test asks the tool itself to fail, with `COFFER_FAIL_POINT=tool`: no known input causes
+    /// that. Does nothing in release builds.
     private func failForTests() throws {
         #if DEBUG
         if ProcessInfo.processInfo.environment["COFFER_FAIL_POINT"] == "tool" { throw Inconsistency() }
         #endif
     }
 
-    /// The file, unless the message has its name already or is not about it.
+    /// Returns the path of the file, unless the message names it already or is about something else.
     private func place(of failure: Failure) -> String? {
         guard let subject, failure.status != .usage, failure.reason != "interrupted" else { return nil }
         return failure.message.hasPrefix("\(subject): ") || !failure.message.contains("'\(subject)'")

@@ -1,6 +1,6 @@
 internal import Coffer
 
-/// What plans of all operations on files have in common, as it is reported.
+/// The part that the plans of all file operations have in common, for reports.
 protocol PlanOutline {
     var requiredSpace: Int64 { get }
     var availableSpace: Int64 { get }
@@ -12,7 +12,7 @@ extension DatabaseFile.RotationPlan: PlanOutline {}
 extension DatabaseFile.ConversionPlan: PlanOutline {}
 
 extension PlanOutline {
-    /// The last members of a result in JSON.
+    /// The last members of a JSON result.
     var outlineFacts: [JSONValue.Member] {
         [
             .init("required_space", .int(requiredSpace)), .init("available_space", .int(availableSpace)),
@@ -21,11 +21,11 @@ extension PlanOutline {
         ]
     }
 
-    /// In words, as a part of a sentence.
+    /// The required and available space, as part of a sentence.
     var room: String { "needs \(TextLayout.size(requiredSpace)) of \(TextLayout.size(availableSpace)) free" }
 
     var lines: [String] {
         steps.enumerated().map { "  \($0 + 1). \($1)" }
-            + leftovers.map { "  removes what an interrupted run has left: \($0)" }
+            + leftovers.map { "  removes a leftover of an interrupted run: \($0)" }
     }
 }

@@ -9,14 +9,14 @@ struct QueryCommand: RecordedOperation {
         abstract: "Run SQL statements.",
         usage: "coffer query <file> [<sql>] [options]",
         discussion: """
-            Reads only, unless --write is given. The statements come from the argument, from a script \
+            Read-only, unless --write is given. The statements come from the argument, from a script \
             (--file), or from the standard input ('-', or nothing), where other users of the machine cannot \
-            see them. They run one after the other, and the first that fails ends the call: what ran before \
-            it stays, unless they are one transaction, by --transaction or by BEGIN and COMMIT of their own. \
-            A transaction that is left open is rolled back, and is a mistake. Values for parameters are \
-            texts, unless --bind says otherwise: int, real, blob (in hexadecimal digits) or null. In each \
-            format NULL, infinities and blobs differ from texts that look like them. With --json each row is \
-            a result; --format json prints an array for each statement that has rows.
+            see them. They run in order, up to the first that fails: earlier ones stay, unless all are one \
+            transaction, by --transaction or by their own BEGIN and COMMIT. A transaction left open is \
+            rolled back, and is an error. Values for parameters are texts, unless --bind gives another type: \
+            int, real, blob (in hexadecimal digits) or null. In each format, NULL, infinities and blobs \
+            differ from texts that look like them. With --json each row is a result; --format json prints an \
+            array for each statement that has rows.
 
             EXAMPLES
               coffer query app.db "SELECT * FROM note LIMIT 10"
@@ -39,7 +39,7 @@ struct QueryCommand: RecordedOperation {
     @Flag(help: "Allow the statements to change the database.")
     var write = false
 
-    @Flag(help: "Run the statements as one transaction: all of them, or nothing.")
+    @Flag(help: "Run the statements as one transaction: all or nothing.")
     var transaction = false
 
     @Option(help: ArgumentHelp("A value for a parameter: name=text, or name:type=value.", valueName: "value"))
@@ -48,7 +48,7 @@ struct QueryCommand: RecordedOperation {
     @OptionGroup(title: "Rows")
     var rows: RowOptions
 
-    @Flag(help: "Check that the statements compile, and do not run them.")
+    @Flag(help: "Compile the statements without running them.")
     var dryRun = false
 
     @OptionGroup(title: "The key")
@@ -66,7 +66,7 @@ struct QueryCommand: RecordedOperation {
     func validate() throws {
         try rows.check(output)
         if sql != nil && script != nil {
-            throw ValidationError("Give the statements as an argument or by --file, not both.")
+            throw ValidationError("Give the statements as an argument or with --file, not both.")
         }
         if source == "-", try key.request().source == .standardInput {
             throw ValidationError("The statement and the key cannot both come from the standard input.")
@@ -76,14 +76,14 @@ struct QueryCommand: RecordedOperation {
     var subject: String? { file }
     var names: [String] { [file] }
 
-    /// The script that is read, where no argument has the statements.
+    /// The script to read if no argument contains statements.
     private var source: String? { script ?? (sql == nil || sql == "-" ? "-" : nil) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(file)
         if sql == nil, script == nil, isatty(STDIN_FILENO) == 1 {
             throw Failure.usage(
-                "Give a statement, a script by --file, or '-' to type statements up to Ctrl-D.")
+                "Give a statement, a script with --file, or '-' to type statements up to Ctrl-D.")
         }
         let script = try Script(source.map { path throws(Failure) in try Script.read(path) } ?? sql ?? "")
         let values = try BoundValues(bind.map(BoundValue.init))
@@ -98,7 +98,7 @@ struct QueryCommand: RecordedOperation {
     ) throws -> ExitStatus {
         var configuration = session.configuration(key.database, cipher.settings)
         configuration.readonly = !write
-        // What leaves one open is rolled back, and reported.
+        // A script that leaves a transaction open is rolled back, and this is reported.
         configuration.allowsUnsafeTransactions = true
         let printer = RowPrinter(rows.style, reporter: session.reporter)
         let run = ScriptRun(
@@ -108,7 +108,7 @@ struct QueryCommand: RecordedOperation {
         if dryRun {
             _ = try run.perform(file, configuration, in: session)
         } else {
-            // What is read is recorded too: a query shows the content.
+            // Reads are recorded too, because a query reveals content.
             try trail.record(file, .kept(key.key)) { _ in try run.perform(file, configuration, in: session) }
         }
         return .done
@@ -117,7 +117,7 @@ struct QueryCommand: RecordedOperation {
 }
 
 extension ScriptRun {
-    /// Returns whether the database may have been changed.
+    /// Returns true if the database may have been changed.
     func perform(_ path: String, _ configuration: Configuration, in session: Session) throws -> Bool {
         let queue = try ReadableQueue.open(path, configuration)
         let isChanged = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
@@ -130,7 +130,7 @@ extension ScriptRun {
     }
 }
 
-/// A connection that reads where the configuration says so, whatever a process that ended early has left.
+/// Opens a connection that can read even after a crashed process left a hot journal.
 enum ReadableQueue {
     static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
         do {
@@ -138,8 +138,7 @@ enum ReadableQueue {
         } catch let error as DatabaseError
             where configuration.readonly && error.resultCode == .SQLITE_READONLY
         {
-            // An interrupted process has left a journal, which only a connection that may write can play
-            // back.
+            // A crashed process left a hot journal, which only a writable connection can roll back.
             var configuration = configuration
             configuration.readonly = false
             configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = 1") }

@@ -4,19 +4,19 @@ internal import Coffer
 struct RecoverCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "recover",
-        abstract: "Make a new database of what can be read of a damaged one.",
+        abstract: "Copy the readable content of a damaged database to a new one.",
         usage: "coffer recover <damaged> <destination> [options]",
         discussion: """
-            Reads every page that carries the right code, with the write-ahead log, and never writes to the \
-            damaged file. Rows come back into their tables, with their row IDs. Rows of which the table is \
-            not certain, or which break a constraint, are in tables named lost_and_found_N, with the page, \
-            the reason and the row ID. The new file is encrypted with the key of the damaged one, or with a \
-            new one, and gets its name when it is complete. Never overwrites. Try the last backup first, and \
-            compare: what is lost here may be there.
+            Reads every page with a correct MAC, also in the write-ahead log, and never writes to the \
+            damaged file. Rows return to their tables, with their row IDs. Rows whose table is uncertain, or \
+            that break a constraint, go to tables named lost_and_found_N, with the page, the reason and the \
+            row ID. The new file is encrypted with the key of the damaged one, or with a new one, and gets \
+            its name when it is complete. Never overwrites. Try the last backup first, and compare: it may \
+            have the lost rows.
 
-            Exit code 0 means that nothing was lost; 65 that something was, and that the new file has the \
-            rest; 75 that others have written to the file meanwhile, and nothing was made: stop them, or use \
-            'coffer backup'.
+            Exit code 0 means that nothing was lost; 65 that something was, and the new file has the rest; \
+            75 that another process wrote to the file, and nothing was created: stop it, or use 'coffer \
+            backup'.
 
             EXAMPLES
               coffer recover app.db salvaged.db --key-file app.key
@@ -26,12 +26,12 @@ struct RecoverCommand: RecordedOperation {
     @Argument(help: "The damaged database.", completion: .file())
     var source: String
 
-    @Argument(help: "The file to make.", completion: .file())
+    @Argument(help: "The file to create.", completion: .file())
     var destination: String
 
     @Option(
         help: ArgumentHelp(
-            "The salt of the damaged file, where its own is lost: the first 16 bytes of it, as hexadecimal "
+            "The salt of the damaged file, if it is lost there: its first 16 bytes, as hexadecimal "
                 + "digits.",
             valueName: "hex"),
         transform: RecoverCommand.salt)
@@ -39,46 +39,46 @@ struct RecoverCommand: RecordedOperation {
 
     @Option(
         help: ArgumentHelp(
-            "A file that begins with the salt of the damaged one: another copy of it, or a backup made with "
+            "A file that begins with the salt of the damaged one: another copy, or a backup made with "
                 + "--same-pages.",
             valueName: "file"),
         completion: .file())
     var saltFrom: String?
 
-    @Flag(help: "Look for rows on free pages, too: those were deleted. They go to lost_and_found_N.")
+    @Flag(help: "Also look for deleted rows on free pages. They go to lost_and_found_N.")
     var freePages = false
 
     @Flag(
         help: """
-            Look for rows on pages that are not authentic, too: they may say anything. \
+            Also look for rows on pages that are not authentic, which may contain anything. \
             They go to lost_and_found_N.
             """)
     var damagedPages = false
 
     @Flag(
         help: """
-            Look for rows behind a damaged frame of the write-ahead log, too: they may not fit to others. \
+            Also look for rows after a damaged frame of the write-ahead log, which may not fit the others. \
             They go to lost_and_found_N.
             """)
     var damagedLog = false
 
     @Flag(
         help: """
-            Read the file although others write to it. A whole file may look damaged then, and what is made \
-            may never have been together.
+            Read the file while other processes write to it. An intact file may then look damaged, and the \
+            result may mix different states.
             """)
     var allowWriters = false
 
-    @Option(help: ArgumentHelp("How many threads look at pages at once, from 1 to 64.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of threads that read pages, from 1 to 64.", valueName: "number"))
     var threads = ThreadCount.usual
 
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
 
-    @OptionGroup(title: "The key of the new file, where it is another one")
+    @OptionGroup(title: "The key of the new file, if different")
     var newKey: NewKeyOptions
 
-    @OptionGroup(title: "Who opens the new file, where nobody else is to")
+    @OptionGroup(title: "The recipients of the new file")
     var recipients: RecipientOptions
 
     @OptionGroup(title: "The format of the damaged file")
@@ -98,12 +98,12 @@ struct RecoverCommand: RecordedOperation {
         }
     }
 
-    /// The salt of a file is what it begins with.
+    /// Returns the given salt, or the one at the start of the given file.
     private func givenSalt() throws -> [UInt8]? {
         guard let saltFrom else { return salt }
         guard let salt = try DatabaseFile(path: saltFrom).inspect().salt else {
             throw Failure(
-                .badData, "no_salt", "\(saltFrom): begins with no salt: it is not encrypted, or too short.")
+                .badData, "no_salt", "\(saltFrom): has no salt: it is not encrypted, or too short.")
         }
         return salt
     }
@@ -209,17 +209,17 @@ struct RecoverCommand: RecordedOperation {
             "\(TextLayout.counted(result.tables.count, "table", "tables")), "
             + "\(TextLayout.counted(rows, "row", "rows"))"
         guard !result.isComplete else {
-            return ["\(destination): has everything that \(source) has (\(counts))"]
+            return ["\(destination): has all content of \(source) (\(counts))"]
         }
         var lines = [
-            "\(destination): has what could be read of \(source) (\(counts))",
+            "\(destination): has the readable content of \(source) (\(counts))",
             "  \(TextLayout.counted(result.damagedPages.count, "page", "pages")) of \(result.pageCount) not "
                 + "authentic",
         ]
         if result.missingPageCount > 0 {
             lines.append(
                 "  \(TextLayout.counted(result.missingPageCount, "page", "pages")) missing at the end: the "
-                    + "file was cut off"
+                    + "file was truncated"
             )
         }
         for table in result.tables
@@ -239,8 +239,8 @@ struct RecoverCommand: RecordedOperation {
             }
             if table.refusedRowCount > 0 {
                 losses.append(
-                    "\(TextLayout.counted(table.refusedRowCount, "row", "rows")) in lost_and_found, as they "
-                        + "break a constraint or are cut off"
+                    "\(TextLayout.counted(table.refusedRowCount, "row", "rows")) in lost_and_found, because "
+                        + "they break a constraint or are cut off"
                 )
             }
             lines.append(
@@ -260,7 +260,7 @@ struct RecoverCommand: RecordedOperation {
             )
         }
         lines += result.problems.map { "  " + $0 }
-        lines.append("  compare it with the last backup: what is lost here may be there")
+        lines.append("  compare it with the last backup, which may have the lost rows")
         return lines
     }
 

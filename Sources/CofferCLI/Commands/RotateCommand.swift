@@ -4,13 +4,13 @@ internal import Coffer
 struct RotateCommand: ChangingOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Encrypt files with another key.",
+        abstract: "Encrypt files with a new key.",
         usage: "coffer rotate <file>... [options]",
         discussion: """
-            Makes a copy with the new key and a fresh salt beside the file, proves it, and puts it in place \
-            in one step. Needs room for the copy, and nobody else at the file. Interrupted? Run the same \
-            command again: it completes, or says that it is done already. Other names of the file, backups \
-            and snapshots keep the old key.
+            Creates a copy with the new key and a fresh salt next to the file, proves it, and replaces the \
+            file with it atomically. Needs space for the copy, and no other process may use the file. \
+            Interrupted? Run the same command again: it completes, or reports that it is already done. Other \
+            names of the file, backups and snapshots keep the old key.
 
             EXAMPLES
               coffer rotate app.db                 ask for both keys
@@ -21,10 +21,10 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
     @Argument(help: "The files.", completion: .file())
     var files: [String]
 
-    @Flag(help: "Try the keys, say what would be done, and change nothing.")
+    @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
-    @Flag(help: "Rewrite the file itself, where there is no room for a copy. Keeps the salt.")
+    @Flag(help: "Rewrite the file itself, if there is no space for a copy. Keeps the salt.")
     var inPlace = false
 
     @Option(
@@ -32,7 +32,7 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
         completion: .file())
     var keepOld: String?
 
-    @Option(help: ArgumentHelp("How many threads copy pages at once, from 1 to 64.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of threads that copy pages, from 1 to 64.", valueName: "number"))
     var threads = ThreadCount.usual
 
     @OptionGroup(title: "The current key")

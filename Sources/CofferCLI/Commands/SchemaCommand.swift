@@ -4,12 +4,12 @@ internal import Coffer
 struct SchemaCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "schema",
-        abstract: "Print what a database is made of: its tables, indexes, views and triggers.",
+        abstract: "Print the schema of a database: its tables, indexes, views and triggers.",
         usage: "coffer schema <file> [<name>...] [options]",
         discussion: """
-            Prints the statements that make them, in the order of a dump. With names, those of these tables \
-            and views, and of what belongs to them. What SQLite and virtual tables have made for themselves \
-            is left out, unless --all is given. Exit code 1 when there is nothing of a name.
+            Prints the CREATE statements, in the order of a dump. With names, prints only these tables and \
+            views, with their indexes and triggers. Internal objects of SQLite and of virtual tables are \
+            omitted, unless --all is given. Exit code 1 if a name does not exist.
 
             EXAMPLES
               coffer schema app.db
@@ -19,10 +19,10 @@ struct SchemaCommand: RecordedOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Argument(help: "Tables and views; all, if none is named.")
+    @Argument(help: "Tables and views; all if none is given.")
     var objects: [String] = []
 
-    @Flag(help: "Print what SQLite and virtual tables have made for themselves, too.")
+    @Flag(help: "Also print internal objects of SQLite and of virtual tables.")
     var all = false
 
     @OptionGroup(title: "The key")
@@ -63,13 +63,13 @@ struct SchemaCommand: RecordedOperation {
         }
         guard missing.isEmpty else {
             throw Failure(
-                .answerIsNo, "no_such_table", "There is no table and no view '\(missing[0])' in '\(file)'.")
+                .answerIsNo, "no_such_table", "There is no table or view '\(missing[0])' in '\(file)'.")
         }
         return .done
     }
 }
 
-/// The statements that make a database.
+/// The statements that define a database.
 struct SchemaText {
     struct Object {
         let type: String
@@ -77,14 +77,14 @@ struct SchemaText {
         let table: String
         let sql: String
 
-        /// The text with a semicolon that is in no comment.
+        /// The text with a terminating semicolon that is not part of a comment.
         var statement: String {
             let ends = [";", "\n;", "\n*/;"]
             return ends.lazy.map { sql + $0 }.first(where: StatementSplitter.isWhole) ?? sql + ";"
         }
 
-        /// Whether it is what has this name, or belongs to it. SQLite does not distinguish capital letters
-        /// from others.
+        /// Returns true if the object has this name or belongs to the table of this name. Like SQLite, it
+        /// ignores case.
         func isOf(_ name: String) -> Bool {
             [self.name, table].contains { $0.lowercased() == name.lowercased() }
         }

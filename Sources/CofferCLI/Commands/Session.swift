@@ -1,43 +1,44 @@
 internal import Coffer
 
-/// What a command works with.
+/// The environment that a command runs in.
 struct Session: Sendable {
     let reporter: Reporter
     let interruption: Interruption
     /// In seconds.
     let lockTimeout: Double
-    /// For commands that print keys, in seconds.
+    /// The time limit for commands that print keys, in seconds.
     let keyTimeout: Double
 
-    /// Whether a key was given as a passphrase that looks like a raw key.
+    /// Set if a key was given as a passphrase but looks like a raw key.
     let keyLooksRaw = Latch()
 
-    /// For monitors.
+    /// Collects the results for monitors.
     let meter = RunMeter()
 
     var keys: KeyReader { KeyReader(reporter: reporter, looksRaw: keyLooksRaw, commandTimeout: keyTimeout) }
 
-    /// The key of a file that has to be there, before anybody is asked for one.
+    /// Returns the key of a file. Checks that the file exists before anyone is prompted for a key.
     func key(_ request: KeyRequest, of path: String) throws -> Key {
         try FileNames.checkReadable(path)
         try FileNames.checkHasBytes(path)
         return try keys.key(request, subject: path)
     }
 
-    /// The keys that may open a file, which has to be there before anybody is asked for one.
+    /// Returns the keys that may open a file. Checks that the file exists before anyone is prompted for a
+    /// key.
     func keys(_ options: FileKeyOptions, of path: String) throws -> FileKeys {
         try FileNames.checkReadable(path)
         try FileNames.checkHasBytes(path)
         return try FileKeys(options, KeyCache(keys, subject: path))
     }
 
-    /// The keys that may open several files.
+    /// Returns the keys that may open several files.
     func keys(_ options: FileKeyOptions, ofAll paths: [String]) throws -> FileKeys {
         for path in paths { try FileNames.checkReadable(path) }
         return try FileKeys(options, KeyCache(keys, subject: FileNames.subject(paths)))
     }
 
-    /// What an error means, in the light of a signal that may have caused it.
+    /// Returns the failure that an error stands for, taking into account a signal that may have caused it.
     func failure(_ error: any Error) -> Failure {
         let failure = Failure(error)
         if failure.status == .runAgain, let status = interruption.status {
@@ -59,7 +60,7 @@ struct Session: Sendable {
         return configuration
     }
 
-    /// Does the same for each of several files, and reports the failures of single ones.
+    /// Calls `body` for each file and reports the failures of single files.
     func forEach(_ paths: [String], _ body: (String) throws -> Void) throws -> ExitStatus {
         var tally = StatusTally()
         for path in paths {
@@ -81,13 +82,13 @@ struct Session: Sendable {
     }
 }
 
-/// One exit code of many.
+/// Combines many exit codes into one.
 struct StatusTally: Sendable, Hashable {
     private var counts: [ExitStatus: Int] = [:]
 
     mutating func add(_ status: ExitStatus) { counts[status, default: 0] += 1 }
 
-    /// The code that all share, or "some failed".
+    /// The status that all files share, or "some failed".
     var status: ExitStatus {
         guard counts.count > 1 else { return counts.keys.first ?? .done }
         return .someFailed
@@ -98,7 +99,7 @@ struct StatusTally: Sendable, Hashable {
 }
 
 extension Session {
-    /// Runs work of the library on a file: a signal ends it at the next report of progress.
+    /// Runs work of the library on a file. A signal ends it at the next progress report.
     func work<Result>(_ path: String, _ body: (@escaping DatabaseFile.ProgressFunction) throws -> Result)
         throws -> Result
     {

@@ -5,17 +5,17 @@ internal import Glibc
 struct ShellOperation: RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "shell",
-        abstract: "Talk to a database in SQL.",
+        abstract: "Run SQL interactively.",
         usage: "coffer shell <file> [options]",
         discussion: """
-            Statements end with a semicolon, and may have several lines. What begins with a dot is a command \
-            of the shell: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \
-            searches the history; Ctrl-C ends a statement, or gives up a line, and not the shell; Ctrl-D \
-            ends the shell. The prompt has the file, whether it is encrypted, and an open transaction, which \
-            is rolled back at the end.
-            Reads only, unless --write is given. The history is a file of your own (~/.coffer_history, \
-            --history), in which no statement with a key and no value of a parameter is kept. Without a \
-            terminal the standard input is a script, and its first failure ends the shell.
+            Statements end with a semicolon, and can have several lines. Lines that begin with a dot are \
+            shell commands: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \
+            searches the history; Ctrl-C ends a statement or clears a line, but not the shell; Ctrl-D ends \
+            the shell. The prompt shows the file, whether it is encrypted, and an open transaction, which is \
+            rolled back at the end.
+            Read-only, unless --write is given. The history is a private file (~/.coffer_history, \
+            --history), without statements that contain a key, and without values of parameters. Without a \
+            terminal, the standard input is a script, and its first failure ends the shell.
 
             EXAMPLES
               coffer shell app.db --key-file app.key --key-type raw
@@ -28,13 +28,13 @@ struct ShellOperation: RecordedOperation {
     @Flag(help: "Allow statements to change the database.")
     var write = false
 
-    @Flag(help: "Open a database without encryption, which has no key.")
+    @Flag(help: "Open a database without encryption.")
     var plaintext = false
 
-    @Option(help: ArgumentHelp("Where the history is kept.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("The file of the history.", valueName: "file"), completion: .file())
     var history: String?
 
-    @Flag(help: "Read no history and keep none.")
+    @Flag(help: "Use no history.")
     var noHistory = false
 
     @OptionGroup(title: "Rows")
@@ -54,7 +54,7 @@ struct ShellOperation: RecordedOperation {
 
     func validate() throws {
         if output.json {
-            throw ValidationError("A conversation has no JSON: see coffer query --json, and .mode jsonl.")
+            throw ValidationError("The shell has no --json. Use coffer query --json, or .mode jsonl.")
         }
         if noHistory, history != nil { throw ValidationError("Give --history or --no-history, not both.") }
         if plaintext, try key.isGiven { throw ValidationError("A database without encryption has no key.") }
@@ -80,7 +80,7 @@ struct ShellOperation: RecordedOperation {
         var configuration = session.configuration(opening?.database, cipher.settings)
         configuration.readonly = !write
         configuration.allowsPlaintext = plaintext
-        // A transaction may go on from one statement to the next.
+        // A transaction may span several statements.
         configuration.allowsUnsafeTransactions = true
         let isInteractive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
         try trail.record(file, opening.map { .kept($0.key) } ?? .unknown) { [configuration] _ in
@@ -116,7 +116,7 @@ struct ShellOperation: RecordedOperation {
         }
     }
 
-    /// The lines of a script.
+    /// Runs the lines of a script.
     private func readLines(_ shell: ShellSession, _ session: Session) throws {
         var reader = LineReader(STDIN_FILENO, limit: 1 << 30)
         while !shell.isOver, !shell.reporter.isOutputClosed, let line = try nextLine(&reader) {
@@ -127,7 +127,7 @@ struct ShellOperation: RecordedOperation {
                 try shell.take(text)
             } catch {
                 let failure = session.failure(error)
-                // An interruption is about the shell.
+                // An interruption concerns the whole shell, not one line.
                 guard failure.reason != "interrupted", !(error is OutputClosed) else { throw error }
                 throw Failure(failure.status, failure.reason, "Line \(line.number): \(failure.message)")
             }
@@ -135,14 +135,14 @@ struct ShellOperation: RecordedOperation {
         if !shell.isOver { try shell.takeEnd() }
     }
 
-    /// The lines that a person types.
+    /// Runs the lines that a person types.
     private func talk(_ shell: ShellSession, _ session: Session) throws {
         let editor = LineEditor { before in
             let known = try? shell.access { db in try ShellCompletion(db) }
             return (known ?? ShellCompletion()).words(for: before)
         }
         guard let editor else {
-            throw Failure(.unavailable, "terminal", "The terminal cannot be used for typing.")
+            throw Failure(.unavailable, "terminal", "The terminal cannot be used for input.")
         }
         let kept = noHistory ? nil : (history ?? ShellHistory.standardPath).map(ShellHistory.init)
         do throws(Failure) {
@@ -152,7 +152,7 @@ struct ShellOperation: RecordedOperation {
         }
         session.reporter.note(
             "coffer \(EngineVersions.coffer): .help lists the commands, Ctrl-D ends the "
-                + "shell\(write ? "" : "; it only reads (--write changes that)")"
+                + "shell\(write ? "" : "; it is read-only without --write")"
         )
         while !shell.isOver, !shell.reporter.isOutputClosed {
             let width = shell.reporter.outputWidth ?? 80

@@ -4,13 +4,13 @@ internal import Coffer
 struct UpgradeCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "upgrade",
-        abstract: "Bring files of SQLCipher 1 to 3, or of other cipher settings, into format 4.",
+        abstract: "Upgrade files of SQLCipher 1 to 3, or with other cipher settings, to format 4.",
         usage: "coffer upgrade <file>... [options]",
         discussion: """
-            Finds out the format, makes a copy in format 4, proves it, and puts it in place in one step. The \
-            key stays. Interrupted? Run the same command again. A file that has format 4 is left as it is. \
-            Settings that are common are found out, too: other sizes of pages and hash functions, one round \
-            of PBKDF2, no codes, a plaintext header. Options of the format name others.
+            Detects the format, creates a copy in format 4, proves it, and replaces the file with it \
+            atomically. The key stays. Interrupted? Run the same command again. A file in format 4 is not \
+            changed. Common settings are detected too: other page sizes and hash functions, one PBKDF2 \
+            iteration, no MACs, a plaintext header. Give others with the format options.
 
             EXAMPLES
               coffer upgrade old.db --dry-run
@@ -21,7 +21,7 @@ struct UpgradeCommand: ChangingOperation {
     @Argument(help: "The files.", completion: .file())
     var files: [String]
 
-    @Flag(help: "Try the key, say what would be done, and do nothing.")
+    @Flag(help: "Try the key and show the plan; change nothing.")
     var dryRun = false
 
     @Option(help: ArgumentHelp("Keep the old file under this name.", valueName: "path"), completion: .file())
@@ -30,7 +30,7 @@ struct UpgradeCommand: ChangingOperation {
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
 
-    @OptionGroup(title: "The format of the files, where it is not found out")
+    @OptionGroup(title: "The format of the files, if it is not detected")
     var cipher: CipherOptions
 
     @OptionGroup(title: "The audit log")

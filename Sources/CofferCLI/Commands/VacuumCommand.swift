@@ -4,13 +4,13 @@ internal import Coffer
 struct VacuumCommand: ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "vacuum",
-        abstract: "Give free pages back to the disk.",
+        abstract: "Return free pages to the disk.",
         usage: "coffer vacuum <file> [--into <path>] [options]",
         discussion: """
-            Copies the rows into a new file without free pages, with the same key and a fresh salt, and \
-            proves the copy. It takes the place of the file in one step, for which nobody else may use the \
-            file; or it gets a name of its own with --into, which leaves the database as it is and in use. \
-            Content that was deleted leaves the file. Interrupted? Run the same command again.
+            Copies the rows to a new file without free pages, with the same key and a fresh salt, and proves \
+            the copy. The copy replaces the file atomically, while no other process may use the file. With \
+            --into it gets its own name instead, and the database stays unchanged and in use. Deleted \
+            content leaves the file. Interrupted? Run the same command again.
 
             EXAMPLES
               coffer vacuum app.db --key-file app.key
@@ -21,16 +21,16 @@ struct VacuumCommand: ChangingOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("Make a new file instead.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("Create a new file instead.", valueName: "path"), completion: .file())
     var into: String?
 
-    @Flag(help: "Try the key, say what would be done, and do nothing.")
+    @Flag(help: "Try the key and show the plan; change nothing.")
     var dryRun = false
 
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
 
-    @OptionGroup(title: "Who opens the new file, where nobody else is to")
+    @OptionGroup(title: "The recipients of the new file")
     var recipients: RecipientOptions
 
     @OptionGroup(title: "The format of the file")
@@ -44,7 +44,7 @@ struct VacuumCommand: ChangingOperation {
 
     func validate() throws {
         if recipients.isGiven, into == nil {
-            throw ValidationError("--recipient is for a new file: give --into.")
+            throw ValidationError("--recipient needs a new file. Give --into.")
         }
         if let into { try FileNames.checkIsNoDash(into, "the copy") }
     }
@@ -79,7 +79,7 @@ struct VacuumCommand: ChangingOperation {
 }
 
 extension Conversion {
-    /// Finds out what a vacuum will have to say about the file as it was.
+    /// Collects the facts about the file before the vacuum, for the report.
     mutating func lookBefore(_ key: DatabaseKey) throws {
         let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
         let free = TextLayout.counted(before.freePageCount, "free page", "free pages")

@@ -7,11 +7,11 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
         abstract: "Check every page and the structure of files.",
         usage: "coffer verify <file>... [options]",
         discussion: """
-            Checks the authentication code of each page, as a reader would see it with the write-ahead \
-            log, and then the structure. Changes nothing without --heal-log. Exit code 65 means damage, \
-            whose pages are named; 77 that the key is wrong. A file of no bytes has lost its content, \
-            unless --allow-empty says that it never had any: SQLite makes such files, coffer does not. \
-            What it cannot see: a whole file, or a page of it, that was put back from an older copy.
+            Checks the MAC of each page, as a reader would see it with the write-ahead log, and then the \
+            structure. Changes nothing without --heal-log. Exit code 65 means damage, and the pages are \
+            named; 77 means a wrong key. An empty file has lost its content, unless --allow-empty accepts it \
+            as never used: SQLite creates such files, coffer does not. A file or page that was replaced by \
+            an older copy is not detected.
 
             EXAMPLES
               coffer verify app.db
@@ -24,20 +24,21 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
 
     @Option(
         help: ArgumentHelp(
-            "How the structure is checked: full also compares indices with their tables.", valueName: "depth")
+            "The depth of the structure check: full also compares indexes with their tables.",
+            valueName: "depth")
     )
     var structure = Structure.quick
 
-    @Flag(help: "Accept files of no bytes, which are no databases yet. Otherwise they are damaged.")
+    @Flag(help: "Accept empty files as databases that were never used. Otherwise they are damaged.")
     var allowEmpty = false
 
     @Flag(
         help: ArgumentHelp(
-            "First save commits that only the processes that use the file can read, by a checkpoint.")
+            "First checkpoint commits that only processes with the file open can read.")
     )
     var healLog = false
 
-    @Option(help: ArgumentHelp("How many threads look at pages at once, from 1 to 64.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of threads that check pages, from 1 to 64.", valueName: "number"))
     var threads = ThreadCount.usual
 
     @OptionGroup(title: "The key")

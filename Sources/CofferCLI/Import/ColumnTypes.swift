@@ -1,21 +1,21 @@
 internal import Coffer
 internal import Foundation
 
-/// The type of a column of a table that is made: declared, or what all values of a sample fit.
+/// The type of a column of a new table: declared, or inferred from a sample of values.
 enum ColumnType: String, CaseIterable {
     case integer = "INTEGER"
     case real = "REAL"
     case text = "TEXT"
     case blob = "BLOB"
     case any = "ANY"
-    /// Numbers as they are given, in a column that converts none: REAL would store -0.0 as 0.0.
+    /// Numbers in a column without conversion, because REAL would store -0.0 as 0.0.
     case number = "NUMBER"
 
-    /// The type as SQL has it.
+    /// The name of the type in SQL.
     var declaration: String { self == .number ? ColumnType.any.rawValue : rawValue }
 
-    /// The narrowest type for values; a text is a number only if the number is written so and not otherwise:
-    /// `007` and `1.10` stay texts.
+    /// Infers the narrowest type for the values. A text counts as a number only if it is the number's
+    /// canonical form: `007` and `1.10` stay texts.
     init(fitting values: some Sequence<ImportValue>) {
         var kinds: Set<ColumnType> = []
         var isAlwaysExact = true
@@ -61,19 +61,20 @@ enum ColumnType: String, CaseIterable {
         }
     }
 
-    /// The integer that a text is, and that is written as this text.
+    /// Returns the integer whose canonical form is the text, or nil.
     private static func integer(in text: String) -> Int64? {
         Int64(text).flatMap { String($0) == text ? $0 : nil }
     }
 
-    /// The number that a text is, and that is printed as this text; an integer, if it is one of REAL without
-    /// a loss.
+    /// Returns the number whose canonical form is the text, or nil. Integers count if REAL represents them
+    /// exactly.
     private static func real(in text: String) -> Double? {
         if let number = Double(text), number.isFinite, "\(number)" == text { return number }
         return integer(in: text).flatMap { Double(exactly: $0) }
     }
 
-    /// The same for a number of JSON: nil only for integers that REAL would change.
+    /// Returns the number that a JSON number stands for. The result is nil only for integers that REAL would
+    /// change.
     private static func real(inInteger text: String) -> Double? {
         guard let integer = Int64(text) else { return Double(text) }
         return Double(exactly: integer)
@@ -81,7 +82,8 @@ enum ColumnType: String, CaseIterable {
 
     private static let negativeZero = ImportRefusal("-0.0 would be 0.0 as REAL; the type NUMBER keeps it")
 
-    /// What a column of this type holds for a value, which is never another value.
+    /// Returns the value to store in a column of this type. It never differs from the given value; otherwise
+    /// the value is rejected.
     func stored(_ given: ImportValue) throws(ImportRefusal) -> DatabaseValue {
         switch (self, given) {
         case (.text, .number(let number)): return number.text.databaseValue
@@ -89,7 +91,7 @@ enum ColumnType: String, CaseIterable {
             let value = try number.checked()
             switch (self, value.storage) {
             case (.real, .double(let real)) where real.isNegativeZero: throw ColumnType.negativeZero
-            case (.integer, .double): throw ImportRefusal("\(number.text) is no INTEGER")
+            case (.integer, .double): throw ImportRefusal("\(number.text) is not an INTEGER")
             case (.real, .int64(let integer)):
                 guard let real = Double(exactly: integer) else {
                     throw ImportRefusal("\(integer) would be another number as REAL")
@@ -104,7 +106,7 @@ enum ColumnType: String, CaseIterable {
                     throw ImportRefusal("'\(text)' would be another value as INTEGER")
                 }
                 return integer.databaseValue
-            case .double(let number): throw ImportRefusal("\(number) is no INTEGER")
+            case .double(let number): throw ImportRefusal("\(number) is not an INTEGER")
             default: return value
             }
         case (.real, .value(let value)):
@@ -128,11 +130,12 @@ enum ColumnType: String, CaseIterable {
 }
 
 extension Double {
-    /// SQLite converts it to the integer 0, and back to 0.0, in a column of REAL.
+    /// A Boolean value that indicates whether the number is -0.0, which a REAL column stores as the integer 0
+    /// and returns as 0.0.
     fileprivate var isNegativeZero: Bool { self == 0 && sign == .minus }
 }
 
-/// Why a value cannot be in a column.
+/// The reason that a column cannot hold a value.
 struct ImportRefusal: Error {
     let reason: String
 
@@ -141,14 +144,14 @@ struct ImportRefusal: Error {
     }
 }
 
-/// A column that values are for.
+/// The column that values are imported into.
 enum ImportColumn {
-    /// Of a table that the import has made: values are what they are in the input, or refused.
+    /// A column of a table that the import creates. Values are stored unchanged or rejected.
     case made(ColumnType)
-    /// Of a table that was there, which gives values types by its rules.
+    /// A column of an existing table, whose affinity may convert values.
     case found(isText: Bool)
 
-    /// A column of a table that was there, by its declared type:
+    /// Creates a column of an existing table from its declared type:
     /// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>.
     init(declared type: String) {
         let type = type.uppercased()

@@ -1,8 +1,8 @@
 internal import Coffer
 internal import Foundation
 
-/// Reads CSV as RFC 4180 has it, or values between tabs, as `coffer query` writes them: NULL, blobs and
-/// infinities come back as what they were.
+/// Reads CSV as defined by RFC 4180, or tab-separated values as `coffer query` writes them. NULL, blobs and
+/// infinities survive the round trip.
 final class DelimitedReader: RecordReader {
     enum Kind { case csv, tsv }
 
@@ -11,8 +11,8 @@ final class DelimitedReader: RecordReader {
     private var source: ByteSource
     private var line = 1
 
-    /// More than any row of a table has: a quote that nothing closes must not take the whole input into the
-    /// memory.
+    /// The maximum size of a record, in bytes: more than any row of a table has. An unclosed quote must not
+    /// read the whole input into memory.
     private static let longestRecord = 1 << 30
 
     init(_ source: ByteSource, _ kind: Kind, nullText: String) {
@@ -38,7 +38,7 @@ final class DelimitedReader: RecordReader {
             guard let value = kind == .csv ? csvValue(field) : tsvValue(field.bytes) else {
                 return ImportRecord(
                     line: first, bytes: bytes,
-                    content: .bad("a field is not UTF-8, or has an escape that is none"))
+                    content: .bad("a field is not UTF-8, or has an invalid escape"))
             }
             values.append(.value(value))
         }
@@ -65,7 +65,7 @@ final class DelimitedReader: RecordReader {
 
     private func readCSV() throws(Failure) -> (fields: [Field], bytes: [UInt8], problem: String?) {
         var (fields, bytes, field) = ([Field](), [UInt8](), Field())
-        // Whether the field is in its quotes, and whether these were closed.
+        // True while inside the quotes of a field, and after its closing quote.
         var (isInside, isClosed, problem) = (false, false, nil as String?)
         while let byte = try source.next() {
             guard bytes.count < DelimitedReader.longestRecord else { throw tooLong(first: line) }
@@ -85,14 +85,14 @@ final class DelimitedReader: RecordReader {
                 }
                 continue
             }
-            // The end of a line may have two bytes.
+            // A line may end in CR LF.
             if byte == UInt8(ascii: "\r"), try source.peek() == UInt8(ascii: "\n") { continue }
             switch byte {
             case UInt8(ascii: "\""):
                 if field.bytes.isEmpty && !isClosed {
                     (isInside, field.isQuoted) = (true, true)
                 } else {
-                    problem = "a quote stands within a field"
+                    problem = "a quote is inside an unquoted field"
                 }
             case UInt8(ascii: ","):
                 fields.append(field)
@@ -100,7 +100,7 @@ final class DelimitedReader: RecordReader {
             case UInt8(ascii: "\n"):
                 return (fields + [field], bytes, problem)
             default:
-                if isClosed { problem = "text follows the quote that ends a field" }
+                if isClosed { problem = "text follows a closing quote" }
                 field.bytes.append(byte)
             }
         }
@@ -124,7 +124,7 @@ final class DelimitedReader: RecordReader {
             ? Double.infinity.databaseValue : text == "-Inf" ? (-Double.infinity).databaseValue : nil
     }
 
-    // MARK: Values between tabs
+    // MARK: Tab-separated values
 
     private func readTSV() throws(Failure) -> (fields: [Field], bytes: [UInt8], problem: String?) {
         var (fields, bytes, field) = ([Field](), [UInt8](), Field())
@@ -153,7 +153,7 @@ final class DelimitedReader: RecordReader {
         return DelimitedReader.unescaped(bytes).map { String(decoding: $0, as: UTF8.self).databaseValue }
     }
 
-    /// The bytes of a text; nil if an escape has no end.
+    /// Returns the bytes of a text, or nil if an escape is incomplete.
     private static func unescaped(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.contains(UInt8(ascii: "\\")) else { return bytes }
         var (result, isEscaped) = ([UInt8](), false)
@@ -176,6 +176,6 @@ final class DelimitedReader: RecordReader {
     private func tooLong(first: Int) -> Failure {
         Failure(
             .badData, "input",
-            "The row before line \(first) is too long: is there a quote that nothing closes?")
+            "The row before line \(first) is too long: is a quote not closed?")
     }
 }

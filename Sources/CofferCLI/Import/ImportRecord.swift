@@ -1,6 +1,7 @@
 internal import Coffer
+internal import SystemCalls
 
-/// A row of an input, before it is one of a table.
+/// A row of the input, before it becomes a row of a table.
 struct ImportRecord {
     struct Member {
         let name: String
@@ -10,33 +11,33 @@ struct ImportRecord {
     enum Content {
         case values([ImportValue])
         case members([Member])
-        /// Why it cannot be a row.
+        /// The reason that the record cannot be a row.
         case bad(String)
     }
 
-    /// The line that it begins on, from 1 on.
+    /// The line that the record begins on, counted from 1.
     let line: Int
-    /// As it stands in the input.
+    /// The bytes of the record in the input.
     let bytes: [UInt8]
     let content: Content
 }
 
-/// A value of an input, before it is one of a column.
+/// A value of the input, before it becomes the value of a column.
 enum ImportValue: Equatable {
     case value(DatabaseValue)
     case number(JSONNumber)
 }
 
-/// Gives the rows of an input one by one, however many there are.
+/// Reads the rows of an input one at a time, so the input can be of any size.
 protocol RecordReader: AnyObject {
-    /// The names of columns on the first line, which are texts whatever they look like; nil at the end.
+    /// Returns the column names on the first line, always as texts, or nil at the end.
     func names() throws(Failure) -> [String]?
-    /// The next row; nil at the end.
+    /// Returns the next row, or nil at the end.
     func next() throws(Failure) -> ImportRecord?
     var byteCount: Int64 { get }
 }
 
-/// The bytes of an input, in pieces.
+/// A buffered reader for the bytes of an input.
 struct ByteSource {
     private let descriptor: CInt
     private let name: String
@@ -45,17 +46,17 @@ struct ByteSource {
     private(set) var byteCount: Int64 = 0
     private var hasBegun = false
 
-    /// Waits until there is something to read; throws to end the reading.
+    /// Waits until input is available. Throws to end the import.
     private let wait: () throws(Failure) -> Void
 
-    /// - Parameter descriptor: stays open for as long as this is used.
+    /// - Parameter descriptor: must stay open while this value is in use.
     init(_ descriptor: CInt, name: String, wait: @escaping () throws(Failure) -> Void = {}) {
         self.descriptor = descriptor
         self.name = name
         self.wait = wait
     }
 
-    /// The next byte without taking it; nil at the end.
+    /// Returns the next byte without consuming it, or nil at the end.
     mutating func peek() throws(Failure) -> UInt8? {
         if position == buffer.count {
             buffer = try read()
@@ -67,7 +68,7 @@ struct ByteSource {
 
     private mutating func read() throws(Failure) -> [UInt8] {
         try wait()
-        do throws(SystemError) {
+        do throws(Errno) {
             let part = try Descriptor.read(from: descriptor, upTo: 262_144)
             byteCount += Int64(part.count)
             return part
@@ -76,7 +77,7 @@ struct ByteSource {
         }
     }
 
-    /// Leaves out the three bytes that some programs begin UTF-8 with, which are no text.
+    /// Skips the byte order mark that some programs write at the start of UTF-8.
     private mutating func skipByteOrderMark() throws(Failure) {
         hasBegun = true
         let mark: [UInt8] = [0xef, 0xbb, 0xbf]

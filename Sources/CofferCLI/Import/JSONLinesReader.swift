@@ -1,7 +1,7 @@
 internal import Coffer
 
-/// Reads an object of JSON on each line. Blobs and infinities are the objects that `coffer query` writes for
-/// them; other objects and arrays are texts, as they are written.
+/// Reads one JSON object a line. Blobs and infinities have the object form that `coffer query` writes; other
+/// objects and arrays become texts, in their original spelling.
 final class JSONLinesReader: RecordReader {
     private var source: ByteSource
     private var line = 0
@@ -13,7 +13,7 @@ final class JSONLinesReader: RecordReader {
 
     var byteCount: Int64 { source.byteCount }
 
-    /// Each object names its columns itself.
+    /// Returns nil, because each object names its own columns.
     func names() throws(Failure) -> [String]? { nil }
 
     func next() throws(Failure) -> ImportRecord? {
@@ -22,7 +22,7 @@ final class JSONLinesReader: RecordReader {
             var bytes: [UInt8] = []
             while let byte = try source.next(), byte != UInt8(ascii: "\n") {
                 guard bytes.count < JSONLinesReader.longestLine else {
-                    throw Failure(.badData, "input", "The line \(line) is too long.")
+                    throw Failure(.badData, "input", "Line \(line) is too long.")
                 }
                 bytes.append(byte)
             }

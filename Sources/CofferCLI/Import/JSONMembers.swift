@@ -1,11 +1,11 @@
 internal import Coffer
 internal import Foundation
 
-/// A number as JSON has it, with the text that it is written in.
+/// A JSON number together with its original spelling.
 struct JSONNumber: Equatable {
     let text: String
 
-    /// The integer or the REAL; nil if it is beyond what these can be.
+    /// The integer or the real number, or nil if it is out of range.
     var value: DatabaseValue? {
         let isInteger =
             text != "-0"
@@ -16,18 +16,18 @@ struct JSONNumber: Equatable {
 
     func checked() throws(ImportRefusal) -> DatabaseValue {
         guard let value else {
-            throw ImportRefusal("the number \(text) is beyond 64 bits, and the column is not for texts")
+            throw ImportRefusal("the number \(text) is beyond 64 bits, and the column is not a text column")
         }
         return value
     }
 }
 
-/// Reads an object of JSON (RFC 8259), and keeps what others lose: how numbers and values within values are
-/// written, and members that are there twice.
+/// Parses a JSON object (RFC 8259) and keeps details that other parsers lose: the spelling of numbers and of
+/// nested values, and duplicate members.
 struct JSONMembers {
     struct Problem: Error {
         let reason: String
-        static let syntax = Problem(reason: "it is no object of JSON")
+        static let syntax = Problem(reason: "it is not a JSON object")
     }
 
     private let bytes: [UInt8]
@@ -38,7 +38,7 @@ struct JSONMembers {
         self.bytes = bytes
     }
 
-    /// The members of the object that a text is, in their order.
+    /// Returns the members of an object in their order.
     static func members(of bytes: [UInt8]) throws(Problem) -> [ImportRecord.Member] {
         var reader = JSONMembers(bytes)
         reader.skipSpace()
@@ -47,13 +47,13 @@ struct JSONMembers {
         var names: Set<String> = []
         var twice: String?
         try reader.readObject(depth: 0) { name, value, text in
-            // SQLite does not distinguish capital letters from others in names.
+            // SQLite ignores case in names.
             if !names.insert(name.lowercased()).inserted { twice = twice ?? name }
             result.append(ImportRecord.Member(name: name, value: value ?? .value(text.databaseValue)))
         }
         reader.skipSpace()
         guard reader.index == bytes.count else { throw .syntax }
-        if let twice { throw Problem(reason: "it has two members with the name '\(twice)'") }
+        if let twice { throw Problem(reason: "it has two members named '\(twice)'") }
         return result
     }
 
@@ -68,7 +68,7 @@ struct JSONMembers {
         index += 1
     }
 
-    /// Whether a character is next, which is taken then.
+    /// Consumes the next character if it is `character`. Returns false otherwise.
     private mutating func takes(_ character: Unicode.Scalar) -> Bool {
         guard current == UInt8(ascii: character) else { return false }
         index += 1
@@ -77,8 +77,8 @@ struct JSONMembers {
 
     // MARK: Values
 
-    /// - Parameter member: called with the name of each member, its value if that is a value of a database,
-    ///   and the text that it is written in.
+    /// - Parameter member: called with the name of each member, its value if a database can store it, and the
+    ///   source text of the value.
     private mutating func readObject(depth: Int, member: (String, ImportValue?, String) -> Void)
         throws(Problem)
     {
@@ -101,7 +101,7 @@ struct JSONMembers {
         try take("}")
     }
 
-    /// Reads a value; nil for a list, and for an object that is no value of a database.
+    /// Reads a value. Returns nil for a list, and for an object that does not stand for a database value.
     private mutating func readValue(depth: Int) throws(Problem) -> ImportValue? {
         switch current {
         case UInt8(ascii: "\""): return .value(try readString().databaseValue)
@@ -136,7 +136,7 @@ struct JSONMembers {
         try take("]")
     }
 
-    /// What `coffer query` writes as an object.
+    /// Returns the value for one of the objects that `coffer query` writes.
     private static func special(_ name: String, _ value: ImportValue) -> DatabaseValue? {
         guard case .value(let value) = value, case .string(let text) = value.storage else { return nil }
         switch (name, text) {
@@ -171,7 +171,7 @@ struct JSONMembers {
         guard index > start else { throw .syntax }
     }
 
-    // MARK: Texts
+    // MARK: Strings
 
     private mutating func readString() throws(Problem) -> String {
         try take("\"")

@@ -1,20 +1,20 @@
 internal import Coffer
 internal import Foundation
 
-/// Brings the rows of an input into a table.
+/// Imports the rows of an input into a table.
 final class RowImport {
     struct Options {
         var table: String
-        /// The columns that the fields are for; nil for those that the input names.
+        /// The columns for the fields, or nil to use the names in the input.
         var columns: [String]?
-        /// Whether the first row has the names of the columns.
+        /// True if the first row contains the column names.
         var hasHeader: Bool
         var creates: Bool
-        /// The types of columns of a table that is made, by their names in small letters.
+        /// The column types of a new table, keyed by lowercase names.
         var types: [String: ColumnType]
-        /// Whether the import goes on after a row that was refused.
+        /// True to continue after a rejected row.
         var putsRefusedAside: Bool
-        /// After how many rows there is a commit; nil for one transaction.
+        /// The number of rows after which to commit, or nil for a single transaction.
         var batchRows: Int?
     }
 
@@ -23,23 +23,23 @@ final class RowImport {
     private let refuse: (ImportRecord, String) throws -> Void
     private let checkpoint: (Int64) throws -> Void
 
-    /// Rows that were read ahead to find out types.
+    /// Rows that were read ahead to infer types.
     private var ahead: [ImportRecord] = []
     private static let sampleCount = 1000
 
-    /// The columns of the table, by their names in small letters.
+    /// The columns of the table, keyed by lowercase names.
     private var columns: [String: ImportColumn] = [:]
     private var isView = false
 
     private(set) var importedCount = 0
-    /// Rows that the table has left out by its own rules, without an error.
+    /// The number of rows that the table ignored by its own rules, without an error.
     private(set) var ignoredCount = 0
     private(set) var isChanged = false
     private(set) var refusedCount = 0
 
     /// - Parameters:
-    ///   - refuse: called with a row that cannot be one of the table, and why; throws to end the import.
-    ///   - checkpoint: called now and then with the number of bytes that were read; throws to end the import.
+    ///   - refuse: called with each rejected row and the reason. Throws to end the import.
+    ///   - checkpoint: called from time to time with the number of bytes read. Throws to end the import.
     init(
         _ reader: any RecordReader, _ options: Options,
         refuse: @escaping (ImportRecord, String) throws -> Void,
@@ -76,7 +76,7 @@ final class RowImport {
         guard names.allSatisfy({ !$0.isEmpty }), Set(names.map { $0.lowercased() }).count == names.count
         else {
             throw mistake(
-                "its first line does not name the columns, each with a name of its own; see --no-header and "
+                "its first line does not give each column a different name; see --no-header and "
                     + "--columns"
             )
         }
@@ -101,16 +101,16 @@ final class RowImport {
         }
         guard !names.isEmpty else { throw mistake("it does not name columns; see --columns") }
         let sorted = names.sorted()
-        // The first of several spellings is the column's.
+        // Of several spellings, the column gets the first.
         var seen: Set<String> = []
         return sorted.filter { seen.insert($0.lowercased()).inserted }
     }
 
-    /// Makes the table, and returns the types of its columns.
+    /// Creates the table and returns the types of its columns.
     private func createTable(_ db: Database, _ names: [String]) throws -> [String: ColumnType] {
         let known = names.map { $0.lowercased() }
         if let unknown = options.types.keys.sorted().first(where: { !known.contains($0) }) {
-            throw Failure.usage("--types has a type for the column '\(unknown)', and there is none.")
+            throw Failure.usage("--types has a type for the column '\(unknown)', which does not exist.")
         }
         var types: [String: ColumnType] = [:]
         let definitions = names.enumerated().map { index, name in
@@ -128,7 +128,7 @@ final class RowImport {
             types[key] = type
             return "\(name.quotedDatabaseIdentifier) \(type.declaration)"
         }
-        // Strict: what comes later and does not fit is refused, and not taken as something else.
+        // STRICT: later rows that do not fit are rejected, not converted.
         try db.execute(
             sql:
                 "CREATE TABLE \(options.table.quotedDatabaseIdentifier) "
@@ -142,7 +142,7 @@ final class RowImport {
         isView = try db.viewExists(options.table)
         guard try isView || db.tableExists(options.table) else {
             throw Failure(
-                .answerIsNo, "no_such_table", "There is no table '\(options.table)'. --create makes one.")
+                .answerIsNo, "no_such_table", "There is no table '\(options.table)'. --create creates it.")
         }
         for column in try db.columns(in: options.table) {
             let key = column.name.lowercased()
@@ -188,7 +188,7 @@ final class RowImport {
                 return try (column ?? .found(isText: false)).stored(value)
             }
             guard options.putsRefusedAside else { return try insert(stored, names, db) }
-            // A trigger may fail and keep what was done.
+            // A trigger may fail with RAISE(FAIL), which keeps earlier changes. The savepoint undoes them.
             try db.inSavepoint {
                 try insert(stored, names, db)
                 return .commit
@@ -196,7 +196,7 @@ final class RowImport {
         } catch let refusal as ImportRefusal {
             try refused(record, refusal.reason)
         } catch let error as DatabaseError {
-            // A row is at fault, and not the disk or the database.
+            // Only errors that the row itself causes, not failures of the disk or the database.
             let codes: [ResultCode] = [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR]
             guard codes.contains(error.resultCode), db.isInsideTransaction else { throw error }
             try refused(record, error.message ?? "\(error.resultCode)")
@@ -212,7 +212,7 @@ final class RowImport {
         let statement = try db.cachedStatement(
             sql: "INSERT INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)")
         try statement.execute(arguments: StatementArguments(values))
-        // What a view does with a row is the business of its triggers.
+        // A view's triggers may change nothing, so its rows count as imported.
         if isView || db.changesCount > 0 { importedCount += 1 } else { ignoredCount += 1 }
     }
 

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// What ArgumentParser says of a command: the same from which it makes help and completions.
+/// ArgumentParser's description of a command, from which it also generates help and completions.
 struct CommandDescription: Decodable {
     struct Argument: Decodable {
         struct Name: Decodable {
@@ -30,15 +30,15 @@ struct CommandDescription: Decodable {
     let arguments: [Argument]?
     let subcommands: [CommandDescription]?
 
-    /// The words that call the command.
+    /// The words that invoke the command.
     var fullName: String { ((superCommands ?? []) + [commandName]).joined(separator: " ") }
 
-    /// This command and all below it that are for users.
+    /// This command and all visible commands below it.
     var all: [CommandDescription] {
         [self] + (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }.flatMap(\.all)
     }
 
-    /// The root of all commands.
+    /// Returns the description of the root command.
     static func root() throws -> CommandDescription {
         struct Dump: Decodable { let command: CommandDescription }
         return try JSONDecoder().decode(Dump.self, from: Data(CofferCommand._dumpHelp().utf8)).command

@@ -1,4 +1,4 @@
-/// The page of a command, in the language of man(7).
+/// The man page of a command, in man(7) format.
 struct ManualPage {
     let command: CommandDescription
     let version: String
@@ -26,9 +26,9 @@ struct ManualPage {
         if command.superCommands?.isEmpty ?? true {
             page.section("FILES")
             page.text(
-                "Beside a database DB, while it is worked on: DB.rotate.json says what is being done (never "
-                    + "a key), and a file whose name begins with .coffer- is a copy that is not yet proved. "
-                    + "Both go at the end, or with the next run."
+                "Next to a database DB during work: DB.rotate.json describes the work (never a key), and a "
+                    + "file whose name begins with .coffer- is a copy that is not yet proved. Both go "
+                    + "at the end or with the next run."
             )
         } else {
             page.section("EXIT STATUS")
@@ -51,7 +51,7 @@ struct ManualPage {
             .joined(separator: " ")
     }
 
-    /// The discussion, cut at its headings: lines of capitals.
+    /// The discussion, split at its headings, which are lines in capitals.
     private var sections: [(String, [String])] {
         var result: [(String, [String])] = [("DESCRIPTION", [])]
         for line in (command.discussion ?? "").split(separator: "\n", omittingEmptySubsequences: false).map(
@@ -108,7 +108,7 @@ struct ManualPage {
     }
 }
 
-/// Text in which nothing is taken for a request by accident.
+/// The source of a page, with text escaped so that none of it is a request.
 private struct Page {
     private(set) var text = ""
 

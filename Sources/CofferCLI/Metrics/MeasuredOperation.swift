@@ -1,17 +1,17 @@
-/// A command that leaves for monitors how it ended.
+/// A command that writes the result of its run for monitors.
 protocol MeasuredOperation: Operation {
     var metrics: MetricsOptions { get }
     var measuredWork: RunMetrics.Work { get }
 
-    /// Nothing is left for monitors by a run that does nothing.
+    /// True for a dry run, which writes no metrics.
     var dryRun: Bool { get }
 
-    /// How the run ended for each of its targets.
+    /// Returns the result of the run for each of its targets.
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)]
 }
 
 extension MeasuredOperation {
-    /// Writes the metrics of a run that has ended, if they are asked for.
+    /// Writes the metrics of a completed run, if requested.
     func writeMetrics(_ status: ExitStatus, _ session: Session) throws(Failure) {
         guard let path = metrics.path, !dryRun else { return }
         let runs = runs(session.meter, status)
@@ -24,8 +24,8 @@ extension MeasuredOperation {
 extension MeasuredOperation where Self: RecordedOperation {
     var dryRun: Bool { false }
 
-    /// Each file is a target, unless all have the name of one. A file that the work never came to has failed
-    /// as the run has.
+    /// Returns the results with each file as its own target, unless the options name one target for all. A
+    /// file that was not processed has the status of the run.
     func runs(_ meter: RunMeter, _ status: ExitStatus, of paths: [String]) -> [(
         target: String, run: RunMetrics.Run
     )] {
@@ -53,7 +53,7 @@ extension MeasuredOperation where Self: RecordedOperation {
 }
 
 extension MeasuredOperation where Self: BatchOperation {
-    /// All files of the manifest, or of its share, are one target.
+    /// Returns the result of the batch. All files of the manifest, or of its shard, are one target.
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
         let list = batch.list.manifest
         let name = metrics.target ?? (list == "-" ? list : AuditEntry.absolute(list))

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// What a run has done, as far as it can be known without its exit code.
+/// The results of a run, apart from its exit code.
 final class RunMeter: Sendable {
-    /// What became of one file.
+    /// The result for one file.
     struct FileResult: Sendable {
         let status: ExitStatus
         let seconds: Double
     }
 
-    /// What became of a list of files.
+    /// The result for a list of files.
     struct BatchResult: Sendable {
         let files: Int
         let failed: Int
@@ -16,7 +16,7 @@ final class RunMeter: Sendable {
     }
 
     private struct State {
-        /// By the bytes of their paths, as texts that look the same may have other ones.
+        /// Keyed by the bytes of the paths, because strings that compare equal may have different bytes.
         var files: [[UInt8]: FileResult] = [:]
         var batch: BatchResult?
     }

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// How runs ended, as a monitor keeps it: samples in the text format of Prometheus.
+/// The results of runs, as samples in the Prometheus text format.
 ///
-/// Each kind of work on each target has samples of its own. A run that failed replaces all of them but the
-/// time of the last good one.
+/// Each kind of work on each target has its own samples. A failed run replaces all of them except the time of
+/// the last successful run.
 struct RunMetrics: Sendable {
     enum Work: String, Sendable, CaseIterable {
         case verify, backup, rotate
     }
 
-    /// Two names are the same if their bytes are.
+    /// A kind of work on a target. Targets are compared by their bytes.
     struct Subject: Hashable, Sendable {
         let work: Work
         let target: String
@@ -24,7 +24,7 @@ struct RunMetrics: Sendable {
         }
     }
 
-    /// How one run ended.
+    /// The result of one run.
     struct Run: Sendable {
         var status: ExitStatus
         /// In seconds since 1970.
@@ -84,7 +84,7 @@ struct RunMetrics: Sendable {
         samples[subject] = next
     }
 
-    /// By the kind of work, and then by the bytes of the target.
+    /// The subjects, sorted by the kind of work and then by the bytes of the target.
     var subjects: [Subject] {
         samples.keys.sorted {
             $0.work == $1.work
@@ -97,7 +97,7 @@ struct RunMetrics: Sendable {
 // MARK: - Text
 
 extension RunMetrics {
-    /// What a file of ours begins with: nothing else is ever replaced by one.
+    /// The first line of every file that this tool writes. Only files that begin with it are replaced.
     private static let start = "# Written by coffer, and replaced as a whole at each run."
 
     var text: String {
@@ -118,7 +118,7 @@ extension RunMetrics {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// As values of labels are written.
+    /// Escapes the value of a label.
     private static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
@@ -132,7 +132,7 @@ extension RunMetrics {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads what ``text`` has written, and nothing else; no bytes are no samples.
+    /// Parses the format that ``text`` writes, and nothing else. An empty file has no samples.
     init?(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         guard bytes.last == UInt8(ascii: "\n"), String(validating: bytes, as: UTF8.self) != nil else {
@@ -153,8 +153,8 @@ extension RunMetrics {
     }
 
     private struct SampleReader {
-        /// The highest number that a double counts to. No time, size or number of ours is above it, and none
-        /// below is too much for an integer.
+        /// The highest number up to which `Double` represents all integers. All times, sizes and counts are
+        /// below it, and every number below it fits an `Int64`.
         private let highestValue: Double = 9_007_199_254_740_992
 
         var rest: ArraySlice<UInt8>
@@ -169,7 +169,7 @@ extension RunMetrics {
             return (Subject(work: work, target: target), metric, value)
         }
 
-        /// What is before a mark, which is taken too. Neither has an escaped byte.
+        /// Consumes and returns the text before a mark, and consumes the mark. Neither contains escapes.
         private mutating func text(before mark: String) -> String? {
             let mark = Array(mark.utf8)
             guard let end = rest.firstIndex(of: mark[0]), rest[end...].starts(with: mark) else { return nil }
@@ -177,7 +177,7 @@ extension RunMetrics {
             return String(decoding: rest[..<end], as: UTF8.self)
         }
 
-        /// The value of the last label, and the end of the labels.
+        /// Consumes the value of the last label and the end of the labels, and returns the value.
         private mutating func label() -> String? {
             var value: [UInt8] = []
             while let byte = rest.popFirst() {

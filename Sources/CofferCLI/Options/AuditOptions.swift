@@ -1,8 +1,8 @@
 internal import ArgumentParser
 
-/// The log of what was done to which file.
+/// The options for the audit log.
 struct AuditOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Add what is done to an audit log.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Record the work in an audit log.", valueName: "file"), completion: .file())
     var audit: String?
 
     @Flag(help: "Do nothing unless the audit log can be written.")
@@ -16,15 +16,16 @@ struct AuditOptions: ParsableArguments {
 
     func validate() throws {
         if auditRequired && audit == nil {
-            throw ValidationError("--audit-required needs --audit, which says where.")
+            throw ValidationError("--audit-required needs --audit.")
         }
         if audit == nil, try secret.isGiven {
-            throw ValidationError("The secret of an audit log needs --audit, which says where.")
+            throw ValidationError("The secret of an audit log needs --audit.")
         }
         if let audit { try FileNames.checkIsNoDash(audit, "the audit log") }
     }
 
-    /// Checks the log, and fails, or goes on without one, if it is not to be continued.
+    /// Checks the log. If no record can be added to it, throws or continues without a log, depending on the
+    /// options.
     func trail(_ session: Session, command: String) throws -> AuditTrail {
         var log: AuditLog?
         if let audit {
@@ -43,43 +44,43 @@ struct AuditOptions: ParsableArguments {
     }
 }
 
-/// Where the secret of an audit log comes from: at most one of these.
+/// The options for the secret of an audit log. At most one source may be given.
 struct AuditKeyOptions: SecretSourceOptions {
     static let prefix = "audit-key"
 
     @Option(
         name: .customLong("audit-key-file"),
         help: ArgumentHelp(
-            "Chain the log with a secret from this file. Without one, whoever can write to the log can "
-                + "compute its chain anew.",
+            "Chain the log with a secret from this file. Without one, anyone who can write to the log can "
+                + "recompute its chain.",
             valueName: "file"), completion: .file())
     var file: String?
 
     @Option(
         name: .customLong("audit-key-fd"),
-        help: ArgumentHelp("Read the secret of the log from an open file descriptor.", valueName: "number"))
+        help: ArgumentHelp("Read the log secret from an open file descriptor.", valueName: "number"))
     var descriptor: Int32?
 
     @Option(
         name: .customLong("audit-key-command"),
         help: ArgumentHelp(
-            "Run a command, without a shell, that prints the secret of the log.", valueName: "command"))
+            "Run a command, without a shell, that prints the log secret.", valueName: "command"))
     var command: String?
 
     @Option(
         name: .customLong("audit-key-env"),
         help: ArgumentHelp(
-            "Take the secret of the log from an environment variable (not recommended).", valueName: "name"))
+            "Take the log secret from an environment variable (not recommended).", valueName: "name"))
     var environment: String?
 
     @Option(
         name: .customLong("audit-key-credential"),
-        help: ArgumentHelp("Take the secret of the log from a systemd credential.", valueName: "name"))
+        help: ArgumentHelp("Take the log secret from a systemd credential.", valueName: "name"))
     var credential: String?
 
     var standardInput: Bool { false }
 
-    /// What the chain of the log is made with.
+    /// Returns the function that chains the log.
     func seal(_ session: Session) throws -> AuditSeal {
         guard let source = try source() else { return .plain }
         return try AuditSeal(session.keys.secret(from: source), sourceName: source.name)

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import SystemCalls
 
 /// The list of files that a batch works on.
 struct ManifestOptions: ParsableArguments {
@@ -11,7 +12,7 @@ struct ManifestOptions: ParsableArguments {
     @Flag(
         name: [.customLong("null"), .customShort("0")],
         help:
-            "The manifest has paths only, each with a byte of zero at its end, as 'find -print0' writes them."
+            "The manifest contains only paths, each ended by a NUL byte, as 'find -print0' writes them."
     )
     var null = false
 
@@ -25,11 +26,11 @@ struct ManifestOptions: ParsableArguments {
             descriptor.number, form: form, folder: FileNames.folder(of: manifest), name: "'\(manifest)'")
     }
 
-    /// Where a batch of all files, or of a share, keeps its state if nothing else is said; nil for a list
-    /// that has no name.
+    /// Returns the default path of the state of a batch, or of one shard. The result is nil for a list from
+    /// standard input.
     ///
-    /// - Parameter word: what the batch does, where that is in the name: one that encrypts goes on from no
-    ///   state of a rotation.
+    /// - Parameter word: the word for the work, if it is part of the name: a batch that encrypts must not
+    ///   resume from the state of a rotation.
     func state(of shard: Shard?, _ word: String?) -> String? {
         guard manifest != "-" else { return nil }
         return ([manifest, shard?.suffix, word, "state"] as [String?]).compactMap { $0 }.joined(
@@ -37,31 +38,31 @@ struct ManifestOptions: ParsableArguments {
     }
 }
 
-/// What all batches share.
+/// The options that all batches share.
 struct BatchOptions: ParsableArguments {
     @OptionGroup
     var list: ManifestOptions
 
-    @Option(help: ArgumentHelp("How many files are worked on at a time.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of files to process at a time.", valueName: "number"))
     var jobs = 1
 
     @Option(
         help: ArgumentHelp(
-            "Work on one share of the manifest only, such as 2/8: the second one of eight. A file is in the "
-                + "same share everywhere.",
+            "Process only one shard of the manifest, such as 2/8: the second of eight. A file is in the "
+                + "same shard on every machine.",
             valueName: "number/count"))
     var shard: Shard?
 
-    @Flag(help: "Begin with no other file after the first failure.")
+    @Flag(help: "Start no other file after the first failure.")
     var failFast = false
 
-    @Flag(name: .customLong("continue"), help: "Go on with an earlier run that did not complete.")
+    @Flag(name: .customLong("continue"), help: "Continue an earlier run that did not complete.")
     var continues = false
 
     @Option(
         help: ArgumentHelp(
-            "Where the progress of the batch is kept: MANIFEST.state when rotating, MANIFEST.encrypt.state "
-                + "when encrypting, or MANIFEST.shard-2-of-8.state for a share.",
+            "The file for the batch's progress: by default MANIFEST.state for rotate, MANIFEST.encrypt.state "
+                + "for encrypt, or MANIFEST.shard-2-of-8.state for a shard.",
             valueName: "file"),
         completion: .file())
     var state: String?
@@ -75,15 +76,15 @@ struct BatchOptions: ParsableArguments {
         }
     }
 
-    /// The files of the manifest, or of its share.
+    /// Returns the files of the manifest, or of its shard.
     func readItems() throws -> [Manifest.Item] {
         let items = try list.read().items
         guard let shard else { return items }
         return try items.filter { try shard.has($0.path) }
     }
 
-    /// - Parameter isOptional: whether there is a state only where it was asked for: what changes nothing can
-    ///   be done again.
+    /// - Parameter isOptional: true to keep a state only on request: work that changes nothing can be
+    ///   repeated.
     func openState(_ command: String, _ word: String?, isOptional: Bool) throws -> BatchState? {
         let standard = isOptional && !continues ? nil : list.state(of: shard, word)
         return try (state ?? standard).map {

@@ -1,33 +1,33 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// The settings of files that differ from SQLCipher 4. They are not stored in a file: whoever opens it must
-/// know them.
+/// The cipher settings that differ from the SQLCipher 4 defaults. The file does not store them, so the user
+/// must supply them.
 struct CipherOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The SQLCipher format of the file, 1 to 4.", valueName: "number"))
     var cipherFormat: Int?
 
-    @Option(help: ArgumentHelp("The page size, where the file has a special one.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("The page size, if it is not the format's.", valueName: "bytes"))
     var pageSize: Int?
 
     @Option(
-        help: ArgumentHelp("The rounds of PBKDF2, where the file has a special number.", valueName: "rounds"))
+        help: ArgumentHelp("The PBKDF2 iterations, if they are not the format's.", valueName: "rounds"))
     var kdfIterations: Int?
 
     @Option(
         help: ArgumentHelp(
-            "The hash function of PBKDF2, where the file has a special one.", valueName: "hash"))
+            "The hash function of PBKDF2, if it is not the format's.", valueName: "hash"))
     var kdfAlgorithm: Hash?
 
     @Option(
         help: ArgumentHelp(
-            "The hash function of the codes of pages, where the file has a special one; none where pages "
-                + "have no codes.", valueName: "hash"))
+            "The hash function of the page MACs, if it is not the format's; none if the pages have "
+                + "no MACs.", valueName: "hash"))
     var hmacAlgorithm: CodeHash?
 
     @Option(
         help: ArgumentHelp(
-            "The size of the header in the clear, where the file has one. The key comes with its salt then.",
+            "The size of the plaintext header, if the file has one. The key must include the salt.",
             valueName: "bytes"))
     var plaintextHeader: Int?
 
@@ -49,26 +49,26 @@ struct CipherOptions: ParsableArguments {
 
     func validate() throws {
         guard plaintextHeader.map({ (0...96).contains($0) && $0 % 16 == 0 }) ?? true else {
-            throw ValidationError("The size of a header in the clear is 0, or a multiple of 16 up to 96.")
+            throw ValidationError("The size of a plaintext header is 0, or a multiple of 16 up to 96.")
         }
         let problem = CipherOptions.problem(
             format: cipherFormat, pageSize: pageSize, kdfIterations: kdfIterations)
         if let problem { throw ValidationError(problem) }
     }
 
-    /// What is wrong with settings, whether options or a manifest have them: a sentence.
+    /// Returns the problem with settings from options or a manifest, as a sentence.
     static func problem(format: Int?, pageSize: Int?, kdfIterations: Int?) -> String? {
         guard format.map((1...4).contains) ?? true else { return "The formats of SQLCipher are 1 to 4." }
         guard pageSize.map({ (1024...65536).contains($0) && $0.nonzeroBitCount == 1 }) ?? true else {
             return "A page size is a power of two from 1024 to 65536."
         }
         guard kdfIterations.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
-            return "The number of rounds must be from 1 to \(Int32.max)."
+            return "The number of PBKDF2 iterations must be from 1 to \(Int32.max)."
         }
         return nil
     }
 
-    /// The settings that were asked for; nil when none were.
+    /// The requested settings, or nil if none were given.
     var given: CipherSettings? {
         guard
             cipherFormat != nil || pageSize != nil || kdfIterations != nil || kdfAlgorithm != nil
@@ -87,7 +87,7 @@ struct CipherOptions: ParsableArguments {
         return settings
     }
 
-    /// The options that stand for settings; nil where there are none for them.
+    /// Returns the options that produce the settings, or nil if no options do.
     static func spelling(of settings: CipherSettings) -> String? {
         let (format, differences) = settings.nearestFormat
         var words = ["--cipher-format \(format)"]

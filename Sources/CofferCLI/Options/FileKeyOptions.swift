@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The keys that may open a file that is there: the current one, and others that are tried after it.
+/// The keys that may open an existing file: the current one, and others to try after it.
 struct FileKeyOptions: ParsableArguments {
     @OptionGroup
     var current: KeyOptions
@@ -17,16 +17,16 @@ struct FileKeyOptions: ParsableArguments {
     func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
         guard var unlocking = try unlock.request() else { return try current.request(role) }
         if try current.isGiven {
-            throw Failure.usage("Give the key of the file, or what opens its keyring: not both.")
+            throw Failure.usage("Give the key of the file or an --unlock-... option, not both.")
         }
         guard role == .current else {
-            throw Failure.usage("A new file gets a keyring by 'coffer key init', or by --recipient.")
+            throw Failure.usage("A new file has no keyring. Create one: 'coffer key init', or --recipient.")
         }
         unlocking.allowsInsecureFile = allowsInsecureFiles
         return unlocking
     }
 
-    /// The sources of the keys, in the order in which they are tried.
+    /// Returns the requests for the keys, in the order in which they are tried.
     func requests() throws -> [KeyRequest] { try [request()] + previousRequests() }
 
     func previousRequests() throws -> [KeyRequest] {
@@ -34,12 +34,12 @@ struct FileKeyOptions: ParsableArguments {
     }
 }
 
-/// Where other keys come from that a file may have: any number of each.
+/// The sources of other keys that a file may have, any number of each kind.
 struct PreviousKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("previous-key-file"),
         help: ArgumentHelp(
-            "Try the key from this file too, where the key does not open a database (repeatable).",
+            "Try the key from this file too, if the key does not open a database (repeatable).",
             valueName: "file"),
         completion: .file())
     var files: [String] = []
@@ -68,8 +68,8 @@ struct PreviousKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("previous-key-type"),
         help: ArgumentHelp(
-            "What those keys are: that of --key-type by default. Given several times, each of them is taken "
-                + "for each of the types that it can be.",
+            "The type of the previous keys: by default, the --key-type. If repeated, each key is tried as "
+                + "each of the types that fit it.",
             valueName: "type"))
     var types: [KeyType] = []
 
@@ -78,14 +78,14 @@ struct PreviousKeyOptions: ParsableArguments {
     func validate() throws {
         let sources = try sources()
         if sources.isEmpty, !types.isEmpty {
-            throw ValidationError("--previous-key-type is about keys: give --previous-key-file.")
+            throw ValidationError("--previous-key-type needs --previous-key-file or a similar option.")
         }
     }
 
-    /// Files first, then descriptors, commands, variables and credentials, each in their order.
+    /// Returns files first, then descriptors, commands, variables and credentials, each in the given order.
     private func sources() throws -> [SecretSource] {
         if let negative = descriptors.first(where: { $0 < 0 }) {
-            throw ValidationError("--previous-key-fd: \(negative) is no file descriptor.")
+            throw ValidationError("--previous-key-fd: \(negative) is not a file descriptor.")
         }
         let commands = try commands.map { text in
             do throws(Failure) {

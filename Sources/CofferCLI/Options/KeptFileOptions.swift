@@ -1,10 +1,10 @@
 internal import ArgumentParser
 
-/// Under which names a batch keeps files as they were.
+/// The options for the names under which a batch keeps old files.
 struct KeptFileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Keep each file as it was, under its name with this at the end.", valueName: "suffix"))
+            "Keep each old file, with this suffix appended to its name.", valueName: "suffix"))
     var keepSuffix: String?
 
     @Flag(help: "Keep no old files.")
@@ -19,7 +19,7 @@ struct KeptFileOptions: ParsableArguments {
             !["-wal", "-shm", "-journal"].contains(keepSuffix)
         else {
             throw ValidationError(
-                "--keep-suffix takes the end of a name, such as .old, and none that SQLite has for itself.")
+                "--keep-suffix takes a suffix such as .old, but none that SQLite uses.")
         }
     }
 

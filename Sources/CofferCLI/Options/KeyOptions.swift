@@ -2,7 +2,8 @@ internal import ArgumentParser
 
 extension KeyType: ExpressibleByArgument {}
 
-/// Where the key of a file comes from: at most one of these, or else a person is asked.
+/// The options for the source of a file's key. At most one may be given; without any, the tool prompts for
+/// the key.
 struct KeyOptions: SecretSourceOptions {
     static let prefix = "key"
 
@@ -38,7 +39,7 @@ struct KeyOptions: SecretSourceOptions {
     @Option(
         name: .customLong("key-type"),
         help: ArgumentHelp(
-            "What the key is: raw has 32 bytes or 64 hex digits, raw+salt 48 or 96.", valueName: "type"))
+            "The type of the key: raw has 32 bytes or 64 hex digits, raw+salt 48 or 96.", valueName: "type"))
     var type = KeyType.passphrase
 
     @Flag(name: .customLong("insecure-key-file-mode"), help: "Accept key files that others can read.")
@@ -50,7 +51,7 @@ struct KeyOptions: SecretSourceOptions {
     }
 }
 
-/// Where the key comes from that a file is to get.
+/// The options for the source of the key that a file is to get.
 struct NewKeyOptions: SecretSourceOptions {
     static let prefix = "new-key"
 
@@ -84,16 +85,16 @@ struct NewKeyOptions: SecretSourceOptions {
         help: ArgumentHelp("Take the new key from a systemd credential.", valueName: "name"))
     var credential: String?
 
-    @Option(name: .customLong("new-key-type"), help: ArgumentHelp("What the new key is.", valueName: "type"))
+    @Option(name: .customLong("new-key-type"), help: ArgumentHelp("The new key's type.", valueName: "type"))
     var type = KeyType.passphrase
 
-    /// - Parameter key: the options of the current key: the switch for unsafe files is theirs.
+    /// - Parameter key: the options of the current key, which include the flag for insecure key files.
     func request(besides key: FileKeyOptions) throws -> KeyRequest {
         let request = try KeyRequest(
             role: .new, source: source() ?? .prompt, type: type, allowsInsecureFile: key.allowsInsecureFiles)
         if request.source == .standardInput, try key.request().source == .standardInput {
             throw Failure.usage(
-                "Both keys cannot come from the standard input. Give one with a file, or with a file "
+                "The two keys cannot both come from the standard input. Give one by a file or a file "
                     + "descriptor."
             )
         }
@@ -101,9 +102,9 @@ struct NewKeyOptions: SecretSourceOptions {
     }
 }
 
-/// The answers to "where from", of which one at most may be given.
+/// Options that name the source of a secret. At most one of them may be given.
 protocol SecretSourceOptions: ParsableArguments {
-    /// What the names of the options begin with.
+    /// The prefix of the option names.
     static var prefix: String { get }
     var file: String? { get }
     var descriptor: Int32? { get }
@@ -116,11 +117,11 @@ protocol SecretSourceOptions: ParsableArguments {
 extension SecretSourceOptions {
     func validate() throws { _ = try source() }
 
-    /// Whether one was named.
+    /// True if a source was given.
     var isGiven: Bool { get throws { try source() != nil } }
 
-    /// The one that was given, taken out of the reach of programs that are started later; nil if there is
-    /// none.
+    /// Returns the given source, or nil if there is none. A secret in the environment is removed from it, so
+    /// child processes do not inherit it.
     func source() throws -> SecretSource? {
         var found: [(option: String, source: SecretSource)] = []
         if let file { found.append(("file", .file(file))) }
@@ -140,10 +141,10 @@ extension SecretSourceOptions {
         if let credential { found.append(("credential", .credential(credential))) }
         guard found.count <= 1 else {
             let options = found.map { "--\(Self.prefix)-\($0.option)" }.joined(separator: " and ")
-            throw ValidationError("Give one source of the key only, not \(options).")
+            throw ValidationError("Give only one source of the key, not \(options).")
         }
         if let descriptor, descriptor < 0 {
-            throw ValidationError("--\(Self.prefix)-fd: \(descriptor) is no file descriptor.")
+            throw ValidationError("--\(Self.prefix)-fd: \(descriptor) is not a file descriptor.")
         }
         return found.first?.source
     }

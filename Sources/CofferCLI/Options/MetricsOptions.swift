@@ -1,12 +1,12 @@
 internal import ArgumentParser
 
-/// What is left for monitors.
+/// The options for metrics.
 struct MetricsOptions: ParsableArguments {
     @Option(
         name: .customLong("metrics"),
         help: ArgumentHelp(
-            "Write how the run ended into this file, for the textfile collector of node_exporter. It can be "
-                + "read by all, and keeps what other runs have written into it.",
+            "Write the result of the run to this file, for the textfile collector of node_exporter. The file "
+                + "is readable by all, and keeps the results of other runs.",
             valueName: "file"),
         completion: .file())
     var path: String?
@@ -14,14 +14,14 @@ struct MetricsOptions: ParsableArguments {
     @Option(
         name: .customLong("metrics-target"),
         help: ArgumentHelp(
-            "What the label of the target says: the path of the file, or of the manifest, by default.",
+            "The target label: by default, the path of the file or of the manifest.",
             valueName: "name"))
     var target: String?
 
     func validate() throws {
-        if let path { try FileNames.checkIsNoDash(path, "the file of metrics") }
+        if let path { try FileNames.checkIsNoDash(path, "the metrics file") }
         if target != nil && path == nil {
-            throw ValidationError("--metrics-target is about metrics: give --metrics.")
+            throw ValidationError("--metrics-target needs --metrics.")
         }
     }
 }

@@ -1,23 +1,23 @@
 internal import ArgumentParser
 
-/// How the tool speaks, and how long it waits for others: good before and after the name of a command.
+/// The options for output and timeouts, which are valid before and after the name of a command.
 struct OutputOptions: ParsableArguments {
-    @Flag(help: "Print one JSON object a line on the standard output.")
+    @Flag(help: "Print one JSON object per line on the standard output.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print answers and errors, but not that things went well.")
+    @Flag(name: .shortAndLong, help: "Print answers and errors only.")
     var quiet = false
 
-    @Flag(name: .shortAndLong, help: "Print more about what is done.")
+    @Flag(name: .shortAndLong, help: "Print more details.")
     var verbose = false
 
-    @Option(help: ArgumentHelp("Show progress: when it takes long, always, or never.", valueName: "when"))
+    @Option(help: ArgumentHelp("Show progress: auto (for long work), always, or never.", valueName: "when"))
     var progress = ProgressChoice.auto
 
-    @Option(help: ArgumentHelp("How long to wait for locks of others.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to wait for locks.", valueName: "seconds"))
     var lockTimeout = 5.0
 
-    @Option(help: ArgumentHelp("How long a command may take that prints a key.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long a key command may take.", valueName: "seconds"))
     var keyTimeout = 60.0
 
     func validate() throws {

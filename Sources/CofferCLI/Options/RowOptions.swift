@@ -1,14 +1,14 @@
 internal import ArgumentParser
 
-/// How rows are printed.
+/// The options for printing rows.
 struct RowOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How rows are printed: table by default.", valueName: "format"))
+    @Option(help: ArgumentHelp("The format of rows: table by default.", valueName: "format"))
     var format: RowFormat?
 
-    @Flag(help: "Leave out the names of the columns.")
+    @Flag(help: "Omit the column names.")
     var noHeader = false
 
-    @Option(help: ArgumentHelp("What stands for NULL in CSV: nothing by default.", valueName: "text"))
+    @Option(help: ArgumentHelp("The text for NULL in CSV: empty by default.", valueName: "text"))
     var nullText: String?
 
     func validate() throws {
@@ -17,15 +17,15 @@ struct RowOptions: ParsableArguments {
         }
         guard !(nullText ?? "").contains(where: { "\",\n\r\r\n".contains($0) }) else {
             throw ValidationError(
-                "--null-text has no quotes, commas and ends of lines, which CSV has a meaning for.")
+                "--null-text cannot contain quotes, commas or line breaks, which have a meaning in CSV.")
         }
     }
 
-    /// Fails where two ways to print were asked for.
+    /// Throws if two conflicting formats were requested.
     func check(_ output: OutputOptions) throws {
         if output.json, let format {
             throw ValidationError(
-                "--json prints each row in its own way: leave out --format \(format.rawValue).")
+                "--json has its own format for rows. Omit --format \(format.rawValue).")
         }
     }
 

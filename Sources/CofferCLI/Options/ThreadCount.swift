@@ -1,10 +1,10 @@
 internal import ArgumentParser
 
-/// How many threads work on the pages of one file.
+/// The number of threads that process the pages of one file.
 struct ThreadCount: ExpressibleByArgument, Sendable {
     let number: Int
 
-    /// As many as the library takes when nothing is said.
+    /// The default of the library.
     static let usual = ThreadCount(number: 2)
 
     init?(argument: String) {

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Bytes as hexadecimal digits.
+/// Conversion between bytes and hexadecimal digits.
 enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// Digits of bytes that are no secret.
+    /// Returns the digits of bytes that are not secret.
     static func digits(_ bytes: some Sequence<UInt8>) -> String {
-        // One text, as values of a database may be large.
+        // A single buffer, because values of a database may be large.
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.underestimatedCount)
         for byte in bytes {
@@ -16,7 +16,7 @@ enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes that an even number of digits stands for; nil for other texts.
+    /// Returns the bytes that an even number of digits stands for, or nil for any other text.
     static func bytes(_ text: some StringProtocol) -> Data? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }

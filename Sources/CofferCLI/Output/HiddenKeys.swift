@@ -1,9 +1,9 @@
-/// Messages without what stands there by mistake: who gives a key where a file or a variable is named has it
-/// on the screen, but not in the logs that keep what programs say.
+/// Removes keys from messages. A key that was given by mistake as the name of a file or variable is on the
+/// user's screen already, but must not reach the logs that store the program's output.
 enum HiddenKeys {
-    /// The text with words that are exactly as long as a raw key, with or without its salt, and consist of
-    /// hexadecimal digits, replaced. A file whose name has so many digits in it has a folder or an ending as
-    /// well, mostly, and is shown.
+    /// Returns the text with all words replaced that look like a raw key: hexadecimal digits, exactly as many
+    /// as a raw key has with or without its salt. A file with such a name usually also has a folder or an
+    /// extension, and is shown.
     static func hiding(in text: String) -> String {
         var result: [UInt8] = []
         var word: [UInt8] = []

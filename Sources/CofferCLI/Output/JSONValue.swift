@@ -1,4 +1,4 @@
-/// A value of JSON whose objects keep the order of their members, so that lines look the same each time.
+/// A JSON value whose objects keep the order of their members, so output is deterministic.
 enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -82,8 +82,8 @@ extension JSONValue {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            // Also the separators that some readers of lines take for the end of one, and what terminals take
-            // for commands or for another direction.
+            // Also escapes separators that some readers treat as line ends, and characters that terminals
+            // interpret as commands or as a change of direction.
             case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}":
                 let digits = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

@@ -1,16 +1,16 @@
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
-/// The standard output or the standard error, written without a buffer, so that what was said is said when
-/// the process is killed.
+/// Standard output or standard error, unbuffered so that no output is lost if the process is killed.
 final class OutputFile: Sendable {
     static let output = OutputFile(STDOUT_FILENO)
     static let errors = OutputFile(STDERR_FILENO)
 
     private let descriptor: CInt
 
-    /// The first error of writing. Later text is dropped.
-    private let failure = Mutex<SystemError?>(nil)
+    /// The first write error. Later text is dropped.
+    private let failure = Mutex<Errno?>(nil)
 
     init(_ descriptor: CInt) {
         self.descriptor = descriptor
@@ -18,26 +18,26 @@ final class OutputFile: Sendable {
 
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// Why text was lost, other than because the reader had enough.
-    var lostText: SystemError? {
+    /// The error that lost text, unless the reader closed the output.
+    var lostText: Errno? {
         failure.withLock { $0 }.flatMap { $0.code == EPIPE ? nil : $0 }
     }
 
-    /// Whether nobody reads any more, as behind `head`.
+    /// True if the reader has closed the output, as `head` does.
     var isClosed: Bool { failure.withLock { $0 }?.code == EPIPE }
 
     func write(_ text: String) {
-        write { () throws(SystemError) in try Descriptor.write(text, to: descriptor) }
+        write { () throws(Errno) in try Descriptor.write(text, to: descriptor) }
     }
 
     func write(bytes: [UInt8]) {
-        write { () throws(SystemError) in try Descriptor.write(bytes, to: descriptor) }
+        write { () throws(Errno) in try Descriptor.write(bytes.span, to: descriptor) }
     }
 
-    private func write(_ body: () throws(SystemError) -> Void) {
+    private func write(_ body: () throws(Errno) -> Void) {
         failure.withLock { failure in
             guard failure == nil else { return }
-            do throws(SystemError) {
+            do throws(Errno) {
                 try body()
             } catch {
                 failure = error
@@ -47,7 +47,7 @@ final class OutputFile: Sendable {
 
     func writeLine(_ text: String) { write(text + "\n") }
 
-    /// The columns of the terminal, or nil when it is none, or does not say.
+    /// The width of the terminal in columns, or nil if there is no terminal or it does not report a width.
     var terminalWidth: Int? {
         guard isTerminal else { return nil }
         var size = winsize()

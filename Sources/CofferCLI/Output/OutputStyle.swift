@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// How the tool speaks: decided once, from the options and from where the output goes.
+/// The style of the tool's output, decided once from the options and the destination.
 struct OutputStyle: Sendable {
     enum Progress: Sendable {
-        /// A bar that is drawn again and again on a terminal.
+        /// A bar that is redrawn on a terminal.
         case bar
-        /// A line from time to time, for logs.
+        /// A line at intervals, for logs.
         case lines
         /// JSON objects.
         case objects
@@ -17,10 +17,10 @@ struct OutputStyle: Sendable {
     let isVerbose: Bool
     let progress: Progress
 
-    /// Whether progress is shown from the start, or only once the work takes long.
+    /// True to show progress from the start, false to show it only if the work takes long.
     let showsProgressAtOnce: Bool
 
-    /// Whether words on the standard error may be coloured. Results never are.
+    /// True if text on standard error may be colored. Results are never colored.
     let colorsErrors: Bool
 
     init(_ options: OutputOptions) {
@@ -50,7 +50,7 @@ struct OutputStyle: Sendable {
                     .lines
                 }
             }
-        // See <https://no-color.org>: any value but the empty one turns colour off.
+        // See <https://no-color.org>: any value except the empty one disables color.
         let allowsColor = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb" && !isJSON
         colorsErrors = allowsColor && OutputFile.errors.isTerminal
     }

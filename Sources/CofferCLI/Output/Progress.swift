@@ -1,36 +1,35 @@
 internal import Synchronization
 
-/// How far a piece of work has come.
+/// The progress of a piece of work.
 struct ProgressState: Sendable, Hashable {
-    /// The file that is worked on.
+    /// The file that is being processed.
     let path: String
 
-    /// What is being done, in one word, such as "copy".
+    /// The current activity in one word, such as "copy".
     let phase: String
     let completed: Int64
     let total: Int64
 
-    /// Of what, in the plural: "pages", "files".
+    /// The plural name of the unit, such as "pages" or "files".
     let unit: String
 
-    /// How much of all work is done, which never gets less; nil where that was not measured.
+    /// The completed fraction of all work, which never decreases, or nil if it was not measured.
     var overall: Double?
-    /// How many of the units are done in a second.
+    /// The number of units completed per second.
     var rate: Double?
-    /// In seconds, as all numbers of this kind.
+    /// The estimated remaining time, in seconds.
     var secondsLeft: Double?
     var elapsed: Double?
 
     var fraction: Double { total > 0 ? min(1, Double(completed) / Double(total)) : 0 }
 }
 
-/// Decides which progress is worth showing: none for work that ends at once, and not more than a reader can
-/// take.
+/// Decides which progress updates to show: none for work that completes quickly, and no more than a reader
+/// can follow.
 struct ProgressThrottle {
     let patience: Duration
     let interval: Duration
-    /// Whether one thing of the work stands for all of it: no more than one line in each interval, whatever
-    /// it is about.
+    /// True to show at most one line in each interval, even if the file or the phase changes.
     let isForLog: Bool
     private var began: ContinuousClock.Instant?
     private var last: (state: ProgressState, time: ContinuousClock.Instant)?
@@ -54,22 +53,22 @@ struct ProgressThrottle {
     }
 }
 
-// MARK: - Pictures
+// MARK: - Formatting
 
 extension ProgressState {
-    /// A line that fits a width: `app.db  copy  [#########           ]  45%`.
+    /// Returns a line that fits a width: `app.db  copy  [#########           ]  45%`.
     func bar(width: Int) -> String {
         let path = TextLayout.harmless(path)
         let fraction = overall ?? fraction
         let percent = String(Int(fraction * 100))
-        // Where the engine does not report how much there is, the phase has to do.
+        // If the engine does not report a total, the line shows only the phase.
         var tail =
             total > 0
             ? "  " + String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%" : "      "
-        // On a narrow terminal the name of the file says more.
+        // On a narrow terminal, the file name is more useful than the rate.
         if TextLayout.columns(path) + phase.count + tail.count + pace.count + 17 <= width { tail += pace }
         let head = "\(path)  \(phase)  "
-        // A bar shorter than ten cells says less than the name of the file.
+        // The file name is more useful than a bar of fewer than ten cells.
         let room = width - 1 - TextLayout.columns(head) - tail.count - 2
         guard room >= 10 else {
             let rest = max(0, width - 1 - phase.count - tail.count)
@@ -90,7 +89,7 @@ extension ProgressState {
             + pace.replacing("  ", with: ", ")
     }
 
-    /// The rate, and the time that is left.
+    /// The rate and the remaining time.
     private var pace: String {
         var text = ""
         if let rate {

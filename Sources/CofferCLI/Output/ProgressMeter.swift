@@ -1,17 +1,17 @@
-/// Makes one measure of all progress that is reported, which never goes back: of the phases of one file, or
-/// of the files of a batch.
+/// Combines all progress reports, of the phases of one file or of the files of a batch, into one measure that
+/// never decreases.
 ///
-/// A pure state machine: whoever reports something to it says what time it is.
+/// A pure state machine: the caller passes the time with each event.
 struct ProgressMeter: Sendable {
-    /// What a batch reports about itself.
+    /// A progress event of a batch.
     enum BatchEvent: Sendable {
         /// A phase begins.
         ///
         /// - Parameters:
-        ///   - through: the files that the phase has nothing to do with.
-        ///   - start: how much of all work lies before it.
+        ///   - through: the number of files that the phase skips.
+        ///   - start: the fraction of all work that precedes the phase.
         case phase(String, files: Int, through: Int, start: Double)
-        /// Work on a file begins, which is this share of all work.
+        /// Work on a file begins. `share` is its fraction of all work.
         case began(String, share: Double)
         case ended(String)
     }
@@ -21,7 +21,7 @@ struct ProgressMeter: Sendable {
         var files: Int
         var through: Int
         var done: Double
-        /// The shares of the files that are worked on, and how far each of them is.
+        /// The files in progress, with their shares and completed fractions.
         var running: [String: (share: Double, fraction: Double)] = [:]
 
         var state: ProgressState {
@@ -35,9 +35,9 @@ struct ProgressMeter: Sendable {
     private var batch: Batch?
     private var began: ContinuousClock.Instant?
     private var highest = 0.0
-    /// The first phase of each file, which says what phases follow.
+    /// The first phase of each file, which determines the phases that follow.
     private var firstPhases: [String: String] = [:]
-    /// The phase that a rate is of, and what was done when it began.
+    /// The phase that the rate is measured for, and the completed count at its start.
     private var pace: (phase: String, completed: Int64, time: ContinuousClock.Instant)?
 
     mutating func take(_ event: BatchEvent, at now: ContinuousClock.Instant) -> ProgressState? {
@@ -85,18 +85,18 @@ struct ProgressMeter: Sendable {
                 state.rate = Double(state.completed - pace.completed) / seconds
             }
         }
-        // Before that, it would be a guess.
+        // Earlier, the estimate would be a guess.
         if elapsed >= 1, highest >= 0.02 { state.secondsLeft = elapsed * (1 - highest) / highest }
         return state
     }
 
-    /// How much of the work on a file is done; nil where that cannot be known.
+    /// Returns the completed fraction of the work on a file, or nil if it is unknown.
     private static func fraction(of state: ProgressState, first: String) -> Double? {
         guard let span = span(of: state.phase, first: first) else { return nil }
         return span.lowerBound + (span.upperBound - span.lowerBound) * state.fraction
     }
 
-    /// Which part of the time a phase takes, by the phases that the work has.
+    /// Returns the part of the total time that a phase takes, depending on the first phase of the work.
     private static func span(of phase: String, first: String) -> ClosedRange<Double>? {
         switch (first, phase) {
         case ("verifying", "verifying"): 0...0.9

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Everything that the tool says, from any thread: people's text, or JSON lines.
+/// The tool's output, from any thread: text for people, or JSON lines.
 ///
-/// In text, results go to the standard output and talk to the standard error. With `--json` the standard
-/// output has one object a line, of the types start, progress, result, error and summary, and the last line's
-/// `code` is the exit code.
+/// In text, results go to standard output and messages to standard error. With `--json`, standard output has
+/// one object a line, of the types start, progress, result, error and summary. The `code` in the last line is
+/// the exit code.
 final class Reporter: Sendable {
     let style: OutputStyle
     let command: String
@@ -14,14 +14,14 @@ final class Reporter: Sendable {
     private struct State {
         var throttle: ProgressThrottle
         var meter = ProgressMeter()
-        /// Whether a bar stands on the last line of the terminal.
+        /// True if a bar is on the last line of the terminal.
         var hasBar = false
         var isFinished = false
         let began = ContinuousClock.now
         var resultCount = 0
-        /// How often each code of a failure came.
+        /// The number of failures with each status.
         var failures: [ExitStatus: Int] = [:]
-        /// What a command adds to the last line.
+        /// The members that a command adds to the last line.
         var summary: [JSONValue.Member] = []
     }
 
@@ -38,7 +38,7 @@ final class Reporter: Sendable {
             case .objects: .milliseconds(500)
             case .lines, .none: .seconds(10)
             }
-        // A log keeps each line, and cron sends it by mail: there, only long work is worth one.
+        // A log keeps every line, and cron mails it, so only long work is reported there.
         let patience: Duration = style.progress == .lines ? .seconds(10) : .milliseconds(500)
         let throttle = ProgressThrottle(
             patience: style.showsProgressAtOnce ? .zero : patience, interval: interval,
@@ -46,19 +46,19 @@ final class Reporter: Sendable {
         state = Mutex(State(throttle: throttle))
     }
 
-    /// The failure of the output itself, when something of it was lost.
+    /// The failure of the output itself, if any text was lost.
     var outputFailure: Failure? {
         output.lostText.map { Failure($0, "The output could not be written", missing: .inputOutput) }
     }
 
-    /// Whether nobody reads the output any more.
+    /// True if the reader has closed the output.
     var isOutputClosed: Bool { output.isClosed }
 
-    /// Columns for tables: those of the terminal, or no limit in files and pipes.
+    /// The width for tables: the columns of the terminal, or nil for files and pipes.
     var outputWidth: Int? { output.terminalWidth }
 }
 
-// MARK: - Saying
+// MARK: - Reporting
 
 extension Reporter {
     func start(_ details: [JSONValue.Member]) {
@@ -66,14 +66,14 @@ extension Reporter {
         object("start", details)
     }
 
-    /// What became of one file, or the answer to a question.
+    /// Reports the result for one file, or the answer to a question.
     ///
     /// - Parameters:
-    ///   - text: its lines for people.
-    ///   - isAnswer: whether it is what was asked for, and not only word of success, which `--quiet` leaves
-    ///     out.
-    ///   - keepsLines: whether each of the lines may have several, as statements do; names of files must not
-    ///     look like lines of their own.
+    ///   - text: the lines of text to print.
+    ///   - isAnswer: true if the user asked for this output. `--quiet` omits other results, which only
+    ///     confirm success.
+    ///   - keepsLines: true if a line may contain line breaks, as statements do. Otherwise they are escaped,
+    ///     so a file name cannot look like another line.
     func result(
         _ details: [JSONValue.Member], text: [String], isAnswer: Bool = false, keepsLines: Bool = false
     ) {
@@ -87,10 +87,10 @@ extension Reporter {
         }
     }
 
-    /// A failure, of one file or of the command.
+    /// Reports a failure of one file or of the command.
     func failure(_ failure: Failure, path: String? = nil) {
         state.withLock { $0.failures[failure.status, default: 0] += 1 }
-        // Some messages name the file that they are about, which would be there twice.
+        // Some messages start with the file name, which would appear twice.
         let prefix = path.map { $0 + ": " } ?? ""
         let message = HiddenKeys.hiding(
             in: failure.message.hasPrefix(prefix)
@@ -115,12 +115,12 @@ extension Reporter {
         talk("coffer: \(Color.yellow.paint("warning:", if: style.colorsErrors)) \(words)")
     }
 
-    /// What is worth knowing, unless `--quiet`.
+    /// Prints a note, unless `--quiet` was given.
     func note(_ text: String) {
         if !style.isQuiet { talk(TextLayout.harmless(text, keepingLines: true)) }
     }
 
-    /// What only `--verbose` reports.
+    /// Prints a detail if `--verbose` was given.
     func detail(_ text: String) {
         if style.isVerbose { talk("coffer: " + TextLayout.harmless(text, keepingLines: true)) }
     }
@@ -130,7 +130,7 @@ extension Reporter {
         state.withLock { state in show(state.meter.take(progress, at: .now), &state) }
     }
 
-    /// What a batch reports about itself.
+    /// Reports a progress event of a batch.
     func batch(_ event: ProgressMeter.BatchEvent) {
         guard style.progress != .none else { return }
         state.withLock { state in
@@ -143,7 +143,7 @@ extension Reporter {
         switch style.progress {
         case .bar:
             let width = errors.terminalWidth ?? 80
-            // To the start of the line, the bar, and nothing after it.
+            // Return to the start of the line, draw the bar, and erase the rest.
             errors.write("\r" + progress.bar(width: width) + "\u{1b}[K")
             state.hasBar = true
         case .lines: errors.writeLine("coffer: " + TextLayout.harmless(progress.line))
@@ -152,7 +152,7 @@ extension Reporter {
         }
     }
 
-    /// The last line, of which a program reads the exit code. Later calls say nothing.
+    /// Writes the last line, from which programs read the exit code. Later calls do nothing.
     func summary(_ status: ExitStatus) {
         let summary: String? = state.withLock { state in
             guard !state.isFinished else { return nil }
@@ -174,12 +174,12 @@ extension Reporter {
         if let summary { output.writeLine(summary) }
     }
 
-    /// Adds to the last line of JSON.
+    /// Adds members to the last JSON line.
     func addToSummary(_ members: [JSONValue.Member]) {
         state.withLock { $0.summary += members }
     }
 
-    /// Text as it is, on the standard output: rows of a query, a key.
+    /// Writes text to standard output verbatim, for example rows of a query or a key.
     func raw(_ text: String) {
         state.withLock {
             eraseBar(&$0); output.write(text)
@@ -188,7 +188,7 @@ extension Reporter {
 }
 
 extension Reporter {
-    /// Bytes as they are, on the standard output, which may be no text.
+    /// Writes bytes to standard output verbatim. They need not be text.
     func raw(bytes: [UInt8]) {
         state.withLock {
             eraseBar(&$0)

@@ -1,6 +1,6 @@
-/// Text for people: numbers, sizes, columns.
+/// Formats text for people: numbers, sizes and columns.
 enum TextLayout {
-    /// 1234567 as "1,234,567".
+    /// Formats 1234567 as "1,234,567".
     static func grouped(_ number: some BinaryInteger) -> String {
         let digits = String(number.magnitude)
         var result = ""
@@ -11,7 +11,7 @@ enum TextLayout {
         return number < 0 ? "-" + result : result
     }
 
-    /// 4931584 as "4.9 MB".
+    /// Formats 4931584 as "4.9 MB".
     static func size(_ bytes: Int64) -> String {
         guard bytes >= 1000 else { return "\(bytes) bytes" }
         var value = Double(bytes)
@@ -46,14 +46,14 @@ enum TextLayout {
         "\(grouped(count)) \(count == 1 ? one : many)"
     }
 
-    /// The end of a text that is too long, after an ellipsis: the end of a path says more than its start.
+    /// Shortens a text to its end, after an ellipsis. The end of a path is more useful than its start.
     static func shortened(_ text: String, to width: Int) -> String {
         guard columns(text) > width else { return text }
         guard width > 0 else { return "" }
         return "…" + String(start(of: String(text.reversed()), columns: width - 1).reversed())
     }
 
-    /// As much of the start of a text as fits.
+    /// Returns as much of the start of a text as fits.
     static func start(of text: String, columns width: Int) -> String {
         var rest = width
         return String(
@@ -63,7 +63,7 @@ enum TextLayout {
             })
     }
 
-    /// How many columns of a terminal a text takes.
+    /// Returns the number of terminal columns that a text takes.
     static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
 
     private static func columns(_ character: Character) -> Int {
@@ -71,7 +71,7 @@ enum TextLayout {
         return wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
 
-    /// The blocks of ideographs, kana, hangul, full-width forms and pictures: the large ones of Unicode's
+    /// The blocks of ideographs, kana, hangul, full-width forms and pictographs: the large ones in Unicode's
     /// table of East Asian widths.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3, 0xf900...0xfaff,
@@ -80,7 +80,7 @@ enum TextLayout {
         0x20000...0x3fffd,
     ]
 
-    /// Names and values in two columns.
+    /// Formats names and values in two columns.
     static func pairs(_ pairs: [(String, String)], indent: String = "  ") -> [String] {
         let width = pairs.map(\.0.count).max() ?? 0
         return pairs.map { name, value in
@@ -88,7 +88,7 @@ enum TextLayout {
         }
     }
 
-    /// Text that cannot move the cursor or change the colour of a terminal, whatever a file contains.
+    /// Escapes text so that a file's content cannot move the cursor of a terminal or change its color.
     static func harmless(_ text: String, keepingLines: Bool = false) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Arguments that a parser would refuse with words that help nobody, or that show what they must not.
+/// Detects mistakes for which the parser's message would not help, or would show a secret.
 enum ArgumentMistake {
     // MARK: Keys
 
@@ -9,8 +9,8 @@ enum ArgumentMistake {
         "--passphrase", "--password", "--new-passphrase", "--new-password",
     ]
 
-    /// What to say where arguments have a key in them, and the arguments without it; nil where they have
-    /// none.
+    /// Returns an error message and the other arguments if the arguments contain a key, or nil if they do
+    /// not.
     static func key(in arguments: [String]) -> (message: String, rest: [String])? {
         var (rest, found) = ([String](), String?.none)
         var isKey = false
@@ -40,22 +40,22 @@ enum ArgumentMistake {
                 "\(prefix)-\($0)"
             }
         return """
-            There is no \(option): keys are never arguments, as all users of the machine can read those, and \
-            shells keep them. Give \(names.joined(separator: ", ")) or \(prefix)-env, or none of them to be \
-            asked. If that was a key in use, it is in the history of your shell now.
+            There is no \(option): keys are never arguments, because all users of the machine can read those \
+            and shells store them. Give \(names.joined(separator: ", ")) or \(prefix)-env, or none for a \
+            prompt. If that was a key in use, it is now in the history of your shell.
             """
     }
 
     // MARK: Statements
 
-    /// The arguments of a query, with a statement that begins with a comment made one that the parser does
-    /// not take for an option.
+    /// Returns the arguments of a query, with a space before each statement that begins with a comment, so
+    /// the parser does not mistake it for an option.
     static func shieldingStatements(_ arguments: [String]) -> [String] {
         guard let start = queryStart(arguments) else { return arguments }
         var result = arguments
         for index in start..<arguments.count {
             if arguments[index] == "--" { break }
-            // After an option it may be the value of that one.
+            // After an option, the argument may be the option's value.
             if isStatement(arguments[index]), !arguments[index - 1].hasPrefix("-") {
                 result[index] = " " + arguments[index]
             }
@@ -63,7 +63,7 @@ enum ArgumentMistake {
         return result
     }
 
-    /// What to say where a statement was taken for an option all the same.
+    /// Returns the error message for a statement that the parser mistook for an option.
     static func statement(in arguments: [String]) -> String? {
         guard let start = queryStart(arguments),
             arguments[start...].prefix(while: { $0 != "--" }).contains(where: isStatement)
@@ -71,11 +71,11 @@ enum ArgumentMistake {
             return nil
         }
         return
-            "A statement that begins with a comment stands right after the file, or last, after '--' alone: "
+            "A statement that begins with a comment goes right after the file, or last, after a lone '--': "
             + "coffer query app.db -- '-- all'"
     }
 
-    /// Where the arguments of a query begin.
+    /// Returns the index of the first argument of a query, or nil for other commands.
     private static func queryStart(_ arguments: [String]) -> Int? {
         guard let index = arguments.firstIndex(of: "query"),
             [[], ["batch"]].contains(arguments[..<index].filter { !$0.hasPrefix("-") })
@@ -83,7 +83,7 @@ enum ArgumentMistake {
         return index + 1
     }
 
-    /// Names of options have no white space in them.
+    /// Returns true if the argument is a statement. Option names contain no white space.
     private static func isStatement(_ argument: String) -> Bool {
         argument.hasPrefix("--") && argument.prefix { $0 != "=" }.contains(where: \.isWhitespace)
     }

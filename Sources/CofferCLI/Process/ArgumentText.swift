@@ -1,7 +1,7 @@
-/// The arguments as the system gives them: bytes of any kind.
+/// The raw arguments of the process, which may be any bytes.
 enum ArgumentText {
-    /// Whether they are text. What is not becomes text by replacing parts of it, and a name becomes that of
-    /// another file.
+    /// True if all arguments are valid UTF-8. In invalid ones, Swift replaces the bad bytes, so a path would
+    /// name another file.
     static var isValid: Bool {
         let arguments = unsafe CommandLine.unsafeArgv
         for index in 0..<Int(CommandLine.argc) {

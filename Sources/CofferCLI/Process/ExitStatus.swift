@@ -1,4 +1,4 @@
-/// What the tool's exit code says: documented, and never renumbered.
+/// The exit codes of the tool. They are documented and never renumbered.
 enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case done = 0
     case answerIsNo = 1
@@ -17,25 +17,25 @@ enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case interrupted = 130
     case terminated = 143
 
-    /// One line for the help, the man page and the README.
+    /// The meaning in one line, for the help, the man page and the README.
     var meaning: String {
         switch self {
-        case .done: "done, or it was so already"
-        case .answerIsNo: "the answer is no"
-        case .someFailed: "some of the files failed; each has its own code"
-        case .runAgain: "interrupted from outside; run it again"
-        case .usage: "wrong usage; nothing was done"
-        case .badData: "the file is damaged or not as expected, or two entries of a key differ"
-        case .inputMissing: "an input is missing: a file, a key file, a variable"
-        case .unavailable: "the engine or the key command does not work"
-        case .internalError: "an error of coffer itself; please report it"
-        case .outputExists: "the output exists, or cannot be made"
+        case .done: "done, or already done"
+        case .answerIsNo: "a negative answer: a difference, a finding or a rejected row"
+        case .someFailed: "some files failed; each has its own code"
+        case .runAgain: "interrupted; run the command again"
+        case .usage: "invalid usage; nothing was done"
+        case .badData: "the file is damaged or unexpected, or two entries of a key differ"
+        case .inputMissing: "an input is missing: a file, key file or variable"
+        case .unavailable: "the engine or the key command failed"
+        case .internalError: "an internal error; please report it"
+        case .outputExists: "the output exists or cannot be created"
         case .inputOutput: "reading or writing failed, or the disk is full"
-        case .busy: "somebody else uses the file; try later"
-        case .keyRejected: "the key does not open the file, or cannot be a key"
-        case .unsafeConfiguration: "a key file or a keyring that others can reach, or a bad manifest"
-        case .interrupted: "ended by SIGINT (Ctrl-C), with every file whole"
-        case .terminated: "ended by SIGTERM, with every file whole"
+        case .busy: "the file is in use; try again later"
+        case .keyRejected: "the key does not open the file, or is not a valid key"
+        case .unsafeConfiguration: "others can access a key file or keyring, or the manifest is invalid"
+        case .interrupted: "ended by SIGINT (Ctrl-C); every file is intact"
+        case .terminated: "ended by SIGTERM; every file is intact"
         }
     }
 }

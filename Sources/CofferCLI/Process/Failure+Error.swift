@@ -1,15 +1,15 @@
 internal import Coffer
 
 extension Failure {
-    /// What any error means to the caller of the tool.
+    /// Creates the failure that reports any error to the user of the tool.
     init(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure
         case let error as DatabaseError: self.init(error)
         case let error as DatabaseFileError: self.init(error)
         case is CancellationError:
-            self.init(.runAgain, "cancelled", "Interrupted. Every file is whole; run the command again.")
-        default: self.init(.internalError, "internal", "Unexpected: \(error)")
+            self.init(.runAgain, "cancelled", "Interrupted. Every file is intact; run the command again.")
+        default: self.init(.internalError, "internal", "Unexpected error: \(error)")
         }
     }
 
@@ -24,19 +24,19 @@ extension Failure {
         }
         var message = Failure.withoutLibraryAdvice(error.message ?? "\(error.extendedResultCode)")
         if message.hasSuffix(".") { message.removeLast() }
-        // What stands there may be a key that has lost its place: a text in quotes, or the rest of a
-        // statement whose quotes do not fit.
+        // The quoted text may be a misplaced key: a string, or the rest of a statement with unbalanced
+        // quotes.
         for start in ["near \"'", "near \"x'", "near \"X'", "unrecognized token: \""]
         where message.hasPrefix(start) {
             message =
-                "a text, or a quote that is not closed, is where none may be (it is not shown, as it might "
+                "a string is misplaced, or a quote is not closed (the text is not shown, because it might "
                 + "be a key)"
         }
-        // SQLite quotes what it does not understand, however long that is.
-        if message.utf8.count > 2000 { message = message.prefix(1000) + "… (the rest is left out)" }
+        // SQLite quotes text that it does not understand, regardless of its length.
+        if message.utf8.count > 2000 { message = message.prefix(1000) + "… (truncated)" }
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(.busy, "busy", "Somebody else uses the database: \(message).")
+            self.init(.busy, "busy", "The database is in use: \(message).")
         case .SQLITE_INTERRUPT: self.init(.runAgain, "interrupted", "Interrupted: \(message).")
         case .SQLITE_FULL: self.init(.inputOutput, "disk_full", "The disk is full: \(message).")
         case .SQLITE_IOERR: self.init(.inputOutput, "io", "Reading or writing failed: \(message).")
@@ -52,8 +52,8 @@ extension Failure {
             self.init(.keyRejected, "wrong_key", "The key does not open this file: \(message).")
         case .SQLITE_NOLFS: self.init(.inputOutput, "too_big", "Too big: \(message).")
         case .SQLITE_TOOBIG:
-            self.init(.usage, "too_big", "The statement makes a value that is too big: \(message).")
-        case .SQLITE_MISUSE: self.init(.usage, "sql", "The statement cannot be run as it is: \(message).")
+            self.init(.usage, "too_big", "The statement produces a value that is too big: \(message).")
+        case .SQLITE_MISUSE: self.init(.usage, "sql", "The statement cannot be run: \(message).")
         case .SQLITE_NOMEM:
             self.init(.usage, "memory", "There is not enough memory for the statement: \(message).")
         case .SQLITE_ERROR, .SQLITE_RANGE:
@@ -66,7 +66,8 @@ extension Failure {
         }
     }
 
-    /// What an error means where no statement of the user's can be at fault: the content of the file is.
+    /// Creates the failure for an error that no statement of the user can have caused: the content of the
+    /// file is at fault.
     init(ofContent error: any Error) {
         if let error = error as? DatabaseError, error.encryptionFailure == nil,
             let content = Failure.content(error.resultCode)
@@ -78,7 +79,7 @@ extension Failure {
         }
     }
 
-    /// Nil for codes that mean the same for a content as for a statement.
+    /// Returns nil for codes that have the same meaning for content as for a statement.
     static func content(_ code: ResultCode) -> (status: ExitStatus, reason: String, start: String)? {
         switch code.primaryResultCode {
         case .SQLITE_TOOBIG: (.badData, "too_big", "The content has a value or a row that is too big")
@@ -91,8 +92,8 @@ extension Failure {
         }
     }
 
-    /// A message of the library without the sentences that name its API, such as "Set it through
-    /// Configuration.key.": users of the tool have no use for them.
+    /// Returns a message of the library without the sentences that name its API, such as "Set it through
+    /// Configuration.key.", which do not help users of the tool.
     private static func withoutLibraryAdvice(_ message: String) -> String {
         let others = message.split(separator: ". ").filter { sentence in
             !sentence.contains(/\b(Configuration|Database|CipherSettings)\.[a-z]|\b[a-z]\w+\((_|[a-z]\w*):/)
@@ -136,16 +137,16 @@ extension Failure {
         }
     }
 
-    /// The library speaks to programmers; these say which option or command helps.
+    /// Returns advice that names options and commands. The library's messages address programmers.
     private static func advice(on failure: EncryptionFailure) -> String {
         switch failure {
         case .noKey: "The file is encrypted, and no key was given."
         case .wrongKey:
             "The key does not open this file. Check the key, its --key-type, and the cipher options if the "
-                + "file has special ones."
+                + "file needs any."
         case .plaintextFile:
             "The file is a SQLite database without encryption. Use 'coffer encrypt' to make an encrypted "
-                + "one of it."
+                + "copy."
         case .olderFormat(let format):
             "The key is right, but the file has the older format \(format). Use 'coffer upgrade', or add "
                 + "--cipher-format \(format)."
@@ -156,14 +157,14 @@ extension Failure {
                 "The key is right, but the file has other cipher settings. Use 'coffer upgrade', or add "
                     + "\(options)."
             } else {
-                "The key is right, but the file is one of SQLCipher 2 from a big-endian machine, or of its "
+                "The key is right, but the file was written by SQLCipher 2 on a big-endian machine or by its "
                     + "beta. Use 'coffer upgrade'."
             }
         case .invalidCipherSettings(.plaintextHeaderWithoutSalt):
-            "The file has a plaintext header, and so no room for its salt. Give the key with its salt: 96 "
-                + "hexadecimal digits, with --key-type raw."
+            "The file has a plaintext header instead of its salt. Give the key with its salt: 96 "
+                + "hexadecimal digits, with --key-type raw+salt."
         case .invalidKey(.passphraseLooksLikeRawKey):
-            "The passphrase has the form x'...', which other tools take for a raw key. Give the digits with "
+            "The passphrase has the form x'...', which other tools treat as a raw key. Give the digits with "
                 + "--key-type raw, or another passphrase."
         case .invalidKey(let problem): problem.description
         case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser,

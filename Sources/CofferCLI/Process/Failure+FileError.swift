@@ -35,18 +35,17 @@ extension Failure {
         }
     }
 
-    /// The library speaks to programmers where only these can help.
-    /// The library speaks to programmers; these name the option that helps.
+    /// Returns a message that names the option that helps. The library's messages address programmers.
     private static func words(of error: DatabaseFileError) -> String {
         switch error.reason {
         case .missingDefinition(let words):
-            "\(error.path): Only the application has what the schema needs (\(words)). Have the "
-                + "application do it, or a program with ConversionOptions of the library. 'coffer backup' "
-                + "and 'coffer rotate' copy pages, and 'coffer dump' reads them: they need none of it."
+            "\(error.path): The schema needs a definition that only the application has (\(words)). "
+                + "Use a program that provides it through ConversionOptions of the library. 'coffer backup', "
+                + "'coffer rotate' and 'coffer dump' work without it."
         case .unsafeFile(.mountPoint):
-            "\(error.path): The file is a mount point itself (as with 'docker run -v file:file' or a "
-                + "Kubernetes subPath), and no other file can take its place. Mount the folder of the file. "
-                + "A key can also be rotated in the file itself: 'coffer rotate --in-place'."
+            "\(error.path): The file is a mount point (as with 'docker run -v file:file' or a "
+                + "Kubernetes subPath), so it cannot be replaced. Mount its folder instead. To rotate the "
+                + "key without replacing the file, use 'coffer rotate --in-place'."
         default: error.description
         }
     }
@@ -67,7 +66,7 @@ extension Failure {
 
     private static func meaning(of code: ResultCode) -> (ExitStatus, String) {
         switch Failure.content(code) {
-        // What is wrong with the schema or with a row has reasons of its own: this is a statement of ours.
+        // Problems with the schema or a row have separate reasons. This one concerns a statement of the tool.
         case let content? where content.reason == "content": return (.internalError, "engine")
         case let content?: return (content.status, content.reason)
         case nil:

@@ -1,7 +1,7 @@
 internal import Coffer
 
 extension Failure {
-    /// What a problem of a keyring means to the caller of the tool.
+    /// Returns the exit status for a problem with a keyring.
     static func status(of problem: EncryptionFailure.KeyringProblem) -> ExitStatus {
         switch problem {
         case .missing: .inputMissing
@@ -19,7 +19,7 @@ extension Failure {
         }
     }
 
-    /// The word for scripts.
+    /// Returns the keyword for scripts.
     static func reason(of problem: EncryptionFailure.KeyringProblem) -> String {
         switch problem {
         case .missing: "keyring_missing"

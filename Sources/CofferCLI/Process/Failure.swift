@@ -1,11 +1,11 @@
-/// Why a command, or its work on one file, ends without success.
+/// The reason that a command, or its work on one file, did not succeed.
 struct Failure: Error, Sendable {
     let status: ExitStatus
 
-    /// A word for scripts, such as `wrong_key`: stable, unlike the message.
+    /// A keyword for scripts, such as `wrong_key`. Unlike the message, it is stable.
     let reason: String
 
-    /// What happened, and what to do. Never contains a secret.
+    /// A description of the problem and its remedy. It never contains a secret.
     let message: String
 
     init(_ status: ExitStatus, _ reason: String, _ message: String) {

@@ -2,12 +2,12 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Signals that ask the tool to end.
+/// The signals that ask the tool to end.
 ///
-/// All threads block them, and one thread waits for them, so that what a signal causes is ordinary code.
-/// Outside of ``cooperatively(onSignal:_:)`` a signal ends the process at once; inside, the work is asked to
-/// end with every file whole, and a second signal ends the process at once: every step is safe against that
-/// too.
+/// All threads block them, and a dedicated thread waits for them, so the reaction to a signal is ordinary
+/// code. Outside of ``cooperatively(onSignal:_:)``, a signal ends the process at once. Inside, it asks the
+/// work to end with every file intact. A second signal ends the process at once; every step is safe against
+/// that too.
 final class Interruption: Sendable {
     static let shared = Interruption()
 
@@ -16,9 +16,9 @@ final class Interruption: Sendable {
         var cooperations = 0
         var nextID = 0
         var reactions: [(id: Int, reaction: @Sendable () -> Void)] = []
-        /// Says the last words of the process.
+        /// Reports the end of the process.
         var farewell: (@Sendable (ExitStatus) -> Void)?
-        /// What SIGINT does while a person talks to the process.
+        /// The reaction to SIGINT while a person interacts with the process.
         var conversation: Conversation?
     }
 
@@ -32,8 +32,8 @@ final class Interruption: Sendable {
 
     private static let endingSignals = [SIGINT, SIGTERM, SIGHUP]
 
-    /// Has the calling thread, and those that it starts, leave signals to a thread of their own. To be called
-    /// before there are others.
+    /// Blocks the signals in the calling thread and all threads that it starts, and starts the thread that
+    /// receives them. Must be called before there are other threads.
     func install() {
         var set = sigset_t()
         unsafe sigemptyset(&set)
@@ -41,9 +41,9 @@ final class Interruption: Sendable {
             unsafe sigaddset(&set, signal)
         }
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-        // A reader that went away is an error of writing, not the end of a rotation.
+        // A reader that closes its pipe causes a write error, and must not end a rotation.
         _ = signal(SIGPIPE, SIG_IGN)
-        // Files that grow beyond a limit too.
+        // The same applies to files that exceed a size limit.
         _ = signal(SIGXFSZ, SIG_IGN)
         let waited = set
         Thread.detach { [self] in
@@ -55,7 +55,8 @@ final class Interruption: Sendable {
         }
     }
 
-    /// `nohup` and shells without job control want some signals to be ignored.
+    /// Returns true if the process was started with the signal ignored, as `nohup` and shells without job
+    /// control do.
     private static func isIgnored(_ signal: CInt) -> Bool {
         var action = sigaction()
         guard unsafe sigaction(signal, nil, &action) == 0 else { return false }
@@ -66,22 +67,22 @@ final class Interruption: Sendable {
 
     // MARK: Work
 
-    /// The signal that asked for the end, if one did.
+    /// The exit status for the signal that was received, or nil if there was none.
     var status: ExitStatus? { state.withLock { $0.signal }.map(Interruption.status) }
 
-    /// What to throw where work ends because it was asked to.
+    /// Returns the failure to throw if work ends because of a signal.
     func failure(_ status: ExitStatus) -> Failure {
         Failure(
-            status, "interrupted", "Interrupted. Every file is whole; run the command again to complete it.")
+            status, "interrupted", "Interrupted. Every file is intact; run the command again to complete it.")
     }
 
     func check() throws(Failure) {
         if let status { throw failure(status) }
     }
 
-    /// Runs work that a signal is to end in good order.
+    /// Runs work that a signal is to end in an orderly way.
     ///
-    /// - Parameter onSignal: called on another thread when a signal comes, or has come.
+    /// - Parameter onSignal: called on another thread when a signal arrives, or if one has arrived already.
     func cooperatively<Result>(
         onSignal reaction: @escaping @Sendable () -> Void = {}, _ body: () throws -> Result
     ) throws -> Result {
@@ -102,11 +103,11 @@ final class Interruption: Sendable {
         return try body()
     }
 
-    /// Runs a conversation: SIGINT ends what is being done, and not the process.
+    /// Runs an interactive session, in which SIGINT ends the current work but not the process.
     ///
     /// - Parameters:
     ///   - reaction: called on another thread for each SIGINT.
-    ///   - isRepeated: whether the reaction is to be called again, a moment after it was.
+    ///   - isRepeated: returns true if the reaction is to be called again after a moment.
     func conversationally<Result>(
         onInterrupt reaction: @escaping @Sendable () -> Void,
         repeatedWhile isRepeated: @escaping @Sendable () -> Bool,
@@ -130,7 +131,8 @@ final class Interruption: Sendable {
         switch signal {
         case SIGTSTP:
             TerminalEcho.pause()
-            // To this thread, which must not run on while the others stop: it would turn the echo off again.
+            // Stop this thread first. If it continued while the others stop, it would turn the echo off
+            // again.
             raise(SIGSTOP)
             TerminalEcho.resume()
         case SIGQUIT:
@@ -173,8 +175,8 @@ final class Interruption: Sendable {
         _exit(status.rawValue)
     }
 
-    /// Again and again until the work has ended: SQLite forgets an interruption that comes just before a
-    /// statement begins.
+    /// Calls the reactions repeatedly until the work has ended: SQLite forgets an interrupt that arrives just
+    /// before a statement begins.
     private func react() {
         let reactions = state.withLock { $0.reactions.map(\.reaction) }
         guard !reactions.isEmpty else { return }
@@ -191,7 +193,7 @@ final class Interruption: Sendable {
     }
 }
 
-/// Threads without a result.
+/// Starts threads that return no result.
 private enum Thread {
     static func detach(_ body: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "coffer.signals")

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Something that is false at first and may become true, seen by all threads.
+/// A flag that starts as false and may become true once, visible to all threads.
 final class Latch: Sendable {
     private let value = Atomic<Bool>(false)
 

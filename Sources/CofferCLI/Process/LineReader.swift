@@ -1,16 +1,18 @@
-/// Reads an input line by line. It never holds more than one line, whose length has a limit, however large
-/// the input is.
+internal import SystemCalls
+
+/// Reads an input line by line. It holds at most one line, of limited length, regardless of the size of the
+/// input.
 struct LineReader: ~Copyable {
     struct Line {
         let bytes: [UInt8]
-        /// From 1 on.
+        /// Counted from 1.
         let number: Int
-        /// Whether the separator followed, and not the end of the input.
+        /// True if the line ends with a separator, false if it ends with the input.
         let isTerminated: Bool
     }
 
     enum Problem: Error {
-        case system(SystemError)
+        case system(Errno)
         case tooLong(line: Int)
     }
 
@@ -23,17 +25,17 @@ struct LineReader: ~Copyable {
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - descriptor: stays open for the life of the reader.
-    ///   - limit: the number of bytes that a line may have.
+    ///   - descriptor: must stay open while the reader is in use.
+    ///   - limit: the maximum length of a line, in bytes.
     init(_ descriptor: CInt, separator: UInt8 = UInt8(ascii: "\n"), limit: Int) {
         self.descriptor = descriptor
         self.separator = separator
         self.limit = limit
     }
 
-    /// The next line, without its separator; nil at the end.
+    /// Returns the next line without its separator, or nil at the end.
     mutating func next() throws(Problem) -> Line? {
-        // What was searched already is not searched again.
+        // Bytes that were searched before are not searched again.
         var searched = start
         while true {
             if let end = buffer[searched...].firstIndex(of: separator) {
@@ -59,7 +61,7 @@ struct LineReader: ~Copyable {
     }
 
     private mutating func fill() throws(Problem) {
-        do throws(SystemError) {
+        do throws(Errno) {
             let part = try Descriptor.read(from: descriptor, upTo: 65_536)
             hasEnded = part.isEmpty
             buffer += part

@@ -1,20 +1,18 @@
 internal import Glibc
 internal import KeyMaterial
+internal import SystemCalls
 
-/// A file that this process has made, and no other.
+/// A file that this process, and no other, has created.
 struct NewFile: ~Copyable {
     let path: String
-    /// The name until it is published.
+    /// The name of the file until it is published.
     private let name: String
     private let descriptor: Descriptor
 
-    static func exists(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe lstat(path, &status) == 0
-    }
+    static func exists(_ path: String) -> Bool { (try? FileStatus(path)) != nil }
 
-    /// - Parameter comesWhole: whether the file has another name until it is published, so that a part of it
-    ///   is never taken for it.
+    /// - Parameter comesWhole: true to give the file a temporary name until it is published, so a partial
+    ///   file is never mistaken for a complete one.
     init(_ path: String, comesWhole: Bool = false) throws(Failure) {
         self.path = path
         let number = String(UInt64.random(in: 0 ... .max), radix: 16)
@@ -26,59 +24,61 @@ struct NewFile: ~Copyable {
         }
     }
 
-    /// What the names of files begin with that are not whole.
+    /// The prefix for the names of incomplete files.
     static let partPrefix = ".coffer-part-"
 
     private static func make(_ path: String) throws(Failure) -> Descriptor {
-        do throws(SystemError) {
+        do throws(Errno) {
             return try Descriptor(opening: path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
         } catch {
-            throw Failure(error, "'\(path)' cannot be made", missing: .outputExists, denied: .outputExists)
+            throw Failure(error, "'\(path)' cannot be created", missing: .outputExists, denied: .outputExists)
         }
     }
 
     func write(_ secret: borrowing SecretBytes) throws(Failure) {
-        do throws(SystemError) {
-            try secret.withUnsafeBytes { bytes throws(SystemError) in try unsafe descriptor.write(bytes) }
+        do throws(Errno) {
+            try secret.withUnsafeBytes { bytes throws(Errno) in
+                try unsafe Descriptor.write(bytes, to: descriptor.number)
+            }
         } catch {
             throw Failure(error, "'\(path)' cannot be written")
         }
     }
 
     func write(bytes: [UInt8]) throws(Failure) {
-        do throws(SystemError) {
-            try Descriptor.write(bytes, to: descriptor.number)
+        do throws(Errno) {
+            try Descriptor.write(bytes.span, to: descriptor.number)
         } catch {
             throw Failure(error, "'\(path)' cannot be written")
         }
     }
 
-    /// Brings the file, and its name, to the disk.
+    /// Syncs the file and its name to disk.
     func publish() throws(Failure) {
-        do throws(SystemError) {
+        do throws(Errno) {
             try descriptor.synchronize()
             if name != path { try takeName() }
-            try Descriptor(opening: FileNames.folder(of: path), O_RDONLY | O_DIRECTORY).synchronize()
+            try Descriptor.synchronizeFolder(of: path)
         } catch {
             guard error.code != EEXIST else {
                 throw Failure(.outputExists, "output_exists", "'\(path)' exists, and is not overwritten.")
             }
-            throw Failure(error, "'\(path)' cannot be brought to the disk")
+            throw Failure(error, "'\(path)' cannot be synced to the disk")
         }
     }
 
-    /// Gives the file its name, which nothing has.
-    private func takeName() throws(SystemError) {
+    /// Gives the file its final name, which must not exist.
+    private func takeName() throws(Errno) {
         if unsafe link(name, path) == 0 {
             unsafe unlink(name)
             return
         }
-        let error = SystemError.last
-        // Some file systems know no second names.
+        let error = Errno.last
+        // Some file systems do not support hard links.
         guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code), !NewFile.exists(path) else {
             throw error
         }
-        guard unsafe rename(name, path) == 0 else { throw SystemError.last }
+        try systemCall("rename") { unsafe rename(name, path) }
     }
 
     func remove() { unsafe unlink(name) }

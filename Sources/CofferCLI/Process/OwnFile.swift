@@ -1,33 +1,15 @@
 internal import Glibc
+internal import SystemCalls
 
-/// Which file a descriptor or a name leads to.
-struct FileIdentity: Hashable, Sendable {
-    let device: UInt64
-    let inode: UInt64
-
-    init(_ status: stat) {
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
-    }
-
-    /// What a name leads to now, links not followed; nil for nothing.
-    init?(path: String) {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-}
-
-/// Files of the tool itself that it believes later: logs and states.
+/// Files of the tool, such as logs and states, whose content it trusts later.
 enum OwnFile {
-    /// Opens a file, or makes it, that is regular, has this one name, and belongs to this user or to root.
-    /// Links are not followed: they would lead the writing, and the belief, to a place that another user has
-    /// chosen.
+    /// Opens or creates a file. It must be a regular file with a single name that belongs to this user or to
+    /// root. Links are not followed, because another user could choose where they lead.
     ///
     /// - Parameters:
-    ///   - name: what it is, with a capital letter, for messages.
-    ///   - action: what cannot be done otherwise, such as "cannot be written".
-    ///   - reason: the word for scripts.
+    ///   - name: the subject of error messages, capitalized.
+    ///   - action: the predicate of error messages, such as "cannot be written".
+    ///   - reason: the keyword for scripts.
     static func open(_ path: String, _ flags: CInt, name: String, action: String, reason: String)
         throws(Failure) -> Descriptor
     {
@@ -35,14 +17,14 @@ enum OwnFile {
             Failure(.outputExists, reason, "\(name) \(action): \(words).")
         }
         let file = try opened(path, flags, refuse)
-        guard let status = try? file.status() else { throw refuse("it does not tell its state") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw refuse("it is not a regular file") }
-        guard status.st_nlink == 1 else {
+        guard let status = try? file.status() else { throw refuse("its status cannot be read") }
+        guard status.isRegular else { throw refuse("it is not a regular file") }
+        guard status.linkCount == 1 else {
             throw refuse(
-                status.st_nlink == 0
-                    ? "it was removed meanwhile" : "it has \(status.st_nlink) names (hard links)")
+                status.linkCount == 0
+                    ? "it was just removed" : "it has \(status.linkCount) hard links")
         }
-        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+        guard status.isOwn || status.userID == 0 else {
             throw refuse("it belongs to another user, who can change it")
         }
         return file
@@ -51,8 +33,8 @@ enum OwnFile {
     private static func opened(_ path: String, _ flags: CInt, _ refuse: (String) -> Failure) throws(Failure)
         -> Descriptor
     {
-        do throws(SystemError) {
-            // NONBLOCK: a pipe of that name must not have the tool wait for its reader.
+        do throws(Errno) {
+            // NONBLOCK: if the path is a pipe, the tool must not wait for a reader.
             return try Descriptor(opening: path, flags | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
         } catch {
             throw refuse(
@@ -62,8 +44,8 @@ enum OwnFile {
 }
 
 extension Descriptor {
-    /// Makes the names in the folder of a file permanent.
-    static func synchronizeFolder(of path: String) throws(SystemError) {
+    /// Syncs the folder of a file to disk, which makes its names permanent.
+    static func synchronizeFolder(of path: String) throws(Errno) {
         try Descriptor(opening: FileNames.folder(of: path), O_RDONLY | O_DIRECTORY).synchronize()
     }
 }

@@ -1,7 +1,7 @@
-/// Words that were probably meant where another one stands.
+/// Suggests corrections for misspelled words.
 enum Spelling {
-    /// The nearest of some words: with two letters added, left out, exchanged or swapped at most, or else the
-    /// only one that begins so.
+    /// Returns the nearest word within at most two insertions, deletions, substitutions or transpositions. If
+    /// there is none, returns the only word that begins with `word`.
     static func nearest(to word: String, among words: [String]) -> String? {
         let distances = words.map { ($0, distance(Array(word), Array($0))) }
         let limit = word.count > 4 ? 2 : word.count > 2 ? 1 : 0
@@ -10,7 +10,8 @@ enum Spelling {
         return longer.count == 1 ? longer[0] : nil
     }
 
-    /// How many letters have to be added, left out, exchanged, or swapped with their neighbour.
+    /// Returns the number of insertions, deletions, substitutions and transpositions of neighbors between two
+    /// words.
     private static func distance(_ one: [Character], _ other: [Character]) -> Int {
         var rows = [Array(0...other.count)]
         for i in 0..<one.count {

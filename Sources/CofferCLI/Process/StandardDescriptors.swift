@@ -1,10 +1,11 @@
 internal import Glibc
+internal import SystemCalls
 
-/// The descriptors 0, 1 and 2, with which a process may be started closed.
+/// The descriptors 0, 1 and 2, any of which may be closed when the process starts.
 enum StandardDescriptors {
-    /// Takes the numbers that are free, before a file gets one: the output would be written into it.
+    /// Occupies the free numbers before a file gets one, because output would be written into that file.
     ///
-    /// What takes them cannot be used in their direction, so that a lost output is an error still.
+    /// The placeholders are opened in the wrong direction, so that lost output is still an error.
     static func takeClosedOnes() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) == -1 {
             // The lowest free number is this one.
@@ -12,19 +13,12 @@ enum StandardDescriptors {
         }
     }
 
-    /// Keeps the other descriptors that the process was started with, such as those of keys, from the
-    /// programs that it starts.
+    /// Keeps child processes from inheriting the other descriptors that this process was started with, for
+    /// example those for keys.
     static func keepInheritedOnes() {
-        guard let folder = unsafe opendir("/proc/self/fd") else {
-            for number in STDERR_FILENO + 1..<1024 { keep(number) }
-            return
-        }
-        defer { unsafe closedir(folder) }
-        while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-                unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
-            }
-            if let number = CInt(name), number > STDERR_FILENO { keep(number) }
+        let names = try? Folder.names(in: "/proc/self/fd").map { String(decoding: $0, as: UTF8.self) }
+        for number in names?.compactMap({ CInt($0) }) ?? Array(0..<1024) where number > STDERR_FILENO {
+            keep(number)
         }
     }
 

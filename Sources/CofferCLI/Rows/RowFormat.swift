@@ -1,33 +1,33 @@
 internal import ArgumentParser
 
-/// How rows are printed. In each format NULL, infinities and blobs differ from every text that looks like
-/// them.
+/// The format for printing rows. In every format, NULL, infinities and blobs differ from any text that looks
+/// like them.
 enum RowFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
-    /// Columns that line up, cut to the width of a terminal.
+    /// Aligned columns, cut to the width of the terminal.
     case table
-    /// A line for each value, with the name of its column.
+    /// One line for each value, with the name of its column.
     case line
-    /// As RFC 4180 has it.
+    /// CSV as defined by RFC 4180.
     case csv
-    /// Values between tabs, with the escapes of PostgreSQL's COPY.
+    /// Tab-separated values, with the escapes of PostgreSQL's COPY.
     case tsv
-    /// An array of objects for each result.
+    /// A JSON array of objects for each result.
     case json
-    /// An object on a line for each row.
+    /// One JSON object a line for each row.
     case jsonl
-    /// A table of Markdown.
+    /// A Markdown table.
     case markdown
-    /// Literals of SQL.
+    /// SQL literals.
     case quote
 }
 
-/// A format and what was chosen for it.
+/// A format and its options.
 struct RowStyle: Sendable, Hashable {
     var format = RowFormat.table
 
-    /// Whether the names of the columns are printed, where the format can do without.
+    /// True to print the column names, in formats where they are optional.
     var hasHeader = true
 
-    /// What stands for NULL in CSV. A text that is the same is in quotes there.
+    /// The text for NULL in CSV. An identical text value is quoted.
     var nullText = ""
 }

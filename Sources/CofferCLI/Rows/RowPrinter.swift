@@ -1,31 +1,31 @@
 internal import Coffer
 
-/// Prints the rows of one result after the other, while they come. There is one for all that print rows.
+/// Prints the rows of successive results as they arrive. Every command that prints rows uses it.
 final class RowPrinter {
     private let style: RowStyle
     private let reporter: Reporter
-    /// Whether each row is a line of the tool's own JSON.
+    /// True if each row is a line of the tool's own JSON.
     private let isReport: Bool
-    /// The number of the statement that the rows are of, where there are several.
+    /// The number of the statement that produced the rows, if there are several statements.
     var statement: Int?
 
     private var columns: [String] = []
     private var rowCount = 0
     private var resultCount = 0
 
-    /// Rows of a table that wait until the widths of its columns are known.
+    /// The rows of a table that are held back until the column widths are known.
     private var waiting: [[String]] = []
     private var widths: [Int] = []
     private static let rowsThatDecide = 500
 
-    /// The file that the rows are of, where there are several: its path is their first column.
+    /// The path of the file that the rows come from, if there are several files. It becomes the first column.
     private let path: String?
-    /// Set once the names of columns are printed, where the rows of several files are one table.
+    /// Set once the header has been printed, if the rows of several files form one table.
     private let header: Latch?
 
     /// - Parameters:
-    ///   - path: the file, where there are several.
-    ///   - header: shared by the printers of all files.
+    ///   - path: the path of the file, or nil if there is only one.
+    ///   - header: the latch that the printers of all files share.
     init(_ style: RowStyle, reporter: Reporter, path: String? = nil, header: Latch? = nil) {
         self.path = path
         self.header = header
@@ -34,7 +34,7 @@ final class RowPrinter {
         isReport = reporter.style.isJSON
     }
 
-    /// - Parameter columns: their names.
+    /// Begins a result.
     func begin(_ columns: [String]) {
         let columns = isReport ? columns : path.map { _ in ["path"] + columns } ?? columns
         self.columns = RowPrinter.distinct(columns)
@@ -51,7 +51,7 @@ final class RowPrinter {
         case .json: reporter.raw("[")
         case .markdown:
             if resultCount > 0 { line("") }
-            // A table of Markdown has a header, or is none.
+            // A Markdown table must have a header.
             line("| " + columns.map(RowText.markdown).joined(separator: " | ") + " |")
             line("|" + columns.map { _ in "---|" }.joined())
         case .jsonl: break
@@ -109,13 +109,13 @@ final class RowPrinter {
         }
     }
 
-    /// Members of a JSON object need names of their own.
+    /// Makes names unique, as the members of a JSON object must be.
     private static func distinct(_ names: [String]) -> [String] {
         let taken = Set(names)
         var seen: [String: Int] = [:]
         return names.map { name in
             var number = seen[name, default: 0] + 1
-            // Another column may have the name with the number.
+            // Another column may already have the numbered name.
             while number > 1, taken.contains("\(name):\(number)") { number += 1 }
             seen[name] = number
             return number == 1 ? name : "\(name):\(number)"
@@ -144,7 +144,7 @@ final class RowPrinter {
         waiting = []
     }
 
-    /// On a terminal the widest columns give way until a row fits.
+    /// Narrows the widest columns until a row fits the terminal.
     private func fit() {
         guard let width = reporter.outputWidth else { return }
         while widths.reduce(0, +) + 2 * (widths.count - 1) > width, let most = widths.max(), most > 8 {
@@ -156,11 +156,11 @@ final class RowPrinter {
         let whole = tableLine(cells, isCut: false)
         guard let limit = reporter.outputWidth, TextLayout.columns(whole) > limit else { return whole }
         let text = tableLine(cells, isCut: true)
-        // So many columns that they do not fit however narrow they are: those at the end are not shown.
+        // There are too many columns even at minimum width, so the last ones are not shown.
         return TextLayout.columns(text) > limit ? TextLayout.start(of: text, columns: limit - 1) + "…" : text
     }
 
-    /// - Parameter isCut: whether what is wider than its column is shortened.
+    /// - Parameter isCut: true to shorten cells that are wider than their column.
     private func tableLine(_ cells: [String], isCut: Bool) -> String {
         var text = ""
         for (index, cell) in cells.enumerated() {

@@ -1,9 +1,9 @@
 internal import Coffer
 
-/// Values as text, for each format.
+/// Formats values as text.
 enum RowText {
-    /// What a person reads. A text that looks like NULL, an infinity, a blob or a text in quotes is in
-    /// quotes.
+    /// Returns the text for people. A string that looks like NULL, an infinity, a blob or a quoted string is
+    /// quoted.
     static func plain(_ value: DatabaseValue) -> String {
         switch value.storage {
         case .null: "NULL"
@@ -15,8 +15,8 @@ enum RowText {
         }
     }
 
-    /// A field of RFC 4180: in quotes where a reader could be mistaken, NULL and other values than texts
-    /// never.
+    /// Returns a field as defined by RFC 4180. Strings are quoted if they are ambiguous; NULL and other
+    /// values never are.
     static func csv(_ value: DatabaseValue, null: String) -> String {
         switch value.storage {
         case .null: null
@@ -28,7 +28,7 @@ enum RowText {
         }
     }
 
-    /// A name of a column, or a text that can be nothing else, as a field of RFC 4180.
+    /// Returns a column name or an unambiguous string as a field of RFC 4180.
     static func csvField(_ text: String) -> String {
         text.utf8.contains {
             [UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains($0)
@@ -46,8 +46,8 @@ enum RowText {
         return result + "\""
     }
 
-    /// A field between tabs. What follows a backslash is `N` for NULL, `x` and digits for a blob, a letter
-    /// for a control character, and otherwise itself.
+    /// Returns a field of tab-separated values. A backslash is followed by `N` for NULL, by `x` and digits
+    /// for a blob, by a letter for a control character, and otherwise by the escaped character itself.
     static func tsv(_ value: DatabaseValue) -> String {
         switch value.storage {
         case .null: "\\N"
@@ -72,7 +72,7 @@ enum RowText {
         return result
     }
 
-    /// JSON has neither blobs nor infinities: they are objects, which no other value is.
+    /// Returns a JSON value. Blobs and infinities, which JSON lacks, are objects; no other value is.
     static func json(_ value: DatabaseValue) -> JSONValue {
         switch value.storage {
         case .null: .null
@@ -85,7 +85,7 @@ enum RowText {
         }
     }
 
-    /// A cell of a table of Markdown: what a person reads, without what Markdown takes for its own.
+    /// Escapes a cell of a Markdown table.
     static func markdown(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -107,7 +107,7 @@ enum RowText {
         return "x'\(Hex.digits(data))'"
     }
 
-    /// Whether a text looks like an infinity or a blob.
+    /// Returns true if a string looks like an infinity or a blob.
     private static func isMistakable(_ text: String) -> Bool {
         text == "Inf" || text == "-Inf" || isBetween(text, "x'")
     }

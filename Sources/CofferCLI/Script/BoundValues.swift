@@ -2,14 +2,14 @@ internal import ArgumentParser
 internal import Coffer
 internal import SQLCipherBridge
 
-/// A value for a parameter of statements: `name=text`, or `name:type=value`. What a value is, is said and not
+/// A value for a parameter of statements: `name=text` or `name:type=value`. Its type is stated, never
 /// guessed.
 struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
     enum Kind: String, CaseIterable {
         case text, int, real, blob, null
     }
 
-    /// The parameter, without the sign before it: `id` for `:id`, `2` for `?2`.
+    /// The parameter without its prefix: `id` for `:id`, `2` for `?2`.
     let name: String
     let value: DatabaseValue
 
@@ -41,10 +41,12 @@ struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
         switch kind {
         case .text: return text.databaseValue
         case .int:
-            guard let number = Int64(text) else { throw refusal(argument, "it is no integer of 64 bits") }
+            guard let number = Int64(text) else { throw refusal(argument, "it is not a 64-bit integer") }
             return number.databaseValue
         case .real:
-            guard let number = Double(text), !number.isNaN else { throw refusal(argument, "it is no number") }
+            guard let number = Double(text), !number.isNaN else {
+                throw refusal(argument, "it is not a number")
+            }
             return number.databaseValue
         case .blob:
             guard let bytes = Hex.bytes(text) else {
@@ -58,11 +60,11 @@ struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
     }
 
     private static func refusal(_ argument: String, _ reason: String) -> Failure {
-        Failure.usage("--bind takes name=text or name:type=value, and not '\(argument)': \(reason).")
+        Failure.usage("--bind takes name=text or name:type=value, not '\(argument)': \(reason).")
     }
 }
 
-/// The values for the parameters of all statements of a call.
+/// The values for the parameters of all statements in one invocation.
 struct BoundValues {
     private let values: [String: DatabaseValue]
     private var used: Set<String> = []
@@ -77,7 +79,8 @@ struct BoundValues {
         self.values = values
     }
 
-    /// The values for the parameters of a statement: by their names, and those without one by their numbers.
+    /// Returns the values for the parameters of a statement: by name, or by number for parameters without a
+    /// name.
     mutating func arguments(of statement: Statement) throws(Failure) -> StatementArguments {
         let handle = unsafe StatementHandle(statement.sqliteStatement)
         let count = handle.parameterCount
@@ -90,8 +93,8 @@ struct BoundValues {
             guard let value = values[name] else {
                 let words = sign ?? "number \(index)"
                 throw Failure.usage(
-                    "The statement has a parameter without a value, an argument of its own: \(words). Give "
-                        + "it with --bind."
+                    "The statement has a parameter without a value: \(words). Give the value with --bind, an "
+                        + "argument of its own."
                 )
             }
             used.insert(name)
@@ -100,6 +103,6 @@ struct BoundValues {
         return StatementArguments(named) &+ StatementArguments(others)
     }
 
-    /// The names of values that no statement has asked for.
+    /// The names of values that no statement has used.
     var unused: [String] { values.keys.filter { !used.contains($0) }.sorted() }
 }

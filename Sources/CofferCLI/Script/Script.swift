@@ -1,22 +1,23 @@
 internal import Glibc
+internal import SystemCalls
 
-/// SQL text of one or several statements.
+/// SQL text with one or more statements.
 struct Script: Sendable {
     struct Statement: Sendable, Hashable {
         let text: String
-        /// The line of the script that it begins on, from 1 on.
+        /// The line of the script that the statement begins on, counted from 1.
         let line: Int
     }
 
     let statements: [Statement]
 
-    /// - Throws: a failure when a statement has a key in it, when a text cannot be one, and when there is no
+    /// - Throws: ``Failure`` if a statement contains a key, if the text is not a statement, or if there is no
     ///   statement.
     init(_ text: String) throws(Failure) {
         guard !text.utf8.contains(0) else {
-            throw Failure.usage("The statement has a byte of zero in it, where SQLite would end it.")
+            throw Failure.usage("The statement contains a NUL byte, at which SQLite would stop reading.")
         }
-        // A mark of the byte order is white space to SQLite.
+        // SQLite treats a byte order mark as white space.
         statements = Script.statements(
             of: text.hasPrefix("\u{feff}") ? String(text.unicodeScalars.dropFirst()) : text)
         guard !statements.isEmpty else { throw Failure.usage("There is no statement.") }
@@ -24,7 +25,7 @@ struct Script: Sendable {
             if let words = ShellWord.advice(on: statement.text) { throw Failure.usage(words) }
             guard !StatementText.carriesKey(statement.text) else {
                 throw Failure.usage(
-                    "The statement carries a key, where everybody can see it. Use 'coffer rotate' and the "
+                    "The statement contains a key, which others can see there. Use 'coffer rotate' and the "
                         + "key options."
                 )
             }
@@ -54,11 +55,11 @@ struct Script: Sendable {
         bytes.count { $0 == UInt8(ascii: "\n") }
     }
 
-    /// Reads a script from a file, or from the standard input for "-".
+    /// Reads a script from a file, or from standard input for "-".
     ///
     /// - Parameters:
-    ///   - flags: what the file is opened with in addition.
-    ///   - wait: called before each reading; throws to end it.
+    ///   - flags: additional flags for opening the file.
+    ///   - wait: called before each read. Throws to end the script.
     static func read(_ path: String, flags: CInt = 0, wait: (CInt) throws(Failure) -> Void = { _ in })
         throws(Failure) -> String
     {
@@ -70,14 +71,14 @@ struct Script: Sendable {
         } else {
             file = try Descriptor.reading(path, name: name, flags: flags)
         }
-        if let status = try? file.status(), status.st_mode & S_IFMT == S_IFDIR {
+        if let status = try? file.status(), status.isDirectory {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
         var bytes: [UInt8] = []
         while true {
             try wait(file.number)
             let part: [UInt8]
-            do throws(SystemError) {
+            do throws(Errno) {
                 part = try Descriptor.read(from: file.number, upTo: 262_144)
             } catch {
                 throw Failure(.inputOutput, "io", "\(name) cannot be read.")
@@ -86,7 +87,7 @@ struct Script: Sendable {
             bytes += part
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Failure.usage("\(name) has no statement in UTF-8.")
+            throw Failure.usage("\(name) is not UTF-8.")
         }
         return text
     }

@@ -1,12 +1,13 @@
 internal import Coffer
+internal import SystemCalls
 
-/// Reads the statements of a script one by one, however long the script is.
+/// Reads the statements of a script one at a time, so the script can be of any length.
 final class ScriptReader {
     private let descriptor: CInt
     private let name: String
     private var splitter = StatementSplitter()
     private var buffer: [UInt8] = []
-    /// Where the next statement begins, and what of it was searched for its end.
+    /// The start of the next statement, and the end of the part that has been searched.
     private var start = 0
     private var searched = 0
     private var line = 1
@@ -14,19 +15,19 @@ final class ScriptReader {
 
     private(set) var byteCount: Int64 = 0
     private(set) var statementNumber = 0
-    /// The line of the statement that was given last.
+    /// The line of the statement that was returned last.
     private(set) var statementLine = 1
 
-    /// What follows the last statement, at the end.
+    /// The text after the last statement, at the end.
     var rest: [UInt8] { Array(buffer[start...]) }
 
-    /// - Parameter descriptor: stays open for the life of the reader.
+    /// - Parameter descriptor: must stay open while the reader is in use.
     init(_ descriptor: CInt, name: String) {
         self.descriptor = descriptor
         self.name = name
     }
 
-    /// The next statement, nil at the end.
+    /// Returns the next statement, or nil at the end.
     func next() throws -> [UInt8]? {
         while true {
             if let end = splitter.end(in: buffer, from: searched) {
@@ -52,7 +53,7 @@ final class ScriptReader {
         statementNumber += 1
         statementLine = line + space.count { $0 == UInt8(ascii: "\n") }
         count(statement)
-        // A mark of the byte order is white space to SQLite.
+        // SQLite treats a byte order mark as white space.
         return statementNumber == 1 && statement.starts(with: [0xef, 0xbb, 0xbf])
             ? Array(statement.dropFirst(3)) : statement
     }
@@ -63,7 +64,7 @@ final class ScriptReader {
         buffer.removeFirst(start)
         searched -= start
         start = 0
-        do throws(SystemError) {
+        do throws(Errno) {
             let part = try Descriptor.read(from: descriptor, upTo: 262_144)
             hasEnded = part.isEmpty
             byteCount += Int64(part.count)
@@ -73,12 +74,12 @@ final class ScriptReader {
         }
     }
 
-    /// An error that says which statement it is about.
+    /// Returns a failure that names the statement.
     func located(_ error: ScriptError) -> Failure {
         guard let code = error.code else { return Failure(.badData, "script", "\(name): \(error.message).") }
         let failure = Failure(DatabaseError(resultCode: code, message: error.message))
         let place = "\(name), statement \(statementNumber) (line \(statementLine)): "
-        // What SQLite refuses is the fault of the script, and no other.
+        // If SQLite rejects the statement, only the script is at fault.
         let isOfScript = [.usage, .answerIsNo, .internalError, .outputExists].contains(failure.status)
         return Failure(
             isOfScript ? .badData : failure.status, isOfScript ? "script" : failure.reason,

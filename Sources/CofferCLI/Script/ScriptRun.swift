@@ -1,16 +1,16 @@
 internal import Coffer
 
-/// The statements of a script, one after the other, and what becomes of their rows.
+/// Runs the statements of a script in order and prints their rows.
 final class ScriptRun {
     private let script: Script
     private var values: BoundValues
     private let allowsWriting: Bool
-    /// Whether all statements are one transaction.
+    /// True if all statements are one transaction.
     private let isTransaction: Bool
     private let isDryRun: Bool
     private let printer: RowPrinter
     private let reporter: Reporter
-    /// The file, where there are several.
+    /// The path of the file, if there are several files.
     private let path: String?
 
     private var changedRowCount = 0
@@ -31,9 +31,9 @@ final class ScriptRun {
         self.path = path
     }
 
-    /// Returns whether the database may have been changed.
+    /// Returns true if the database may have been changed.
     func perform(_ db: Database) throws -> Bool {
-        // Nothing that was begun goes on after this, however it ends.
+        // No transaction stays open when this method returns or throws.
         defer { if db.isInsideTransaction { try? db.rollback() } }
         if isTransaction && !isDryRun { try db.beginTransaction(allowsWriting ? .immediate : .deferred) }
         for index in script.statements.indices {
@@ -47,8 +47,8 @@ final class ScriptRun {
             try db.commit()
         } else if db.isInsideTransaction {
             throw Failure.usage(
-                "A transaction was begun and not ended: nothing of it was kept. Each call of coffer query "
-                    + "is on its own."
+                "A transaction was left open, and was rolled back. A transaction cannot span calls of coffer "
+                    + "query."
             )
         }
         if isMany, !isDryRun, !reporter.style.isJSON, isChanged {
@@ -59,29 +59,29 @@ final class ScriptRun {
             )
         }
         for name in values.unused {
-            reporter.warning("No statement has a parameter '\(name)', which --bind gives a value for.")
+            reporter.warning("--bind gives a value for '\(name)', but no statement has such a parameter.")
         }
         return isChanged
     }
 
-    /// Whether the statements are run, and may change something.
+    /// True if the statements are run and may change the database.
     var mayWrite: Bool { allowsWriting && !isDryRun }
 
     private var place: String { path.map { "\(TextLayout.harmless($0)): " } ?? "" }
 
     private var isMany: Bool { script.statements.count > 1 }
 
-    /// Says which statement failed, where there are several.
+    /// Adds the number of the failed statement to an error, if there are several statements.
     private func located(_ error: any Error, at index: Int) -> any Error {
         let failure = Failure(error)
-        // An interruption is about the call.
+        // An interruption concerns the whole invocation, not one statement.
         guard isMany, failure.status != .runAgain else { return error }
         let statement = script.statements[index]
         let before =
             index == 0 || isDryRun
             ? ""
             : isTransaction
-                ? " Nothing was kept." : " What ran before it stays, but for what a transaction took back."
+                ? " Nothing was kept." : " Earlier statements stay, unless a transaction was rolled back."
         return Failure(
             failure.status, failure.reason,
             "Statement \(index + 1) (line \(statement.line)): "
@@ -93,7 +93,7 @@ final class ScriptRun {
         let kind = StatementText.firstWord(of: piece.text)
         guard !isTransaction || !["BEGIN", "COMMIT", "END", "ROLLBACK"].contains(kind) else {
             throw Failure.usage(
-                "The statement begins or ends a transaction, and with --transaction there is one for all.")
+                "The statement begins or ends a transaction, which --transaction does for all statements.")
         }
         let statements = try db.allStatements(sql: piece.text)
         var isEmpty = true
@@ -106,11 +106,11 @@ final class ScriptRun {
 
     private func perform(_ statement: Statement, _ kind: String, number: Int, _ db: Database) throws {
         guard statement.isReadonly || allowsWriting else {
-            throw Failure.usage("The statement changes the database. Give --write if it is to.")
+            throw Failure.usage("The statement changes the database. Give --write to allow this.")
         }
         guard !isDryRun else { return reportPlan(statement, number: number) }
         let arguments = try values.arguments(of: statement)
-        // A statement that fails may have changed something all the same, as far as the log is concerned.
+        // For the log, a statement that fails may still have changed something.
         if !statement.isReadonly { isChanged = true }
         let before = db.totalChangesCount
         defer { changedRowCount += db.totalChangesCount - before }
@@ -132,12 +132,13 @@ final class ScriptRun {
             text: [
                 place
                     + (isMany
-                        ? "statement \(number) is good, and \(words)" : "the statement is good, and \(words)")
+                        ? "statement \(number) is valid, and \(words)"
+                        : "the statement is valid, and \(words)")
             ])
     }
 
     private func reportChange(_ statement: Statement, _ kind: String, number: Int, count: Int) {
-        // Of a transaction that is left open nothing is kept.
+        // If the transaction is left open, nothing of it is kept.
         guard !["BEGIN", "SAVEPOINT"].contains(kind) else { return }
         if reporter.style.isJSON {
             reporter.result(
@@ -146,7 +147,7 @@ final class ScriptRun {
                     .init("code", 0),
                 ], text: [])
         } else if !isMany {
-            // "0 rows" would be an odd word about a table that was made.
+            // "0 rows" would be odd for a statement that creates a table.
             let changesRows = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(kind)
             reporter.note(
                 place

@@ -1,44 +1,43 @@
-/// Finds where the statements of an SQL text end, while its bytes come: at semicolons that are in no quotes
-/// and no comment, and in the definition of a trigger at the one after its `END`. So does the shell of SQLite
-/// (<https://www.sqlite.org/c3ref/complete.html>).
+/// Finds the ends of the statements in an SQL text as its bytes arrive. A statement ends at a semicolon
+/// outside of quotes and comments; the definition of a trigger ends at the semicolon after its `END`.
+/// SQLite's shell follows the same rules (<https://www.sqlite.org/c3ref/complete.html>).
 struct StatementSplitter {
-    /// Where in the text of a token the next byte stands.
+    /// The lexical context of the next byte.
     private enum Lexeme: Equatable {
         case between, word, dash, slash, lineComment, blockComment, blockCommentStar
-        /// In quotes, which this byte ends.
+        /// Inside quotes, which this byte closes.
         case quoted(UInt8)
     }
 
-    /// What the tokens of a statement have shown so far.
+    /// The kind of statement, according to its tokens so far.
     private enum Progress {
         case blank, ordinary, explain, create, trigger
-        /// In a trigger, after a semicolon.
+        /// Inside a trigger, after a semicolon.
         case triggerPause
-        /// In a trigger, after the `END` that follows a semicolon.
+        /// Inside a trigger, after an `END` that follows a semicolon.
         case triggerEnd
     }
 
     private var lexeme = Lexeme.between
     private var progress = Progress.blank
-    /// The word that is being read, in lower case, as far as it matters.
+    /// The current word in lowercase, up to the length that matters.
     private var word: [UInt8] = []
     private static let longestWord = 9
 
-    /// Whether there was nothing but white space and comments before the semicolon that was found last.
+    /// True if the statement that ended last contained only white space and comments.
     private(set) var endedBlank = true
 
-    /// Whether there was nothing but white space and comments since the last semicolon that ended a
-    /// statement.
+    /// True if there has been only white space and comments since the last statement ended.
     var isBlank: Bool {
         progress == .blank && [.between, .lineComment, .blockComment, .blockCommentStar].contains(lexeme)
     }
 
-    /// Whether the text ends in quotes, or in a comment that has an end of its own.
+    /// True if the text ends inside quotes or a block comment.
     var isInside: Bool { isInQuotes || lexeme == .blockComment || lexeme == .blockCommentStar }
 
     private var isInQuotes: Bool { if case .quoted = lexeme { true } else { false } }
 
-    /// Whether a semicolon that ends a statement is the last thing in a text.
+    /// Returns true if the text ends with a semicolon that ends a statement.
     static func isWhole(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var splitter = StatementSplitter()
@@ -47,12 +46,12 @@ struct StatementSplitter {
         return start == bytes.count
     }
 
-    /// Reads on.
+    /// Continues the search.
     ///
     /// - Parameters:
-    ///   - bytes: the text.
-    ///   - start: the index of the first byte that was not read yet.
-    /// - Returns: the index after the semicolon that ends a statement; nil if more has to be read.
+    ///   - bytes: the whole text.
+    ///   - start: the index of the first byte that has not been searched.
+    /// - Returns: the index after the semicolon that ends a statement, or nil if more text is needed.
     mutating func end(in bytes: borrowing [UInt8], from start: Int) -> Int? {
         var index = start
         while index < bytes.count {
@@ -87,7 +86,7 @@ struct StatementSplitter {
         return nil
     }
 
-    /// Takes a byte that begins something; true when it ends the statement.
+    /// Processes a byte that begins a token. Returns true if it ends the statement.
     private mutating func takeBetween(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: ";"): return takeSemicolon()

@@ -1,13 +1,14 @@
 internal import Coffer
 internal import Foundation
 
-/// What a text of SQL says at first sight.
+/// Inspects SQL text without parsing it.
 enum StatementText {
-    /// Whether a statement shows a key, or seems to.
+    /// Returns true if a statement contains a key or seems to.
     static func carriesKey(_ sql: String) -> Bool { SQLSecrets.containsKey(sql) || seemsToCarryKey(sql) }
 
-    /// Whether a text has PRAGMA or ATTACH in it, and after it a key with a value in quotes, be it in a
-    /// comment, in a text, or in SQL that is none: what does not compile may still show a key in its error.
+    /// Returns true if a text contains PRAGMA or ATTACH, followed by a key with a quoted value. It does not
+    /// matter whether this is in a comment, in a string, or in invalid SQL: the error message for text that
+    /// does not compile may still show a key.
     private static func seemsToCarryKey(_ sql: String) -> Bool {
         let text = sql.lowercased()
         let value = #/key[\s=(]+['"`\[]/#
@@ -16,7 +17,7 @@ enum StatementText {
         }
     }
 
-    /// The first word, in capitals, after white space, comments and empty statements.
+    /// Returns the first word in uppercase, after white space, comments and empty statements.
     static func firstWord(of sql: String) -> String {
         var rest = Substring(sql).unicodeScalars
         while let scalar = rest.first {

@@ -1,7 +1,6 @@
-/// The words of a command, split as a shell splits them, but with nothing expanded: no variables, no
-/// patterns, no substitution.
+/// Splits a command into words as a shell does, but without expanding variables, patterns or substitutions.
 enum CommandWords {
-    /// - Throws: a usage failure for an open quote, and for a text without a word.
+    /// - Throws: ``Failure`` with the status `usage` for an unclosed quote, or for a text without a word.
     static func split(_ text: String) throws(Failure) -> [String] {
         var words: [String] = []
         var word: String?

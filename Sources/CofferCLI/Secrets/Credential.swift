@@ -2,12 +2,12 @@ internal import Foundation
 internal import Glibc
 internal import KeyMaterial
 
-/// A credential that systemd gives to a service: see systemd.exec(5), `LoadCredential=` and
+/// A credential that systemd passes to a service. See systemd.exec(5), `LoadCredential=` and
 /// `LoadCredentialEncrypted=`.
 enum Credential {
     static func read(_ name: String) throws(Failure) -> SecretBytes {
         guard !name.isEmpty, name != ".", name != "..", !name.contains("/") else {
-            throw Failure.usage("The name of a credential has no slash: '\(name)'.")
+            throw Failure.usage("'\(name)' is not a valid name of a credential.")
         }
         guard let folder = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty
         else {
@@ -17,7 +17,7 @@ enum Credential {
                     + "with LoadCredential=\(name):..."
             )
         }
-        // No look at the mode: systemd gives access by an ACL, which shows as a mode for the group.
+        // The mode is not checked: systemd grants access with an ACL, which appears as group permissions.
         return try KeyFile.read(
             "\(folder)/\(name)", name: "The credential '\(name)'", .unchecked, followsLinks: false)
     }

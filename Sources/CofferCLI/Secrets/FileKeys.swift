@@ -1,24 +1,25 @@
 internal import Coffer
 
-/// The key of one file, and where it comes from.
+/// The key of one file, and its source.
 struct FileKey: Sendable {
     let key: Key
-    /// The option that gave it.
+    /// The option that supplied the key.
     let option: String
-    /// As in audit records: it differs from file to file. Nil where the key was not tried.
+    /// The identifier of the key in audit records, which differs between files, or nil if the key was not
+    /// tried.
     var id: String?
 
     var database: DatabaseKey { key.database }
 }
 
-/// The keys that may open files: the current one, and others that are tried after it.
+/// The keys that may open files: the current one, and others to try after it.
 struct FileKeys: Sendable {
-    /// Each key once, the current one first; never empty.
+    /// The distinct keys, the current one first. Never empty.
     private let keys: [FileKey]
 
-    /// Asks each source once.
+    /// Reads each source once.
     ///
-    /// - Parameter current: the key of one file, where it has one of its own.
+    /// - Parameter current: the request for the file's own key, if it has one.
     init(_ options: FileKeyOptions, current: KeyRequest? = nil, _ cache: KeyCache) throws {
         try self.init([current ?? options.request()] + options.previousRequests(), cache)
     }
@@ -46,21 +47,21 @@ struct FileKeys: Sendable {
 
     var isOne: Bool { keys.count == 1 }
 
-    /// The current key, which need not be the one that opens a file.
+    /// The current key, which is not necessarily the one that opens a file.
     var current: FileKey { keys[0] }
 
-    /// Those that differ from another key; nil if there are none.
+    /// Returns the keys that differ from `key`, or nil if there are none.
     func except(_ key: Key) -> FileKeys? {
         let rest = keys.filter { !$0.key.isSame(as: key) }
         return rest.isEmpty ? nil : FileKeys(rest)
     }
 
-    /// Does something to a file with the key that opens it, or with the current one where none does: then the
-    /// work says what is wrong.
+    /// Calls `body` with the key that opens a file. If no key does, `body` gets the current key and reports
+    /// the problem.
     ///
     /// - Parameters:
-    ///   - cipher: nil to find out the format.
-    ///   - isNamed: whether the key is tried, and named, where there is one only.
+    ///   - cipher: the cipher settings, or nil to detect the format.
+    ///   - isNamed: true to try and identify the key even if there is only one.
     func open<Result>(
         _ path: String, cipher: CipherSettings?, isNamed: Bool = false, _ body: (FileKey) throws -> Result
     ) throws -> Result {
@@ -74,7 +75,7 @@ struct FileKeys: Sendable {
             throw Failure(
                 .keyRejected, "wrong_key",
                 "None of the \(keys.count) keys opens this file (\(options)). Check the keys, their types, "
-                    + "and the cipher options if the file has special ones.")
+                    + "and the cipher options if the file needs any.")
         }
     }
 
@@ -88,7 +89,8 @@ struct FileKeys: Sendable {
             } catch let error where Failure(error).status == .keyRejected {
                 continue
             } catch {
-                // The file has another problem than its key, or the key is right and more is wrong.
+                // Either the file has a problem other than its key, or the key is right and something else is
+                // wrong.
                 return key
             }
         }
@@ -97,7 +99,7 @@ struct FileKeys: Sendable {
 }
 
 extension FileKey {
-    /// Which key it is, for a program that reads a result.
+    /// Returns JSON members that identify the key.
     func json(_ site: SiteSecret?) throws -> [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("opened_by", .string(option)), .init("key_id", .optional(id)),
@@ -106,7 +108,7 @@ extension FileKey {
         return members
     }
 
-    /// The same in words.
+    /// Returns text that identifies the key.
     func words(_ site: SiteSecret?) throws -> String {
         let name =
             try site.map { " (site key id \(try $0.id(of: key)))" } ?? id.map { " (key id \($0))" } ?? ""

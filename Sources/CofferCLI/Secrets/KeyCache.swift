@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Keys that many files share: each source is asked once, whatever it answers. A command that is refused by a
-/// secret store is not run again for each file.
+/// Keys that many files share. Each source is read once, and errors are cached too, so a command that a
+/// secret store has refused is not run again for each file.
 final class KeyCache: Sendable {
     private final class Slot: Sendable {
-        /// Held while the source is asked, so that others wait for its answer.
+        /// Locked while the source is read, so that other threads wait for the result.
         let answer = Mutex<Result<Key, Failure>?>(nil)
     }
 
@@ -12,7 +12,7 @@ final class KeyCache: Sendable {
     private let subject: String
     private let slots = Mutex<[KeyRequest: Slot]>([:])
 
-    /// - Parameter subject: what the keys are for, in words.
+    /// - Parameter subject: a description of the files, for prompts.
     init(_ reader: KeyReader, subject: String) {
         self.reader = reader
         self.subject = subject

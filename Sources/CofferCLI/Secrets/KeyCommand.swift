@@ -2,24 +2,25 @@ internal import Glibc
 internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
+internal import SystemCalls
 
 /// A program that prints a key, such as the client of a secret store.
 ///
-/// It gets nothing of the tool's but its standard error: no other descriptor, and none of the variables that
-/// hold secrets.
+/// It inherits only the standard error of the tool: no other descriptors, and none of the variables that
+/// contain secrets.
 enum KeyCommand {
     private static let turn = Mutex(())
 
-    /// Runs a program without a shell, and takes what it prints. Its standard input is empty; what it says
-    /// goes to the standard error.
+    /// Runs a program without a shell and returns its output. The program's standard input is empty, and its
+    /// messages go to standard error.
     ///
-    /// - Parameter timeout: after so many seconds it is ended, and there is no key.
+    /// - Parameter timeout: the time after which the program is ended and no key is returned, in seconds.
     static func read(_ words: [String], timeout: Double) throws(Failure) -> SecretBytes {
         guard let program = words.first else { throw Failure.usage("The command is empty.") }
-        // Who has started the tool may ignore the ends of children, and then nobody would know whether a
-        // program has failed.
+        // The parent process may have set SIGCHLD to be ignored, which would hide the exit status of the
+        // program.
         _ = signal(SIGCHLD, SIG_DFL)
-        // One at a time: programs of secret stores may ask at the same terminal.
+        // One at a time: clients of secret stores may prompt at the same terminal.
         let secret = try turn.withLock { _ throws(Failure) in
             do throws(SecretProgram.Problem) {
                 return SharedSecret(try SecretProgram.run(words, timeout: timeout))
@@ -35,20 +36,20 @@ enum KeyCommand {
     {
         let words: String
         switch problem {
-        case .notStarted(let code): words = "cannot be run: \(SystemError.words(code))."
-        case .notRead(let code): words = "cannot be read from: \(SystemError.words(code))."
+        case .notStarted(let error): words = "cannot be run: \(error.words)."
+        case .notRead(let error): words = "cannot be read from: \(error.words)."
         case .tooLong:
             let limit = TextLayout.grouped(SecretFile.limit)
             return Failure(
                 .keyRejected, "invalid_key",
-                "The key command '\(program)' has more than \(limit) bytes, which no key has.")
+                "The key command '\(program)' printed more than \(limit) bytes, the key limit.")
         case .outOfTime:
             let seconds = TextLayout.seconds(.seconds(timeout))
-            words = "gave no key in \(seconds), and was ended. Give it more time with --key-timeout."
+            words = "gave no key within \(seconds) and was stopped. Allow more time with --key-timeout."
         case .failed(let code): words = "ended with exit code \(code)."
         case .killed(let signal): words = "ended by signal \(signal)."
         case .endUnknown:
-            words = "has ended, and this process ignores how (SIGCHLD). Start coffer without that."
+            words = "ended with an unknown exit code, because SIGCHLD is ignored. Start coffer without that."
         }
         return Failure(.unavailable, "key_command", "The key command '\(program)' \(words)")
     }

@@ -1,15 +1,17 @@
 internal import Glibc
 internal import KeyMaterial
+internal import SystemCalls
 
-/// A question at the terminal, whose answer does not show.
+/// A prompt at the terminal, which does not echo the answer.
 enum KeyPrompt {
-    /// Asks for a key; twice for a new one, which nobody could open a file with if it were mistyped.
+    /// Prompts for a key. A new key is asked for twice, because a mistyped key would make the file
+    /// inaccessible.
     static func read(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
         let option = request.role == .current ? "--key-file" : "--new-key-file"
         let terminal = try open(
             orSay:
-                "No \(request.role == .current ? "key" : "new key") was given, and there is no terminal to "
-                + "ask at. Give one with \(option) or another key option; see --help.")
+                "No \(request.role == .current ? "key" : "new key") was given, and there is no terminal for "
+                + "a prompt. Give one with \(option) or another key option; see --help.")
         let form =
             switch request.type {
             case .passphrase: ""
@@ -19,7 +21,7 @@ enum KeyPrompt {
         let first = try ask(
             "\(request.role == .current ? "Key of" : "New key for") \(subject)\(form): ", on: terminal)
         guard request.role == .new else { return first }
-        let second = try ask("The same again: ", on: terminal)
+        let second = try ask("Repeat it: ", on: terminal)
         guard first == second else {
             throw Failure(.badData, "confirmation_mismatch", "The two entries differ. Nothing was changed.")
         }
@@ -27,7 +29,7 @@ enum KeyPrompt {
     }
 
     private static func open(orSay words: String) throws(Failure) -> Descriptor {
-        do throws(SystemError) {
+        do throws(Errno) {
             return try Descriptor(opening: "/dev/tty", O_RDWR)
         } catch {
             throw Failure.usage(words)
@@ -40,7 +42,7 @@ enum KeyPrompt {
         let answer = try TerminalEcho.off(on: terminal.number) { () throws(Failure) -> SecretBytes in
             try say(TextLayout.harmless(question), on: terminal)
             guard let answer = try SecretInput.readLine(terminal, name: "The terminal") else {
-                throw Failure.usage("No key was typed.")
+                throw Failure.usage("No key was entered.")
             }
             return answer
         }
@@ -50,7 +52,7 @@ enum KeyPrompt {
     }
 
     private static func say(_ text: String, on terminal: borrowing Descriptor) throws(Failure) {
-        do throws(SystemError) {
+        do throws(Errno) {
             try terminal.write(text)
         } catch {
             throw Failure(error, "The terminal cannot be written to")

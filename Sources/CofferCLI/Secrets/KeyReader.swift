@@ -2,18 +2,19 @@ internal import Coffer
 internal import Glibc
 internal import KeyMaterial
 internal import Synchronization
+internal import SystemCalls
 
-/// Reads keys from their sources, once each.
+/// Reads keys from their sources.
 struct KeyReader {
     let reporter: Reporter
     /// Set when a passphrase looks like a raw key.
     let looksRaw: Latch
-    /// How long a command may take, in seconds.
+    /// The time limit for commands, in seconds.
     let commandTimeout: Double
 
-    /// Reads a key and makes it one for databases.
+    /// Reads a key for databases.
     ///
-    /// - Parameter subject: whose key it is, for the question at the terminal.
+    /// - Parameter subject: the owner of the key, for the prompt.
     func key(_ request: KeyRequest, subject: String) throws(Failure) -> Key {
         if let program = program(request) {
             return Key(
@@ -27,31 +28,30 @@ struct KeyReader {
             looksRaw.set()
             if request.role == .new {
                 reporter.warning(
-                    "The key from \(request.source.name) looks like a raw key, and is taken for a "
+                    "The key from \(request.source.name) looks like a raw key, but is used as a "
                         + "passphrase. A raw key needs the type raw; see --help.")
             }
         }
         if request.type == .passphrase, secret.textMark() != nil {
             reporter.warning(
-                "The passphrase from \(request.source.name) begins with a byte order mark, which counts as a "
-                    + "part of it. If a text editor has added the mark, and the key does not open the file, "
-                    + "store the passphrase without it, in UTF-8.")
+                "The passphrase from \(request.source.name) begins with a byte order mark, which is part of "
+                    + "it. If a text editor added the mark and the key does not open the file, store the "
+                    + "passphrase in UTF-8 without the mark.")
         }
         if request.role == .new, request.type == .passphrase, KeyReader.isWeak(secret) {
             reporter.warning(
-                "The passphrase from \(request.source.name) is short or repeats itself: whoever gets the "
-                    + "file can guess it. 'coffer keygen --words 8' makes one that cannot be guessed.")
+                "The passphrase from \(request.source.name) is short or repetitive, and can be guessed by "
+                    + "anyone who has the file. 'coffer keygen --words 8' creates a strong one.")
         }
         return try Key(secret, type: request.type, sourceName: request.source.name)
     }
 
-    /// A secret that is no key of a file.
+    /// Reads a secret that is not the key of a file.
     func secret(from source: SecretSource) throws(Failure) -> SecretBytes {
         try bytes(KeyRequest(role: .current, source: source), subject: "")
     }
 
-    /// Whether a passphrase is so short, or has so few different bytes, that nothing else need be known of
-    /// it.
+    /// Returns true if a passphrase is weak by its length or its number of distinct bytes alone.
     private static func isWeak(_ bytes: borrowing SecretBytes) -> Bool {
         bytes.withUnsafeBytes { bytes in
             var (count, seen) = (0, (UInt64(0), UInt64(0), UInt64(0), UInt64(0)))
@@ -74,8 +74,8 @@ struct KeyReader {
         }
     }
 
-    /// Whether bytes are as many hexadecimal digits as a raw key has, with or without its salt, and perhaps a
-    /// newline.
+    /// Returns true if the bytes have the form of a raw key in hexadecimal, with or without its salt, and
+    /// with an optional newline.
     private static func hasFormOfRawKey(_ bytes: borrowing SecretBytes) -> Bool {
         bytes.withUnsafeBytes { bytes in
             let count = unsafe bytes.last == UInt8(ascii: "\n") ? bytes.count - 1 : bytes.count
@@ -93,14 +93,18 @@ struct KeyReader {
             return try KeyFile.read(path, allowsInsecureMode: request.allowsInsecureFile)
         case .descriptor(let number): return try descriptor(number)
         case .standardInput:
-            // Not closed: the number must stay taken.
-            let copy = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-            guard copy >= 0 else { throw Failure(SystemError.last, "The standard input cannot be read") }
-            return try SecretInput.readAll(Descriptor(owning: copy), name: "The standard input")
+            // Read from a duplicate and leave descriptor 0 open, so that no other file gets its number.
+            let copy: Descriptor
+            do throws(Errno) {
+                copy = try Descriptor(duplicating: STDIN_FILENO)
+            } catch {
+                throw Failure(error, "The standard input cannot be read")
+            }
+            return try SecretInput.readAll(copy, name: "The standard input")
         case .command(let words): return try KeyCommand.read(words, timeout: commandTimeout)
         case .environment(let name):
             reporter.warning(
-                "A key in the environment (\(name)) can be seen by programs of the same user; prefer a key "
+                "A key in the environment (\(name)) is visible to programs of the same user; prefer a key "
                     + "file or a credential."
             )
             return try environment(name)
@@ -110,13 +114,12 @@ struct KeyReader {
     }
 
     private func descriptor(_ number: Int32) throws(Failure) -> SecretBytes {
-        let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else {
+        guard let copy = try? Descriptor(duplicating: number) else {
             throw Failure(
                 .inputMissing, "missing",
                 "File descriptor \(number) is not open. Open it as in: coffer ... \(number)<key.file")
         }
-        return try SecretInput.readAll(Descriptor(owning: copy), name: "File descriptor \(number)")
+        return try SecretInput.readAll(copy, name: "File descriptor \(number)")
     }
 
     private func environment(_ name: String) throws(Failure) -> SecretBytes {
@@ -127,23 +130,23 @@ struct KeyReader {
     }
 }
 
-/// A key in the two forms that are needed: the library's, and bytes to compare.
+/// A key in two forms: the library's, and bytes for comparison.
 struct Key: Sendable {
     let database: DatabaseKey
     private let secret: SharedSecret
     private let type: KeyType
-    /// What the bytes open a keyring as.
+    /// The kind of slot secret that the bytes are.
     private let unlocks: UnlockType?
-    /// What opens the keyrings of files with this key; nil for a key of the files themselves.
+    /// The secret that opens the keyrings of files, or nil if this is a key of the files themselves.
     let slotSecret: DatabaseKeyring.Secret?
-    /// What names it in all files of the site, once that was computed: there is one site in a process.
+    /// The cached identifier of the key for the whole site. A process has only one site.
     private let siteName = SiteName()
 
     private final class SiteName: Sendable {
         let digits = Mutex<String?>(nil)
     }
 
-    /// - Throws: a failure when the bytes cannot be a key of that type.
+    /// - Throws: ``Failure`` if the bytes cannot be a key of that type.
     init(_ bytes: consuming SecretBytes, type: KeyType, sourceName: String) throws(Failure) {
         switch type {
         case .passphrase:
@@ -160,8 +163,8 @@ struct Key: Sendable {
             guard let raw = bytes.decoded(size: size) else {
                 throw Failure(
                     .keyRejected, "invalid_key",
-                    "The key from \(sourceName) is not a key of the type \(type.rawValue): that has "
-                        + "\(size) bytes, or \(2 * size) hexadecimal digits. \(hint)")
+                    "The key from \(sourceName) is not of the type \(type.rawValue), which has "
+                        + "\(size) bytes or \(2 * size) hexadecimal digits. \(hint)")
             }
             database = raw.bytes.withUnsafeBytes { bytes in
                 let key = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<keySize])
@@ -175,10 +178,10 @@ struct Key: Sendable {
         slotSecret = nil
     }
 
-    /// What bytes look like that are not a key of some type, for messages.
+    /// Returns a guess about bytes that are not a key of the expected type, for error messages.
     private static func hint(on bytes: borrowing SecretBytes) -> String {
         if case .utf16? = bytes.textMark() {
-            return "It is a text in UTF-16, with a byte order mark: store it in UTF-8."
+            return "It is UTF-16 text with a byte order mark: store it in UTF-8."
         }
         switch bytes.decodedSize() {
         case 32?: return "It has the \(2 * 32) digits of a key without a salt: use the type raw."
@@ -188,7 +191,7 @@ struct Key: Sendable {
         }
     }
 
-    /// A key that a keyring gives for a secret.
+    /// Creates the key that a keyring releases for a secret.
     init(_ slotSecret: DatabaseKeyring.Secret, secret: SharedSecret, unlocks: UnlockType) {
         self.slotSecret = slotSecret
         database = .keyring(unlockedBy: slotSecret)
@@ -197,13 +200,13 @@ struct Key: Sendable {
         type = .passphrase
     }
 
-    /// Whether two keys are the same, in a time that says nothing about them.
+    /// Returns true if two keys are equal. Compares in constant time.
     func isSame(as other: Key) -> Bool {
         type == other.type && unlocks == other.unlocks && secret.bytes == other.secret.bytes
     }
 
-    /// The identifier in all files of a site, which `compute` makes of the bytes the first time. A raw key is
-    /// the same with and without a salt.
+    /// Returns the identifier of the key for the whole site. The first call computes it from the bytes. A raw
+    /// key has the same identifier with and without a salt.
     func siteID(_ compute: (borrowing SecretBytes, _ isPassphrase: Bool) throws(Failure) -> String)
         throws(Failure) -> String
     {

@@ -2,11 +2,11 @@ internal import Glibc
 internal import KeyMaterial
 internal import Synchronization
 
-/// Environment variables that hold secrets, which programs that are started must not inherit.
+/// Environment variables that contain secrets and must not be inherited by child processes.
 enum SecretEnvironment {
     private static let taken = Mutex<[String: SharedSecret]>([:])
 
-    /// Takes the secret out of the environment, and keeps it. To be called for every source that is named,
+    /// Removes a secret from the environment and keeps it. Must be called for every source that is named,
     /// before any program is started.
     static func take(_ name: String) {
         taken.withLock { taken in
@@ -14,12 +14,12 @@ enum SecretEnvironment {
             let count = unsafe strlen(value)
             taken[name] = unsafe SharedSecret(
                 SecretBytes(copying: UnsafeRawBufferPointer(start: value, count: count)))
-            // The system shows the start of the stack, where the text is, to programs of the same user.
+            // The text is on the initial stack, which the system shows to programs of the same user.
             unsafe memset(value, 0, count)
             unsafe unsetenv(name)
         }
     }
 
-    /// What was taken; nil when there was no such variable.
+    /// Returns the secret that was taken, or nil if there was no such variable.
     static func secret(_ name: String) -> SharedSecret? { taken.withLock { $0[name] } }
 }

@@ -1,17 +1,17 @@
-/// Where a secret comes from. Never from an argument: every user of the machine can read those.
+/// The source of a secret. It is never an argument, because every user of the machine can read those.
 enum SecretSource: Sendable, Hashable {
     case file(String)
     case descriptor(Int32)
     case standardInput
-    /// A command and its arguments, whose standard output is the secret. No shell takes part.
+    /// A command with its arguments, whose standard output is the secret. It is run without a shell.
     case command([String])
     case environment(String)
-    /// A credential of systemd, by its name.
+    /// The name of a systemd credential.
     case credential(String)
-    /// A person at the terminal.
+    /// A prompt at the terminal.
     case prompt
 
-    /// For messages: names the source, not the secret.
+    /// The name of the source for messages, without the secret.
     var name: String {
         switch self {
         case .file(let path): "the key file '\(path)'"
@@ -24,13 +24,13 @@ enum SecretSource: Sendable, Hashable {
         }
     }
 
-    /// Distinguishes two sources, where messages need not.
+    /// Identifies the source completely, unlike ``name``.
     var identity: String {
         if case .command(let words) = self { "\(name) \(words)" } else { name }
     }
 }
 
-/// What the bytes of a secret are. Never guessed from their look.
+/// The meaning of a secret's bytes. It is never guessed from their form.
 enum KeyType: String, Sendable, Hashable, CaseIterable {
     case passphrase
     /// 32 bytes, or 64 hexadecimal digits.
@@ -39,17 +39,17 @@ enum KeyType: String, Sendable, Hashable, CaseIterable {
     case rawWithSalt = "raw+salt"
 }
 
-/// A key that is to be read.
+/// A request for a key.
 struct KeyRequest: Sendable, Hashable {
     enum Role: String, Sendable, Hashable {
         /// The key that a file has.
         case current
         /// A key that a file may have instead.
         case previous
-        /// A key that a file is to get: a person types it twice.
+        /// A key that a file is to get. The prompt asks for it twice.
         case new
 
-        /// What the options begin with that say where it comes from.
+        /// The prefix of the options that name the source of the key.
         var option: String {
             switch self {
             case .current: "--key"
@@ -63,13 +63,13 @@ struct KeyRequest: Sendable, Hashable {
     var source: SecretSource
     var type: KeyType
     var allowsInsecureFile: Bool
-    /// Whether its bytes are tried as other types too, so that they need not be a key of this one.
+    /// True if the bytes are tried as other types too, so they need not be valid for this one.
     var isOneOfSeveralTypes = false
-    /// What it opens a keyring as; nil for a key of the file itself.
+    /// The kind of slot secret, or nil for a key of the file itself.
     var unlocks: UnlockType?
 
-    /// The option that gave the key, as in `--key-file app.key`: for people, and for programs. Of a command
-    /// only its name is shown.
+    /// The option that supplied the key, as in `--key-file app.key`, for people and programs. For a command,
+    /// only the program's name is shown.
     var option: String {
         let role = unlocks == nil ? self.role.option : "--unlock"
         return switch source {
@@ -90,7 +90,8 @@ struct KeyRequest: Sendable, Hashable {
         self.allowsInsecureFile = allowsInsecureFile
     }
 
-    /// Keys that a file may have instead of its current one: each source is tried as each of the types.
+    /// Returns the requests for keys that a file may have instead of its current one: each source with each
+    /// type.
     static func previous(_ sources: [SecretSource], _ types: [KeyType], allowsInsecureFile: Bool)
         -> [KeyRequest]
     {

@@ -1,30 +1,30 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// What names a key by the same digits in all files of a site.
+/// The secret that gives a key the same identifier in all files of a site.
 ///
-/// An identifier is a code of the key with the secret of the site: who does not have that secret learns from
-/// it no more than which files share a key. A passphrase is derived first, as a file does it, so that even
-/// with the secret it is as hard to guess from its identifier as from a file.
+/// An identifier is a MAC of the key with the site's secret. Without that secret, an identifier reveals only
+/// which files share a key. A passphrase is first put through key derivation, as for a file. Therefore, even
+/// with the secret, guessing the passphrase from its identifier is as hard as guessing it from a file.
 struct SiteSecret: Sendable {
     private let secret: SharedSecret
 
-    /// As many rounds as SQLCipher 4 has for a passphrase.
+    /// The number of PBKDF2 iterations that SQLCipher 4 uses for a passphrase.
     private static let rounds = 256_000
 
-    /// - Throws: a failure for a secret that is short enough to be guessed.
+    /// - Throws: ``Failure`` if the secret is short enough to be guessed.
     init(_ bytes: consuming SecretBytes, sourceName: String) throws(Failure) {
         let secret = SharedSecret(bytes.withoutNewline())
         guard secret.bytes.count >= 16 else {
             throw Failure(
                 .keyRejected, "invalid_key",
-                "The secret of the site from \(sourceName) has less than 16 bytes, and could be guessed. "
-                    + "Make one with 'coffer keygen --out site.secret'.")
+                "The site secret from \(sourceName) has fewer than 16 bytes and could be guessed. "
+                    + "Create one with 'coffer keygen --out site.secret'.")
         }
         self.secret = secret
     }
 
-    /// 16 hexadecimal digits.
+    /// Returns the identifier of a key: 16 hexadecimal digits.
     func id(of key: Key) throws(Failure) -> String {
         let secret = secret
         return try key.siteID { bytes, isPassphrase throws(Failure) in
@@ -37,12 +37,12 @@ struct SiteSecret: Sendable {
                 return try SiteSecret.code(of: derived, kind, secret)
             } catch {
                 throw Failure(
-                    .unavailable, "engine", "The cryptographic library does not compute HMAC-SHA-256.")
+                    .unavailable, "engine", "The cryptographic library cannot compute HMAC-SHA-256.")
             }
         }
     }
 
-    /// A code with the secret, of a code with the key: the key itself is never a message.
+    /// Returns a MAC under the secret of a MAC under the key. The key itself is never used as a message.
     private static func code(of key: borrowing SecretBytes, _ kind: String, _ secret: SharedSecret)
         throws(CryptographyFailure) -> String
     {

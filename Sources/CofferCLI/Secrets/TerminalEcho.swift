@@ -1,7 +1,8 @@
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
-/// The echo of the terminal, which is off while a secret is typed, and comes back however that ends.
+/// The echo of the terminal, which is off while a secret is typed and is always restored.
 enum TerminalEcho {
     static let crashSignals = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS]
 
@@ -13,20 +14,20 @@ enum TerminalEcho {
 
     private static let current = Mutex<Settings?>(nil)
 
-    // What the handler of a crash needs: it must neither wait for a lock nor allocate. Written before the
-    // handler is set, or by the one thread that is reading a secret; a handler that reads a half-written
-    // value in the same instant can only fail to restore.
+    // The data for the crash handler, which must neither wait for a lock nor allocate. It is written before
+    // the handler is set, or by the one thread that is reading a secret. A handler that reads a partially
+    // written value at that instant can only fail to restore the terminal.
     nonisolated(unsafe) private static var crashDescriptor: CInt = -1
     // Written and read under the same rule.
     nonisolated(unsafe) private static var crashSettings = termios()
 
-    /// Reads without echo. The echo is back when this returns, whether by an answer or an error.
+    /// Calls `body` with the echo off, and restores the echo when `body` returns or throws.
     static func off<Result: ~Copyable>(on descriptor: CInt, _ body: () throws(Failure) -> Result)
         throws(Failure) -> Result
     {
         var original = termios()
         guard unsafe tcgetattr(descriptor, &original) == 0 else {
-            throw Failure(SystemError.last, "The terminal does not let itself be read without echo")
+            throw Failure(Errno.last, "The settings of the terminal cannot be read")
         }
         var silent = original
         silent.c_lflag &= ~tcflag_t(ECHO | ECHOE | ECHOK | ECHONL)
@@ -37,14 +38,15 @@ enum TerminalEcho {
         watchCrashes()
         current.withLock { $0 = settings }
         defer { restore() }
-        // FLUSH: what was typed before the question does not answer it.
+        // FLUSH: discards input that was typed before the prompt.
         guard unsafe tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else {
-            throw Failure(SystemError.last, "The echo of the terminal cannot be turned off")
+            throw Failure(Errno.last, "The echo of the terminal cannot be turned off")
         }
         return try body()
     }
 
-    /// Has the terminal get back what it has now, however the process ends: a line editor changes it.
+    /// Saves the current settings of the terminal, to restore them however the process ends: a line editor
+    /// changes them.
     static func remember(_ descriptor: CInt) {
         var original = termios()
         guard unsafe tcgetattr(descriptor, &original) == 0 else { return }
@@ -64,7 +66,7 @@ enum TerminalEcho {
         }
     }
 
-    /// Before the process is stopped: the shell gets its echo back.
+    /// Restores the echo for the shell before the process is stopped.
     static func pause() {
         current.withLock { settings in
             guard var original = settings?.original, let descriptor = settings?.descriptor else { return }
@@ -72,7 +74,7 @@ enum TerminalEcho {
         }
     }
 
-    /// When the process goes on.
+    /// Turns the echo off again when the process resumes.
     static func resume() {
         current.withLock { settings in
             guard var silent = settings?.silent, let descriptor = settings?.descriptor else { return }
@@ -80,7 +82,8 @@ enum TerminalEcho {
         }
     }
 
-    /// Signals of a crash: the terminal is restored, and then the signal does what it always does.
+    /// Installs handlers for crash signals, which restore the terminal before the signal takes its default
+    /// action.
     private static func watchCrashes() {
         for number in crashSignals {
             _ = signal(number) { number in

@@ -1,9 +1,10 @@
 internal import KeyMaterial
 
-/// Passphrases that people can read, say and type: words of two syllables.
+/// Passphrases that people can read, say and type, made of words with two syllables.
 ///
-/// A syllable is one of 16 consonants, one of 4 vowels, and one of 4 endings: 8 bits of chance. Each syllable
-/// starts with a consonant that no ending can take for its own part of the word, so that different choices
+/// A syllable consists of one of 16 consonants, one of 4 vowels, and one of 4 endings, which is 8 random
+/// bits. No ending can be confused with the consonant of the next syllable, so different bits always give
+/// different texts.
 /// never give the same text.
 enum WordPassphrase {
     static let bitsPerWord = 16
@@ -13,7 +14,7 @@ enum WordPassphrase {
     private static let vowels = Array("aiou".utf8)
     private static let endings: [UInt8?] = [nil, UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "l")]
 
-    /// Turns random bytes, two for each word, into words.
+    /// Converts random bytes to words, two bytes for each word.
     static func text(from random: borrowing SecretBytes) -> SecretBytes {
         // The longest syllable has three letters.
         var buffer = SecretBytes(count: random.count * 3 + random.count / 2)

@@ -1,12 +1,12 @@
 internal import CEditLine
 internal import Glibc
 
-/// Lines that a person types at a terminal: the keys of libedit, a history, and completion.
+/// Reads lines from a terminal with libedit's key bindings, a history, and completion.
 @safe
 final class LineEditor {
     enum Line {
         case text(String)
-        /// Ctrl-C: what was typed is given up.
+        /// Ctrl-C, which discards the typed text.
         case cancelled
         case end
     }
@@ -16,12 +16,12 @@ final class LineEditor {
     private var prompt: UnsafeMutablePointer<CChar>?
     private var isCancelled = false
 
-    /// The completions of the word before the cursor: how long that word is, and what it may become.
+    /// Returns the length of the word before the cursor and its possible completions.
     private let complete: (_ before: String) -> (length: Int, words: [String])
 
     private static let historyCount: CInt = 1000
 
-    /// - Returns: nil where there is no terminal to type at.
+    /// - Returns: nil if standard input or output is not a terminal.
     init?(complete: @escaping (_ before: String) -> (length: Int, words: [String])) {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return nil }
         self.complete = complete
@@ -54,7 +54,8 @@ final class LineEditor {
         return unsafe Unmanaged<LineEditor>.fromOpaque(data).takeUnretainedValue()
     }
 
-    /// The editor counts columns by the locale, and a program begins with one that knows ASCII only.
+    /// Selects a UTF-8 locale. The editor counts columns according to the locale, which initially supports
+    /// only ASCII.
     private static func useUnicode() {
         unsafe setlocale(LC_CTYPE, "")
         let codes = unsafe nl_langinfo(nl_item(CODESET)).map { unsafe String(cString: $0) }
@@ -113,7 +114,7 @@ final class LineEditor {
         String(zip(a, b).prefix { $0.lowercased() == $1.lowercased() }.map(\.0))
     }
 
-    /// Words in as many columns as fit.
+    /// Arranges words in as many columns as fit.
     static func columns(_ words: [String], width: Int) -> String {
         let shown = words.prefix(200).map { TextLayout.harmless($0) }
         let cell = (shown.map(TextLayout.columns).max() ?? 0) + 2

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// What a line that a person types does, from its first statement to its last: Ctrl-C ends all of it.
+/// The work of one typed line, from its first statement to its last. Ctrl-C ends all of it.
 ///
-/// The thread that receives signals asks for the end, and the thread of the shell looks at it.
+/// The thread that receives signals requests the end, and the thread of the shell checks for it.
 final class LineWork: Sendable {
     private let value = Atomic<Bool>(false)
 
@@ -10,7 +10,7 @@ final class LineWork: Sendable {
 
     func stop() { value.store(true, ordering: .releasing) }
 
-    /// Before a line is typed, and not when it begins to run: the key is a signal as soon as the line is
-    /// complete.
+    /// Clears the flag. Called before a line is typed, not when it begins to run: Ctrl-C raises a signal as
+    /// soon as the line is complete.
     func begin() { value.store(false, ordering: .releasing) }
 }

@@ -1,8 +1,9 @@
 internal import Coffer
 internal import Foundation
 internal import Glibc
+internal import SystemCalls
 
-/// The commands of the shell, which begin with a dot, as people know them from other shells of SQLite.
+/// The shell's commands, which begin with a dot and are familiar from SQLite's own shell.
 enum ShellCommand {
     private struct Command {
         let name: String
@@ -17,21 +18,21 @@ enum ShellCommand {
         [
             Command(
                 name: ".bind", usage: "name=value | clear",
-                words: "set a value for a parameter, or show them", perform: bind),
+                words: "set a value for a parameter, or show all", perform: bind),
             Command(name: ".dump", usage: "", words: "print the database as a script", perform: dump),
             Command(name: ".exit", usage: "", words: "end the shell") { _, shell in shell.quit() },
-            Command(name: ".headers", usage: "on | off", words: "names of columns above rows") {
+            Command(name: ".headers", usage: "on | off", words: "show the column names") {
                 arguments, shell in
                 shell.style.hasHeader = try flag(arguments, ".headers")
             },
             Command(name: ".help", usage: "", words: "this list", perform: help),
             Command(
                 name: ".import", usage: "file table",
-                words: "bring rows of CSV, TSV or JSON lines into a table", perform: importRows),
+                words: "import rows of CSV, TSV or JSON lines", perform: importRows),
             Command(
                 name: ".mode", usage: "format",
                 words: RowFormat.allCases.map(\.rawValue).joined(separator: ", "), perform: mode),
-            Command(name: ".nullvalue", usage: "text", words: "what stands for NULL in CSV") {
+            Command(name: ".nullvalue", usage: "text", words: "set the text for NULL in CSV") {
                 arguments, shell in
                 shell.style.nullText = try one(arguments, ".nullvalue")
             },
@@ -41,10 +42,10 @@ enum ShellCommand {
                 try shell.read(one(arguments, ".read"))
             },
             Command(
-                name: ".schema", usage: "[name]", words: "the statements that make tables", perform: schema),
+                name: ".schema", usage: "[name]", words: "show the CREATE statements", perform: schema),
             Command(
-                name: ".tables", usage: "[pattern]", words: "the names of tables and views", perform: tables),
-            Command(name: ".timer", usage: "on | off", words: "how long statements take") {
+                name: ".tables", usage: "[pattern]", words: "list the tables and views", perform: tables),
+            Command(name: ".timer", usage: "on | off", words: "show the time of each statement") {
                 arguments, shell in
                 shell.timesStatements = try flag(arguments, ".timer")
             },
@@ -77,7 +78,7 @@ enum ShellCommand {
         shell.reporter.raw(TextLayout.harmless(text, keepingLines: true) + "\n")
     }
 
-    // MARK: What they do
+    // MARK: Implementations
 
     private static func help(_ arguments: [String], _ shell: ShellSession) {
         let pairs = commands.map { ("\($0.name) \($0.usage)", $0.words) }
@@ -165,7 +166,7 @@ enum ShellCommand {
         }
         shell.noteChange()
         try shell.access { db in try work.run(db) }
-        // The input stays open for as long as it is read.
+        // Keep the input open until it has been read.
         _ = input.number
         shell.reporter.note("\(TextLayout.counted(work.importedCount, "row", "rows")) imported into \(table)")
     }

@@ -1,8 +1,8 @@
 internal import Coffer
 
-/// What a word in the shell may become: a command, a keyword, a table, a view, or a column.
+/// The possible completions of a word in the shell: commands, keywords, tables, views and columns.
 struct ShellCompletion {
-    /// Tables and views, with their columns.
+    /// The tables and views, with their columns.
     let tables: [String: [String]]
 
     init(tables: [String: [String]] = [:]) {
@@ -41,14 +41,14 @@ struct ShellCompletion {
     ]
 
     /// - Parameter before: the line up to the cursor.
-    /// - Returns: the length of the word before the cursor in characters, and what it may become.
+    /// - Returns: the length of the word before the cursor in characters, and its completions.
     func words(for before: String) -> (length: Int, words: [String]) {
         if before.hasPrefix("."), !before.contains(" ") {
             return (before.count, ShellCommand.names.filter { $0.hasPrefix(before) })
         }
         let word = String(
             before.reversed().prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "$" }.reversed())
-        // A quote before it belongs to the name.
+        // A quote before the word belongs to the name.
         let isQuoted = before.dropLast(word.count).hasSuffix("\"")
         let rest = before.dropLast(word.count + (isQuoted ? 1 : 0))
         let candidates: [String]
@@ -60,7 +60,7 @@ struct ShellCompletion {
             candidates = before.hasPrefix(".mode ") ? RowFormat.allCases.map(\.rawValue) : Array(tables.keys)
         } else {
             guard !word.isEmpty else { return (0, []) }
-            // As the person types it: in capitals, or not.
+            // Keywords follow the case of the typed text.
             let isLower = word.first?.isLowercase ?? false
             candidates =
                 Array(tables.keys) + tables.values.flatMap { $0 }
@@ -73,7 +73,7 @@ struct ShellCompletion {
         return (word.count + (isQuoted ? 1 : 0), names)
     }
 
-    /// A name as SQL takes it, in quotes where it is no word.
+    /// Returns a name as an SQL identifier, quoted if necessary.
     private static func asIdentifier(_ name: String, isQuoted: Bool) -> String {
         let isWord = name.unicodeScalars.allSatisfy {
             $0.value >= 0x80 || $0.properties.isAlphabetic || "0123456789_$".unicodeScalars.contains($0)

@@ -2,7 +2,7 @@ internal import Coffer
 internal import Foundation
 internal import Glibc
 
-/// A conversation with one database: statements and commands, line by line.
+/// A session with one database: statements and commands, line by line.
 final class ShellSession {
     let queue: DatabaseQueue
     let session: Session
@@ -18,17 +18,17 @@ final class ShellSession {
     private(set) var isChanged = false
     private(set) var isInTransaction = false
 
-    /// Lines that are no whole statement yet.
+    /// The lines of an incomplete statement.
     private var pending: [UInt8] = []
     private var searched = 0
     private var splitter = StatementSplitter()
     private var depth = 0
     private let work = LineWork()
 
-    /// Statements and commands that may be kept in the history, since the last call of ``takeHistory()``.
+    /// The statements and commands since the last call of ``takeHistory()`` that may be stored.
     private var history: [String] = []
-    /// Whether SQLite knew the statement that ran last: what it does not know may be anything, also a secret
-    /// at the wrong place.
+    /// True if the last statement compiled. Text that SQLite does not understand may be anything, even a
+    /// misplaced secret.
     private var hasCompiled = false
 
     var reporter: Reporter { session.reporter }
@@ -45,24 +45,24 @@ final class ShellSession {
         self.isInteractive = isInteractive
     }
 
-    /// What stands before the cursor: the file, whether it is encrypted, an open transaction; dots within a
-    /// statement.
+    /// Returns the prompt. It shows the file, whether it is encrypted, and whether a transaction is open, or
+    /// dots within a statement.
     func prompt(width: Int) -> String {
         guard isBetweenStatements else { return splitter.isInside ? "   ''> " : "   ...> " }
         let state = (isEncrypted ? "encrypted" : "PLAINTEXT") + (isInTransaction ? ", transaction" : "")
-        // Half of a narrow terminal is left for the statement, where that is possible.
+        // Half of a narrow terminal is left for the statement, if possible.
         let room = max(8, width / 2 - state.count - 5)
         return "\(TextLayout.shortened(TextLayout.harmless(name), to: room)) (\(state))> "
     }
 
     var isBetweenStatements: Bool { splitter.isBlank }
 
-    /// Gives up a statement that is not whole.
+    /// Discards an incomplete statement.
     func cancel() { (pending, searched, splitter) = ([], 0, StatementSplitter()) }
 
     func quit() { isOver = true }
 
-    /// To be called before a person types a line: what asked for the end of the last one is over.
+    /// Clears the interruption of the previous line. Must be called before a person types a line.
     func beginLine() { work.begin() }
 
     func takeHistory() -> [String] {
@@ -72,9 +72,9 @@ final class ShellSession {
 
     // MARK: Lines
 
-    /// Takes a line, and does what it completes.
+    /// Processes a line, and runs the statements that it completes.
     ///
-    /// - Throws: the first failure, where no person is there to go on.
+    /// - Throws: the first failure, unless the session is interactive.
     func take(_ line: String) throws {
         let trimmed = line.trimmingCharacters(in: .whitespaces)
         if isBetweenStatements, trimmed.hasPrefix(".") {
@@ -93,14 +93,14 @@ final class ShellSession {
             try going { try perform(statement) }
             if hasCompiled { keep(statement) }
             if isOver { return }
-            // The statements behind it are not wanted any more.
+            // After an interruption, the remaining statements are discarded.
             if work.isStopped { return cancel() }
         }
         searched = pending.count
         if splitter.isBlank { cancel() }
     }
 
-    /// At the end of the input: a last statement needs no semicolon.
+    /// Ends the input. The last statement needs no semicolon.
     func takeEnd() throws {
         guard !isBetweenStatements else { return }
         let statement = String(decoding: pending, as: UTF8.self)
@@ -115,7 +115,7 @@ final class ShellSession {
         if ShellHistory.mayKeep(line) { history.append(line) }
     }
 
-    /// Reports a failure where a person can go on.
+    /// Reports a failure in an interactive session, and throws it otherwise.
     private func going(_ body: () throws -> Void) throws {
         do {
             try body()
@@ -130,9 +130,9 @@ final class ShellSession {
         }
     }
 
-    /// Takes the lines of a script.
+    /// Processes the lines of a script.
     func read(_ path: String) throws {
-        guard depth < 16 else { throw Failure.usage("Scripts that read scripts may be 16 deep.") }
+        guard depth < 16 else { throw Failure.usage("Scripts can be nested at most 16 deep.") }
         let text = try Script.read(path, flags: O_NONBLOCK) { descriptor throws(Failure) in
             try wait(for: descriptor)
         }
@@ -161,11 +161,11 @@ final class ShellSession {
 
     private func perform(_ text: String) throws {
         guard !text.utf8.contains(0) else {
-            throw Failure.usage("The statement has a byte of zero in it, where SQLite would end it.")
+            throw Failure.usage("The statement contains a NUL byte, at which SQLite would stop reading.")
         }
         guard !StatementText.carriesKey(text) else {
             throw Failure.usage(
-                "The statement carries a key, where everybody can see it. Use 'coffer rotate' and the key "
+                "The statement contains a key, which others can see there. Use 'coffer rotate' and the key "
                     + "options."
             )
         }
@@ -174,7 +174,7 @@ final class ShellSession {
         if timesStatements { reporter.note("time: \(TextLayout.milliseconds(ContinuousClock.now - began))") }
     }
 
-    /// Uses the database, until Ctrl-C.
+    /// Accesses the database. Ctrl-C interrupts the access.
     func access<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkNotInterrupted()
         let queue = queue
@@ -190,24 +190,24 @@ final class ShellSession {
 
     // MARK: Interruptions
 
-    /// Talks with a person, whose Ctrl-C ends what a line does, at any time, and not the shell.
+    /// Runs an interactive session, in which Ctrl-C always ends the work of a line but not the shell.
     func converse(_ body: () throws -> Void) rethrows {
         let (queue, work) = (queue, work)
         let stop: @Sendable () -> Void = {
             work.stop()
             queue.interrupt()
         }
-        // Repeated: SQLite forgets an interruption that comes just before a statement begins.
+        // Repeated, because SQLite forgets an interrupt that arrives just before a statement begins.
         try session.interruption.conversationally(onInterrupt: stop, repeatedWhile: { work.isStopped }, body)
     }
 
-    /// - Throws: the failure `interrupted` when the work of the line is to end.
+    /// - Throws: ``Failure`` with the reason `interrupted` if the work of the line is to end.
     func checkNotInterrupted() throws(Failure) {
         if work.isStopped { throw session.interruption.failure(.interrupted) }
         try session.interruption.check()
     }
 
-    /// Waits until there is something to read, or the end: a pipe may have nothing for as long as it likes.
+    /// Waits until input is available or at its end. A pipe may stay silent indefinitely.
     func wait(for descriptor: CInt) throws(Failure) {
         while true {
             try checkNotInterrupted()
@@ -223,7 +223,7 @@ final class ShellSession {
         while let statement = try nextStatement(statements) {
             guard statement.isReadonly || allowsWriting else {
                 throw Failure.usage(
-                    "The statement changes the database, and this shell only reads. Start it with --write.")
+                    "The statement changes the database, but this shell is read-only. Start it with --write.")
             }
             let arguments = try bound.arguments(of: statement)
             if !statement.isReadonly { isChanged = true }
@@ -254,6 +254,6 @@ final class ShellSession {
     func noteChange() { isChanged = true }
 
     func checkMayWrite() throws {
-        guard allowsWriting else { throw Failure.usage("This shell only reads. Start it with --write.") }
+        guard allowsWriting else { throw Failure.usage("This shell is read-only. Start it with --write.") }
     }
 }

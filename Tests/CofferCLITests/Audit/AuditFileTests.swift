@@ -48,7 +48,7 @@ struct AuditFileTests {
         case "removed": lines.remove(at: 2)
         case "swapped": lines.swapAt(0, 1)
         case "spliced":
-            // The last record of another log is whole, and has the same number.
+            // The last record of the other log is complete and has the same sequence number.
             for _ in 0..<3 { #expect(try work("other").status == 0) }
             lines[5] = try #require(tool.text(of: "other").split(separator: "\n").map(String.init).last)
         case "torn twice": lines += ["{\"schema\":1,\"seq\":7,\"ti", "{\"schema\":1,\"seq\":7,\"time"]
@@ -71,13 +71,13 @@ struct AuditFileTests {
     func tornLines() throws {
         #expect(try work().status == 0)
         try tool.write(tool.text(of: "log") + "{\"schema\":1,\"seq\":3,\"ti", to: "log")
-        #expect(try tool.run("audit", "verify", "log").output.contains("1 torn line, as a crash leaves"))
+        #expect(try tool.run("audit", "verify", "log").output.contains("1 torn line, as after a crash"))
         #expect(try work().status == 0)
         let result = try tool.run("audit", "verify", "log")
         #expect(
             result.status == 0 && result.output.contains("4 records")
                 && result.output.contains("1 torn line"), "\(result)")
-        // What does not look like the start of a record was not torn.
+        // Text that does not look like the start of a record is not a torn line.
         try tool.write(tool.text(of: "log") + "someone was here", to: "log")
         #expect(try tool.run("audit", "verify", "log").status == 65)
     }
@@ -130,12 +130,13 @@ struct AuditFileTests {
         ]
         #expect(try tool.run(wrong).status == 77)
         #expect(try tool.text(of: "log").contains(#""event":"end","code":77"#))
-        #expect(try tool.run("audit", "verify", "log").output.contains("whole (8 records)"))
+        #expect(try tool.run("audit", "verify", "log").output.contains("intact (8 records)"))
     }
 
     @Test("the digest of a content cannot be computed without the key")
     func digests() throws {
-        // All that the log has, and the content, must not be enough to tell that it is the content.
+        // The log and a copy of the content together must not be enough to confirm that the log is about that
+        // content.
         try tool.writeKey("b.key", 0x43)
         for copy in ["same.db", "third.db"] {
             try tool.directory.write(tool.directory.bytes(of: "a.db"), to: copy)
@@ -152,7 +153,7 @@ struct AuditFileTests {
         }
         let first = try digest("a.db", "a.key", "b.key")
         #expect(try digest("same.db", "a.key", "b.key") == first)
-        // The key after the work is the one that counts.
+        // The digest depends on the key after the work.
         _ = try digest("third.db", "a.key", "c.key")
         #expect(try digest("third.db", "c.key", "b.key") == first)
         #expect(try digest("a.db", "b.key", "a.key") != first)

@@ -33,7 +33,7 @@ struct AuditSecretTests {
             input: Data(line[..<body].utf8)
         ).outputText.split(separator: " ").last?.prefix(64)
         #expect(line.hasSuffix("\"hash\":\"\(code ?? "")\"}"))
-        #expect(try tool.run(["audit", "verify", "log"] + secret).output.contains("whole (2 records)"))
+        #expect(try tool.run(["audit", "verify", "log"] + secret).output.contains("intact (2 records)"))
     }
 
     @Test("each source of secrets gives the same chain")
@@ -53,7 +53,7 @@ struct AuditSecretTests {
         let descriptor = try tool.run(
             ["-c", "exec '\(Tool.program)' audit verify log --audit-key-fd 5 5<audit.key"], program: "/bin/sh"
         )
-        #expect(descriptor.output.contains("whole (8 records)"), "\(descriptor)")
+        #expect(descriptor.output.contains("intact (8 records)"), "\(descriptor)")
         #expect(!descriptor.output.contains("without a secret"))
     }
 
@@ -72,16 +72,16 @@ struct AuditSecretTests {
             }
             try tool.write(text, to: "log")
         }
-        // A number that is missing is a record that is.
+        // A gap in the sequence numbers means that a record is missing.
         try forge(.plain, [1, 2, 4])
         #expect(try tool.run("audit", "verify", "log").status == 65)
         try forge(.plain)
         let plain = try tool.run("audit", "verify", "log")
-        #expect(plain.status == 0 && plain.output.contains("without a secret: whoever can write to the log"))
+        #expect(plain.status == 0 && plain.output.contains("without a secret: anyone who can write"))
         let sealed = try tool.run(["audit", "verify", "log"] + secret)
         #expect(sealed.status == 65 && sealed.errors.contains("Line 1 "), "\(sealed)")
         #expect(try verifyFile(secret).status == 65)
-        // The name of the secret is no secret, so that a forger takes it over.
+        // The identifier of the secret is public, so a forger copies it.
         try forge(AuditSeal(SecretBytes(copyingText: String(repeating: "5b", count: 32)), sourceName: "test"))
         let id =
             try AuditSeal(SecretBytes(copyingText: String(repeating: "5a", count: 32)), sourceName: "test")
@@ -104,7 +104,7 @@ struct AuditSecretTests {
             #expect(result.status == status, "\(result)")
             #expect(try tool.run(["audit", "verify", "log"] + options).status == status)
         }
-        // Where the log is not required, the work is done, and nothing is added.
+        // If the log is optional, the work is done and nothing is added.
         let lenient = try tool.run(["verify", "a.db", "--audit", "log"] + key)
         #expect(
             lenient.status == 0

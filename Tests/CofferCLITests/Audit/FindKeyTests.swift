@@ -21,7 +21,7 @@ struct FindKeyTests {
         #expect(result.status == 0, "\(arguments) \(result)")
     }
 
-    /// The names of the files that open with a key, and how certain that is.
+    /// Returns the files that open with a key, with the certainty of each.
     private func found(_ key: String, _ logs: [String] = ["log"], _ more: [String] = []) throws -> [String:
         String]
     {
@@ -62,7 +62,7 @@ struct FindKeyTests {
             ])
         #expect(try found("b.key") == ["1.db": "opens", "2.db": "opens", "other.db": "opens"])
         #expect(try tool.run("audit", "verify", "log").status == 0)
-        // By its identifier, without the key.
+        // Searches by the identifier, without the key.
         let info = try tool.run(["info", "4.db", "--json", "--site-secret-file", "site"] + a)
         let id = try #require(
             try info.objects.first { $0["type"] as? String == "result" }?["site_key_id"] as? String)
@@ -79,7 +79,7 @@ struct FindKeyTests {
         #expect(killed.status == -SIGKILL)
         #expect(try found("a.key") == ["1.db": "possible", "2.db": "opens", "4.db": "unknown"])
         #expect(try found("b.key") == ["1.db": "possible", "4.db": "unknown"])
-        // The same work again ends the doubt.
+        // Repeating the work resolves the uncertainty.
         try run(["rotate", "1.db"] + a + toB + log)
         #expect(try found("a.key") == ["2.db": "opens", "4.db": "unknown"])
         #expect(try found("b.key") == ["1.db": "opens", "4.db": "unknown"])

@@ -36,7 +36,7 @@ struct BatchProofTests {
 
     @Test("no file is changed before the last key is read", arguments: [1, 2])
     func lastKey(jobs: Int) throws {
-        // This key is there only as long as the other files are as they were.
+        // The command supplies this key only while the other files are unchanged.
         try tool.write(
             "#!/bin/sh\ncmp -s a.db a.before && cmp -s b.db b.before && cat c.key\n", to: "key", mode: 0o700)
         try writeManifest(("key-command", "./key"))
@@ -62,7 +62,7 @@ struct BatchProofTests {
         #expect(try tool.text(of: "log").contains(#""event":"end","code":77,"reason":"wrong_key""#))
         #expect(try tool.run("audit", "verify", "log").output.contains("6 records"))
 
-        // Mended, it goes on.
+        // After the repair, the batch continues.
         try tool.writeKey("a.key", 3)
         let second = try tool.run("batch", "rotate", "--manifest", "fleet", "--json", "--continue")
         #expect(second.status == 0, "\(second)")
@@ -79,7 +79,7 @@ struct BatchProofTests {
         let run = try tool.start(["batch", "rotate", "--manifest", "fleet", "--json"])
         while run.isRunning, !tool.exists("asked") { usleep(1000) }
         run.send(number)
-        // The program that gives the key is not ours to end.
+        // The tool must not end the program that supplies the key.
         while run.isRunning, try !hasTaken(number, run.processID) { usleep(1000) }
         try tool.write("", to: "go")
         let result = run.wait()
@@ -91,7 +91,7 @@ struct BatchProofTests {
         for name in ["a", "b", "c"] { #expect(isRotated(name)) }
     }
 
-    /// Whether the tool has taken a signal: then it no longer waits for it.
+    /// Returns true if the tool has taken a signal, so that it is no longer pending.
     private func hasTaken(_ number: Int32, _ process: Int32) throws -> Bool {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("ShdPnd:") }),
@@ -130,14 +130,14 @@ struct BatchProofTests {
         try tool.write("a.db\nb.db\n", to: "list")
         try tool.writeKey("newer.key", 0x44)
         let keys = ["--key-file", "a.key", "--key-type", "raw", "--new-key-type", "raw"]
-        // b.db has another key, so that the batch is not complete.
+        // b.db has another key, so the batch stays incomplete.
         #expect(
             try tool.run(["batch", "rotate", "--manifest", "list", "--new-key-file", "new.key"] + keys).status
                 == 3)
         let again = try tool.run(
             ["batch", "rotate", "--manifest", "list", "--new-key-file", "newer.key", "--continue", "--json"]
                 + keys)
-        // a.db has new.key now, which this call does not know: it must not pass for done.
+        // a.db now has new.key, which this run does not know, so it must not count as done.
         #expect(again.status == 3)
         #expect(try again.objects.allSatisfy { $0["skipped"] == nil })
         #expect(try again.objects.last?["failure_codes"] as? [String: Int] == ["77": 2])
@@ -147,8 +147,8 @@ struct BatchProofTests {
     func closedOutput() throws {
         try writeManifest(("key-file", "c.key"))
         try tool.writeKey("b.key", 0x09)
-        // The state is the first file that stays open, and would get the number of the output. Text, of which
-        // nothing was lost before that.
+        // The state is the first file that stays open, so it would get the descriptor of the output. The
+        // output is text, and nothing was written to it before.
         let result = try tool.run(
             ["-c", "exec '\(Tool.program)' batch rotate --manifest fleet >&-"], program: "/bin/sh")
         #expect(result.status == 3)

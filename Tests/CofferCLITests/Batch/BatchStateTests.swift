@@ -1,6 +1,7 @@
 import Coffer
 import CofferTestSupport
 import Foundation
+import SystemCalls
 import Testing
 
 @testable import CofferCLI
@@ -27,7 +28,7 @@ struct BatchStateTests {
         (try? tool.shell(name, byte).run("SELECT count(*) FROM t;")) == ["1"]
     }
 
-    /// A run that fails for one file.
+    /// Runs a rotation that fails for one file.
     private func fail() throws {
         try FileManager.default.moveItem(
             atPath: tool.directory.path("2.db"), toPath: tool.directory.path("2.away"))
@@ -40,14 +41,14 @@ struct BatchStateTests {
     func otherKeysInTheSameFiles() throws {
         try fail()
         #expect(opens("1.db", 2) && opens("2.db", 1))
-        // The same names of files, one rotation later.
+        // The same file names, one rotation later.
         try tool.writeKey("old.key", 2)
         try tool.writeKey("new.key", 3)
         let result = try rotate("--continue")
         #expect(try result.objects.allSatisfy { $0["skipped"] == nil }, "\(result)")
         #expect(opens("1.db", 3))
-        // The second file still has the first key, which nobody gives any more: that is told, and it is as it
-        // was.
+        // The second file still has the first key, which no option supplies any more. This is reported, and
+        // the file is unchanged.
         #expect(result.status == 3 && opens("2.db", 1))
     }
 
@@ -75,7 +76,7 @@ struct BatchStateTests {
                 })
         }
         #expect(try begun() == ["2.db": true])
-        // Another key for the file that was done.
+        // A different key for the file that is done.
         try tool.write(
             #"{"path": "1.db", "new-key-file": "next.key", "new-key-type": "raw"}"# + "\n2.db\n", to: "list")
         #expect(try begun() == ["1.db": false, "2.db": true])
@@ -95,7 +96,7 @@ struct BatchStateTests {
         let result = try tool.run(options + ["--continue"])
         #expect(try result.objects.allSatisfy { $0["skipped"] == nil })
         #expect(try result.objects.last?["failure_codes"] as? [String: Int] == ["66": 1, "77": 1])
-        // The last word on a file is what counts: that it was good before is not.
+        // Only the last result of a file counts, even if an earlier one was good.
         try tool.writeKey("old.key", 1)
         #expect(try tool.run(options + ["--continue"]).objects.allSatisfy { $0["skipped"] == nil })
     }
@@ -167,7 +168,7 @@ struct BatchStateTests {
         try tool.write("precious\n", to: "text")
         try tool.write("{\"schema\":1}\n", to: "json")
         try tool.write("{\"id\":\"7\",\"command\":\"ship\",\"code\":0}\n", to: "orders")
-        // A name that a careless program would use for itself.
+        // A name that a careless implementation would use for its temporary file.
         try tool.write("mine\n", to: "\(name).new")
         let before = try tool.directory.bytes(of: name)
         let result = try rotate("--state", name, "--continue")
@@ -185,10 +186,10 @@ struct BatchStateTests {
         try tool.write(
             lines.joined(separator: "\n") + "\n{\"schema\":1,\"command\":\"batch ro", to: "list.state")
         try FileManager.default.removeItem(atPath: tool.directory.path("2.db"))
-        let inode = FileIdentity(path: tool.directory.path("list.state"))
+        let inode = try FileStatus(tool.directory.path("list.state")).identity
         #expect(try rotate("--continue").status == 3)
-        // Replaced as a whole: no line of another run is written over or cut.
-        #expect(FileIdentity(path: tool.directory.path("list.state")) != inode)
+        // The state is replaced as a whole: no line of another run is overwritten or truncated.
+        #expect(try FileStatus(tool.directory.path("list.state")).identity != inode)
         let after = try tool.text(of: "list.state")
         #expect(after.split(separator: "\n").allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
         #expect(after.contains("\"path\":\"1.db\",\"code\":0"))

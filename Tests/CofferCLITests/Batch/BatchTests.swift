@@ -14,7 +14,7 @@ struct BatchTests {
         try tool.writeKey("b.key", 0x43)
     }
 
-    /// A line for each file, with a raw key of its own.
+    /// Makes databases and a manifest with one line for each, and a raw key for each database.
     private func makeFleet(_ count: Int) throws {
         var lines: [String] = ["# a fleet", ""]
         for index in 0..<count {
@@ -61,7 +61,7 @@ struct BatchTests {
         #expect(rotatedCount(50) == 48)
         #expect(try tool.run("audit", "verify", "log").status == 0)
 
-        // Mended, it completes, and nothing is rotated twice.
+        // After the repair, the batch completes, and no file is rotated twice.
         #expect(try tool.run(arguments).status == 73)
         try tool.writeKey("7.key", 107)
         let salts = try (0..<50).map { try tool.directory.bytes(of: "\($0).db").prefix(16) }
@@ -134,7 +134,7 @@ struct BatchTests {
         #expect(status.status == 0, "\(status)")
         #expect(try Schema.problems(status) == [])
 
-        // A share that runs twice does nothing.
+        // A shard that runs twice changes nothing.
         let again = try tool.run(arguments + ["--shard", "2/3", "--continue"])
         #expect(again.status == 0)
         #expect(try again.objects.allSatisfy { $0["changed"] as? Bool != true })
@@ -144,7 +144,7 @@ struct BatchTests {
             try tool.run("batch", "status", "--manifest", "fleet", "--shards", "3", "--remove").status == 0)
         #expect(!tool.directory.fileNames().contains { $0.hasSuffix(".state") })
 
-        // Another order and other files beside them change nothing.
+        // Neither the order of the lines nor other files in the manifest matter.
         let lines = try tool.text(of: "fleet").split(separator: "\n").filter { $0.hasPrefix("{") }
         try tool.write(lines.reversed().dropLast(4).joined(separator: "\n"), to: "other")
         for share in 1...3 {
@@ -189,7 +189,7 @@ struct BatchTests {
         let result = try tool.run(
             ["batch", "rotate", "--manifest", "fleet"] + (isAskedFor ? ["--fail-fast"] : []))
         #expect(result.status == 3, "\(result)")
-        // The keys of all files are tried before the first one is changed.
+        // The keys of all files are tried before the first file is changed.
         #expect(rotatedCount(10) == (isAskedFor ? 0 : 9))
         #expect(result.errors.contains("not begun") == isAskedFor)
         try tool.writeKey("3.key", 103)

@@ -7,7 +7,8 @@ import Testing
 struct BatchWorkTests {
     private let tool: Tool
     private let key = ["--key-file", "a.key", "--key-type", "raw"]
-    /// As `find -print0` gives them: a dash, white space, a line break, and two files of one name.
+    /// Names as `find -print0` prints them: a dash, white space, a line break, and two files with the same
+    /// name.
     private static let names = ["-dash.db", " space.db", "line\nbreak.db", "a/x.db", "b/x.db", "#x.db"]
 
     init() throws {
@@ -113,7 +114,7 @@ struct BatchWorkTests {
         #expect(
             try tool.run(["batch", "query", "SELECT 1", "--manifest", "list", "--null", "--jobs", "2"] + key)
                 .status == 64)
-        // No name looks like a line of its own.
+        // No file name can look like a line of output.
         let text = try tool.run(["batch", "info", "--manifest", "list", "--null"] + key)
         #expect(
             text.output.split(separator: "\n").count == 6

@@ -68,7 +68,7 @@ struct ManifestTests {
         let result = try verify(names.map { $0 + "\0" }.joined(), ["--null"])
         #expect(result.status == 0, "\(result)")
         #expect(try paths(result).map { Array($0.utf8) } == names.map { Array($0.utf8) })
-        // Without the last zero, and as JSON.
+        // Without the terminating NUL, and as JSON.
         #expect(try paths(verify(names.joined(separator: "\0"), ["--null"])).count == names.count)
         let json = names.map { JSONValue.object([.init("path", .string($0))]).text }.joined(separator: "\n")
         #expect(try paths(verify(json)).map { Array($0.utf8) } == names.map { Array($0.utf8) })
@@ -116,11 +116,11 @@ struct ManifestTests {
             let result = try verify(String(repeating: "x", count: 131_073) + "\n", options)
             #expect(result.status == 78 && result.errors.contains("131,072"), "\(result.status)")
         }
-        // The endless line is not waited for.
+        // The tool does not wait for the end of an endless line.
         let command =
             "yes | tr -d '\\n' | exec '\(Tool.program)' batch verify --manifest - --key-file a.key --key-type raw"
         #expect(try tool.run(["-c", command], program: "/bin/sh").status == 78)
-        // More than is read at once, so that lines are cut anywhere.
+        // Larger than the read buffer, so lines are split at arbitrary positions.
         let filler = (0..<3000).map { "# " + String(repeating: "c", count: $0 % 97) + "\n" }.joined()
         #expect(try paths(verify(filler + "a.db\n" + filler + "./a.db")) == ["a.db", "./a.db"])
     }

@@ -34,13 +34,13 @@ struct ApplicationSchemaTests {
         let diff = try tool.run(["diff", "a.db", "b.db"] + key)
         #expect(diff.status == 0, "\(diff)")
         let recovered = try tool.run(["recover", "a.db", "r.db"] + key)
-        // Rows of tables that it cannot make are in the tables for lost rows.
+        // Rows of tables that it cannot create are in the tables for lost rows.
         #expect([0, 65].contains(recovered.status), "\(recovered)")
 
         let dump = try tool.run(["dump", "a.db", "--out", "a.sql", "--yes-plaintext"] + key)
         #expect(dump.status == 0, "\(dump)")
         #expect(
-            dump.errors.contains("needs what only the application has") == !schema.needs.isEmpty, "\(dump)")
+            dump.errors.contains("needs definitions of the application") == !schema.needs.isEmpty, "\(dump)")
         for need in schema.needs { #expect(dump.errors.contains(need), "\(dump)") }
         let load = try tool.run(["load", "l.db", "--from", "a.sql"] + key)
         if schema.needs.isEmpty {

@@ -25,8 +25,8 @@ struct BackupFolderTests {
         tool.directory.fileNames().filter { $0.hasPrefix("safe/") }.map { String($0.dropFirst(5)) }.sorted()
     }
 
-    /// The backups of days before today, each of which is a copy of one backup under the name that it would
-    /// have then.
+    /// Creates backups of earlier days. Each is a copy of one backup, under the name that it would have had
+    /// then.
     private func makeOld(daysAgo: [Int]) throws {
         #expect(try backUp().status == 0)
         let name = try #require(names().first)
@@ -74,18 +74,18 @@ struct BackupFolderTests {
         let result = try backUp("--keep", "7d,2w", "--json")
         #expect(result.status == 0, "\(result)")
         #expect(try Schema.problems(result) == [])
-        // Seven days with today, and a week more unless the two weeks are within them.
+        // Seven days including today, and one more week unless the seven days cover both weeks.
         #expect((7...8).contains(names().count), "\(names())")
         let removed = try result.objects.compactMap { $0["removed"] as? [String] }.flatMap { $0 }
-        // Besides them, the older one of today's.
+        // In addition, the older one of today's backups was removed.
         #expect(removed.count == 42 - names().count)
         #expect(removed.allSatisfy { plan.output.contains($0) || !$0.contains("T010203.004Z") })
         #expect(try backUp("--keep", "7d,2w", "--audit", "log").status == 0)
-        // One record before, and one after.
+        // One record at the beginning, and one at the end.
         let records = try tool.text(of: "log").components(separatedBy: "\n").filter {
             $0.contains("safe/a.db.")
         }
-        // The record of the backup that was made has its name too.
+        // The record of the new backup also contains its name.
         #expect(records.count == 3 && records.count { $0.contains("\"destination\"") } == 1)
     }
 
@@ -96,8 +96,8 @@ struct BackupFolderTests {
         try makeOld(daysAgo: [200])
         let old = try #require(names().first)
         let salt = try #require(old.components(separatedBy: "Z-").last)
-        // A file of the user's, one of another database, one whose name is not quite one, and one that only
-        // begins like a name.
+        // A file of the user, a backup of another database, and names that are almost backup names or only
+        // begin like one.
         let foreign = [
             "a.db", "b.db.20200101T000000.000Z-\(salt)", "a.db.20200230T000000.000Z-\(salt)",
             "a.db.20200101T000000.000Z-\(salt).old",
@@ -107,7 +107,7 @@ struct BackupFolderTests {
             try tool.directory.write(try tool.directory.bytes(of: "a.db"), to: "safe/\(name)")
         }
         func path(_ name: String) -> String { tool.directory.path("safe/\(name)") }
-        // Names that are right, and contents that are not.
+        // Valid names with invalid content.
         try tool.directory.write(Array("my notes".utf8), to: "safe/a.db.20200102T000000.000Z-\(salt)")
         try FileManager.default.createSymbolicLink(
             atPath: path("a.db.20200103T000000.000Z-\(salt)"),
@@ -150,7 +150,7 @@ struct BackupFolderTests {
         let other = try #require(names().first)
         for _ in 1...2 { #expect(try backUp("--keep", "1h").status == 0) }
         #expect(names().count == 2 && names().contains(other), "\(names())")
-        // However the path is written.
+        // The spelling of the path does not matter.
         let path = ["--into", "safe", "--keep", "1h"] + key
         #expect(try tool.run(["backup", tool.directory.path("safe/../a.db")] + path).status == 0)
         #expect(names().count == 2 && names().contains(other), "\(names())")
@@ -178,7 +178,7 @@ struct BackupFolderTests {
         let result = try tool.run(["-c", command], program: "/bin/sh")
         #expect(
             result.status == 0 && names().contains(old) && result.errors.contains("has it open"), "\(result)")
-        // What has the name of its keyring, and is none, stays when it goes.
+        // A file with the name of its keyring that is not a keyring stays when the backup is removed.
         try tool.write("my notes", to: "safe/\(old).keys")
         #expect(try backUp("--keep", "1h").status == 0)
         #expect(names().count == 2 && names().contains("\(old).keys") && !names().contains(old), "\(names())")
@@ -220,7 +220,7 @@ struct BackupFolderTests {
         let result = try backUp("--keep", "1h")
         #expect(result.status == 0 && result.errors.contains("future"), "\(result)")
         let after = Set(names())
-        // Of the two of now, the newer one.
+        // The newer one of the two current backups stays.
         #expect(before.subtracting(after).count == 1 && after.count == 3)
     }
 
@@ -291,7 +291,7 @@ struct BackupStreamTests {
         try tool.makeDatabase(rows: 5000)
         let arguments = ["backup", "a.db", "-", "--key-file", "a.key", "--key-type", "raw"]
         let terminal = try PseudoTerminal(Tool.program, arguments, folder: tool.directory.path)
-        try terminal.expect("a terminal could take it for commands")
+        try terminal.expect("a terminal could treat it as commands")
         #expect(try terminal.end() == 64)
         #expect(try tool.run(arguments + ["--json"]).status == 64)
         var bytes = try tool.directory.bytes(of: "a.db")

@@ -34,7 +34,7 @@ struct ConversionTests {
                 .posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext"] + key).status == 73)
-        // And back.
+        // Encrypt it again.
         #expect(try tool.run(["encrypt", "plain.db", "again.db"] + key).status == 0)
         #expect(try tool.shell("again.db").run("SELECT * FROM t;") == tool.shell().run("SELECT * FROM t;"))
     }

@@ -98,7 +98,7 @@ struct EraseTests {
         try tool.makeDatabase()
         try tool.makeDatabase("other.db")
         try tool.write("left", to: "a.db-journal")
-        // The note of a run that ended before it was written, and a report that only has the name of a note.
+        // The empty note of an interrupted run, and a report that happens to have the name of a note.
         try tool.write("", to: "a.db.rotate.json")
         try #require(unsafe chmod(tool.directory.path("a.db.rotate.json"), 0o600) == 0)
         try tool.write("my report", to: "a.db.upgrade.json")
@@ -123,8 +123,8 @@ struct EraseTests {
         try FileManager.default.createSymbolicLink(
             atPath: tool.directory.path("link.db"), withDestinationPath: "a.db")
         #expect(try tool.run("erase", "link.db", "--yes-erase", "link.db").status == 73)
-        // A descriptor of our own would be a user of the file; the content is seen through a second name,
-        // which has to go first.
+        // A descriptor in this process would count as a user of the file. A second name keeps the content
+        // accessible, but must be removed first.
         try FileManager.default.linkItem(
             atPath: tool.directory.path("a.db"), toPath: tool.directory.path("hard.db"))
         #expect(try tool.run("erase", "a.db", "--yes-erase", "a.db").status == 73)

@@ -41,6 +41,19 @@ struct CreateAndQueryTests {
         #expect(!tool.exists("b.db"))
     }
 
+    @Test(
+        "a file with the name of a log or a journal of the new database is kept, and no database is created",
+        arguments: ["create a.db", "create a.db --dry-run", "key init a.db"], ["a.db-wal", "a.db-journal"])
+    func besideFile(command: String, side: String) throws {
+        try tool.write("My thesis. Chapter one.", to: side)
+        let isInit = command == "key init a.db"
+        let key = isInit ? ["--new-key-file", "a.key", "--new-key-type", "raw"] : key
+        let result = try tool.run(command.split(separator: " ").map(String.init) + key)
+        #expect(result.status == (isInit ? 65 : 73) && result.errors.contains(side), "\(result)")
+        #expect(try tool.text(of: side) == "My thesis. Chapter one.")
+        #expect(tool.directory.fileNames() == ["a.key", side].sorted())
+    }
+
     @Test("a dry run creates nothing")
     func dryRun() throws {
         #expect(try tool.run(["create", "a.db", "--dry-run"] + key).status == 0)
@@ -160,7 +173,7 @@ struct CreateAndQueryTests {
         try tool.makeDatabase()
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
         for (number, status) in [(SIGINT, Int32(130)), (SIGTERM, 143), (SIGHUP, 4)] {
-            // Verbose output says when the statement runs.
+            // Verbose output shows when the statement is running.
             let query = try tool.start(["query", "a.db", endless, "--verbose"] + key)
             while !query.text(of: "errors").contains("running") { usleep(2000) }
             query.send(number)

@@ -64,7 +64,7 @@ struct DiffTests {
         #expect(try Schema.problems(json) == [])
         let changes = try json.objects.compactMap { $0["change"] as? String }
         #expect(changes == ["removed", "changed", "added"])
-        // The other way round.
+        // In the opposite direction.
         let back = try tool.run(["diff", "b.db", "a.db", "--rows"] + key)
         #expect(back.output.contains("+ t id = 7, text = 'row 7'"), "\(back)")
     }
@@ -89,7 +89,7 @@ struct DiffTests {
         let lines = result.output.split(separator: "\n").filter { $0.hasPrefix("~ v ") }
         #expect(result.status == 1 && lines.count == values.count, "\(result)")
         #expect(!result.output.contains("\u{1b}") && !result.output.contains("\n+ t id"))
-        // What is shown is SQL, and SQLite makes of it what was there.
+        // The output is SQL that SQLite evaluates to the original value.
         for (index, line) in lines.enumerated() {
             let shown = try #require(line.components(separatedBy: "x = ").last).components(
                 separatedBy: " -> ")
@@ -116,7 +116,7 @@ struct DiffTests {
             "user_version: 0 -> 7", "+ index byText CREATE INDEX byText ON t (text)",
             "- view v CREATE VIEW v AS SELECT 1", "~ table t",
             "+ table n CREATE TABLE n (x)",
-            "table t: 50 -> 50 rows (not the same, and not comparable row by row)",
+            "table t: 50 -> 50 rows (different, but not comparable row by row)",
             "table n: 0 -> 2 rows (0 removed, 2 added, 0 changed)", "+ n rowid = 1, x = 1",
         ] { #expect(result.output.split(separator: "\n").contains { $0 == line }, "\(line): \(result)") }
         #expect(try Schema.problems(diff("--json", "--rows")) == [])
@@ -144,7 +144,7 @@ struct DiffTests {
         try change("UPDATE hidden SET oid = 'other';")
         #expect(
             try diff().output.contains(
-                "table hidden: 1 -> 1 row (not the same, and not comparable row by row)"))
+                "table hidden: 1 -> 1 row (different, but not comparable row by row)"))
     }
 
     @Test("the file that is damaged is the one that is named", arguments: ["a.db", "b.db"])

@@ -11,22 +11,22 @@ struct DoctorTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tool.directory.path)
     }
 
-    /// Without core dumps, as a service has it.
+    /// Runs `coffer doctor` with core dumps disabled, as in a service.
     private func doctor(_ arguments: String...) throws -> Tool.Result {
         try tool.run(
             ["-c", "ulimit -c 0; '\(Tool.program)' doctor \(arguments.joined(separator: " ")); exit $?"],
             program: "/bin/sh")
     }
 
-    @Test("a machine and a folder in order have nothing to mend")
+    @Test("a machine and a folder in order have nothing to fix")
     func good() throws {
         try tool.makeDatabase()
         try tool.write("a.db\n", to: "list")
         let result = try doctor("--verbose", ".")
-        #expect(result.status == 0 && result.errors.contains("nothing to mend"), "\(result)")
+        #expect(result.status == 0 && result.errors.contains("nothing to fix"), "\(result)")
         for word in [
             "good  engine: ", "SQLCipher", "good  entropy: ", "good  locked memory: ",
-            "good  core dumps: off", "3 files looked at",
+            "good  core dumps: off", "3 files checked",
         ] {
             #expect(result.output.contains(word), "\(word): \(result)")
         }
@@ -34,7 +34,7 @@ struct DoctorTests {
         #expect(try Schema.problems(doctor("--json", ".")) == [])
     }
 
-    @Test("each thing to mend is named, with what to do, and the exit code is 1")
+    @Test("each problem is named, with its remedy, and the exit code is 1")
     func findings() throws {
         try tool.makeDatabase()
         _ = try tool.directory.makeFolder("open/deep")
@@ -58,14 +58,14 @@ struct DoctorTests {
         let result = try doctor("open")
         #expect(result.status == 1, "\(result)")
         for words in [
-            "MEND  open: others can rename", "MEND  open/plain.db: is not encrypted",
-            "MEND  open/deep/read.db: others can copy it",
-            "MEND  open/write.db: others can write to it", "MEND  open/empty.db: has no bytes",
-            "MEND  open/loose.key: others can read it",
-            "MEND  open/a.db.rotate.json: of a run", "chmod 600", "coffer encrypt",
-            "MEND  open/left.backup.keys: the keyring of a database that is not there",
+            "FIX   open: others can rename", "FIX   open/plain.db: is not encrypted",
+            "FIX   open/deep/read.db: others can copy it",
+            "FIX   open/write.db: others can write to it", "FIX   open/empty.db: is empty",
+            "FIX   open/loose.key: others can read it",
+            "FIX   open/a.db.rotate.json: of an active or interrupted run", "chmod 600", "coffer encrypt",
+            "FIX   open/left.backup.keys: the keyring of a missing database",
         ] { #expect(result.output.contains(words), "\(words): \(result)") }
-        #expect(result.errors.contains("8 things to mend"), "\(result)")
+        #expect(result.errors.contains("8 problems to fix"), "\(result)")
         #expect(try Schema.problems(doctor("--json", "open")) == [])
         #expect(try doctor("none").status == 66)
     }
@@ -79,10 +79,10 @@ struct DoctorTests {
             let result = try doctor(".")
             #expect(result.status == 1, "\(result)")
             #expect(
-                result.output.contains("\(note): of a run that works, or was interrupted (2 bytes)"),
+                result.output.contains("\(note): of an active or interrupted run (2 bytes)"),
                 "\(result)")
             #expect(
-                result.output.contains("\(copy): of a run that works, or was interrupted (4 bytes)"),
+                result.output.contains("\(copy): of an active or interrupted run (4 bytes)"),
                 "\(result)")
         }
     }
@@ -105,11 +105,11 @@ struct DoctorTests {
         #expect(descriptor >= 0)
         close(descriptor)
         let result = try doctor("all")
-        #expect(result.status == 1 && result.errors.contains("4 things to mend"), "\(result)")
+        #expect(result.status == 1 && result.errors.contains("4 problems to fix"), "\(result)")
         for name in ["noext", "UP.DB", "a.key"] {
-            #expect(result.output.contains("MEND  all/\(name): is not encrypted"), "\(result)")
+            #expect(result.output.contains("FIX   all/\(name): is not encrypted"), "\(result)")
         }
-        #expect(result.output.contains("MEND  all: has something with a name that is not UTF-8"), "\(result)")
+        #expect(result.output.contains("FIX   all: contains a file whose name is not UTF-8"), "\(result)")
         #expect(try Schema.problems(doctor("--json", "all")) == [])
         _ = folder
     }
@@ -119,7 +119,7 @@ struct DoctorTests {
         let result = try tool.run(
             ["-c", "ulimit -c 4096; '\(Tool.program)' doctor; exit $?"], program: "/bin/sh")
         #expect(
-            result.status == 1 && result.output.contains("MEND  core dumps")
+            result.status == 1 && result.output.contains("FIX   core dumps")
                 && result.output.contains("ulimit -c 0"), "\(result)")
     }
 }

@@ -13,7 +13,7 @@ struct DumpTests {
         try tool.writeKey("a.key")
     }
 
-    /// Everything that a database may have.
+    /// Every kind of object and value that a database can contain.
     private static let content = """
         CREATE TABLE kinds (id INTEGER PRIMARY KEY AUTOINCREMENT, a, b TEXT, c REAL, g AS (a || b) STORED, v \
         AS (id * 2));
@@ -63,7 +63,7 @@ struct DumpTests {
         try tool.run(["load", name, "--from", script] + key)
     }
 
-    /// What the stock shell sees of a file.
+    /// Returns the content of a file as the stock shell reports it.
     private func facts(_ name: String) throws -> [String] {
         let tables = [
             "kinds", "clustered", "numbered", "\"odd \"\" name\"", "strict", "checked", "child", "words",
@@ -90,7 +90,7 @@ struct DumpTests {
         try makeContent(preparation: "PRAGMA encoding = '\(encoding)'; PRAGMA auto_vacuum = 2;")
         try dump()
         let loaded = try load()
-        #expect(loaded.status == 0 && loaded.output.contains("its content is what was dumped"), "\(loaded)")
+        #expect(loaded.status == 0 && loaded.output.contains("its content is equal to the dump"), "\(loaded)")
         #expect(try facts("b.db") == facts("a.db"))
         try dump("b.db", to: "b.sql")
         #expect(try tool.directory.bytes(of: "a.sql") == tool.directory.bytes(of: "b.sql"))
@@ -109,19 +109,19 @@ struct DumpTests {
         try dump()
         _ = try tool.shell("c.db").run(".dbconfig defensive off\n.read '\(tool.directory.path("a.sql"))'")
         #expect(try facts("c.db") == facts("a.db"))
-        // A sequence without a table that has one, and nothing at all.
+        // A sequence without an autoincrement table, and nothing else.
         try makeContent(
             "d.db",
             "CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE gone; CREATE TABLE \"coffer sequence\" (a);"
         )
         try dump("d.db", to: "d.sql")
-        #expect(try load("d.sql", to: "e.db").output.contains("what was dumped"))
+        #expect(try load("d.sql", to: "e.db").output.contains("equal to the dump"))
         try makeContent("f.db", "PRAGMA user_version = 1;")
         try dump("f.db", to: "f.sql")
         #expect(try load("f.sql", to: "g.db").output.contains("(0 tables, 0 rows)"))
     }
 
-    /// Texts of definitions that are put into the schema by hand, for objects that are there.
+    /// Definitions that are written directly into the schema, for existing objects.
     private var forged: [(name: String, text: String)] {
         let commands =
             ";\n.shell touch '\(tool.directory.path("touched"))'\nATTACH '\(tool.directory.path("stolen.db"))' AS x KEY '';CREATE TABLE x.y (a);"
@@ -170,7 +170,7 @@ struct DumpTests {
             """)
         try dump()
         let loaded = try load()
-        #expect(loaded.status == 0 && loaded.output.contains("its content is what was dumped"), "\(loaded)")
+        #expect(loaded.status == 0 && loaded.output.contains("its content is equal to the dump"), "\(loaded)")
         let facts = """
             .mode quote
             SELECT type, name, tbl_name, hex(sql) FROM sqlite_master ORDER BY type, name;
@@ -229,7 +229,7 @@ struct DumpTests {
         }
         try queue.close()
         try dump()
-        #expect(try load().output.contains("what was dumped"))
+        #expect(try load().output.contains("equal to the dump"))
     }
 
     @Test("a script that breaks off makes nothing, wherever it does")
@@ -261,7 +261,7 @@ struct DumpTests {
             changed.split(separator: "\n").filter { !$0.contains("coffer content") }.joined(separator: "\n"),
             to: "b.sql")
         let accepted = try load("b.sql")
-        #expect(accepted.status == 0 && accepted.output.contains("does not say"), "\(accepted)")
+        #expect(accepted.status == 0 && accepted.output.contains("no digest of its content"), "\(accepted)")
         #expect(try tool.shell("b.db").run("SELECT a FROM numbered WHERE rowid = 100;") == ["z"])
     }
 
@@ -341,7 +341,7 @@ struct DumpTests {
             #expect(bad.status == 65 && bad.errors.contains("invalid Unicode escape"), "\(malformed) \(bad)")
             #expect(!tool.exists("c.db"))
         }
-        // What stays in the schema has to run without the load.
+        // Schema that outlives the load must work without it.
         try tool.write(
             "CREATE TABLE t(a, b AS (unistr(a)) STORED); INSERT INTO t VALUES('x');", to: "bad.sql")
         #expect(try load("bad.sql", to: "c.db").status == 65)

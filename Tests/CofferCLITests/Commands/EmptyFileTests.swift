@@ -40,7 +40,7 @@ struct EmptyFileTests {
             let isEncryption = command == "encrypt"
             #expect(
                 result.errors.contains(
-                    isEncryption ? "no plaintext SQLite database" : "The file is empty: it has no bytes"),
+                    isEncryption ? "not a plaintext SQLite database" : "The file is empty (0 bytes)"),
                 "\(result)")
             let json = try tool.run([words[0], name, "--json"] + more + words.dropFirst() + value + key)
             #expect(json.status == 65)

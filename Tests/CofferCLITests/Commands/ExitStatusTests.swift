@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Exit codes")
 struct ExitStatusTests {
-    /// Makes a situation and returns what the tool says in it.
+    /// Creates a situation for the status and returns the tool's result.
     private func produce(_ status: ToolStatus, _ tool: Tool) throws -> Tool.Result {
         let key = ["--key-file", "a.key", "--key-type", "raw"]
         switch status {
@@ -45,8 +45,7 @@ struct ExitStatusTests {
             query.send(status == .interrupted ? SIGINT : status == .terminated ? SIGTERM : SIGHUP)
             return query.wait()
         case .internalError:
-            // No input is known with which the tool is wrong, so that a point that fails is built into debug
-            // builds.
+            // No known input makes the tool itself fail, so debug builds contain a fail point.
             return try tool.run("info", "a.db", environment: ["COFFER_FAIL_POINT": "tool"])
         }
     }
@@ -64,7 +63,7 @@ struct ExitStatusTests {
         let ofFile = Failure(DatabaseFileError(.missingDefinition("no such function: f"), path: "a.db"))
         #expect(ofFile.status == .badData && ofFile.message.contains("no such function: f"))
         #expect(!ofFile.message.contains("ConversionOptions."))
-        // A copy makes no statement of its own that the engine refuses, unless it is wrong itself.
+        // The engine rejects a statement of the copy only if that statement is wrong.
         let isOwn = code == .SQLITE_ERROR || code == .SQLITE_RANGE
         #expect(
             Failure(DatabaseFileError(.engine(code, "words"), path: "a.db")).status

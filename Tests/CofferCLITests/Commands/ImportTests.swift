@@ -26,7 +26,7 @@ struct ImportTests {
             "text,id\r\n\"a \"\"b\"\", c\",007\r\n,8\n\"\",\"9\"\n\"two\nlines\",10\nx'00ff',11\n\"x'00ff'\",12"
         let result = try load("t", input: input)
         #expect(result.status == 0 && result.output == "a.db: 6 rows imported into t\n", "\(result)")
-        // The shells differ in how their mode "quote" spells a blob.
+        // The shells spell blobs differently in their "quote" mode.
         #expect(
             try tool.shell().run("SELECT id, quote(text) FROM t WHERE id > 1 AND id <> 10;") == [
                 "7|'a \"b\", c'", "8|NULL", "9|''", "11|X'00FF'", "12|'x''00ff'''",
@@ -107,7 +107,7 @@ struct ImportTests {
             "ints", "--create", "--types", "a:integer", "--rejects", "i.jsonl", input: other)
         #expect(integers.status == 1 && integers.output.contains("3 rows refused"), "\(integers)")
         #expect(try rows("SELECT a FROM ints") == ["1", "-3"])
-        // An integer that REAL cannot hold makes all of them texts.
+        // One integer that REAL cannot represent turns all values into texts.
         #expect(try load("mixed", "--create", input: "a\n1.5\n9007199254740993\n").status == 0)
         #expect(try rows("SELECT a FROM mixed") == ["'1.5'", "'9007199254740993'"])
     }

@@ -10,7 +10,8 @@ struct LargeFileTests {
         "verify", "big.db", "--key-file", "a.key", "--key-type", "raw", "--json", "--progress", "always",
     ]
     private static let megabytes = Nightly.pick(1024, byDay: 64)
-    /// The program itself takes about half of it. By day the file is larger than this.
+    /// The memory limit. The program itself takes about half of it. In the short run, the file is larger than
+    /// the limit.
     private static let mostMegabytes = Nightly.pick(64, byDay: 48)
 
     init() throws {
@@ -44,7 +45,7 @@ struct LargeFileTests {
         let (one, small) = try runAndMeasure(["--threads", "1"])
         let (many, large) = try runAndMeasure(["--threads", "40"])
         #expect(one.status == 0 && many.status == 0, "\(one) \(many)")
-        // How far one thread reads ahead of the others depends on them.
+        // How far one thread gets ahead of the others varies, so a range is expected.
         #expect((3 << 10...28 << 10).contains(large - small), "\(small) kB, \(large) kB")
     }
 
@@ -59,7 +60,7 @@ struct LargeFileTests {
         let (result, most) = try runAndMeasure([], salvage)
         #expect(result.status == 0, "\(result)")
         #expect(try Schema.problems(result) == [])
-        // The bound is 64 MB; the engine of `Scripts/build-engine` keeps more for each connection.
+        // The limit is 64 MB. The engine of `Scripts/build-engine` uses more for each connection.
         #expect(most > 5 << 10 && most < 67 << 10, "\(most) kB for \(Self.megabytes) MB")
         let progress = try result.objects.filter { $0["phase"] as? String == "copying" }.compactMap {
             $0["completed"] as? Int
@@ -80,14 +81,13 @@ struct LargeFileTests {
 
     private var salvage: [String] { ["recover", "big.db", "new.db"] + verify.dropFirst(2) }
 
-    /// Verifies the file, or runs another command, and returns the most memory that the program had, in
-    /// kilobytes.
+    /// Verifies the file, or runs another command, and returns the peak memory of the program in kilobytes.
     private func runAndMeasure(_ arguments: [String], _ command: [String]? = nil) throws -> (
         result: Tool.Result, most: Int
     ) {
         let run = try tool.start((command ?? verify) + arguments)
         var most = 0
-        // The high-water mark of the kernel, which nobody can read any more at the end.
+        // The kernel's high-water mark, which is not available once the process has ended.
         while run.isRunning {
             let status = (try? String(contentsOfFile: "/proc/\(run.processID)/status", encoding: .utf8)) ?? ""
             most = max(most, status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.output.1) } ?? 0)

@@ -21,7 +21,7 @@ struct LogHealingTests {
         try shell.commitAfterPartialRollback(table: "t")
         let result = try tool.run(["verify", "a.db"] + key)
         #expect(result.status == 65 && result.errors.contains("--heal-log"), "\(result)")
-        #expect(result.output.contains("commits that end with the process"), "\(result)")
+        #expect(result.output.contains("commits that will be lost when the process"), "\(result)")
         let json = try tool.run(["verify", "a.db", "--json"] + key)
         #expect(try json.status == 65 && Schema.problems(json) == [])
         let healed = try tool.run(["verify", "a.db", "--heal-log"] + key)

@@ -16,8 +16,8 @@ struct MetricsTests {
         _ = try tool.directory.makeFolder("m")
     }
 
-    /// The samples of a text in the format of Prometheus, by the name and the labels; fails for what a strict
-    /// reader would refuse.
+    /// Parses the Prometheus text format. Returns the samples by name and labels, and fails for anything that
+    /// a strict parser would reject.
     private func samples(_ text: String) throws -> [String: Double] {
         var result: [String: Double] = [:]
         var (name, type) = ("", "")
@@ -71,7 +71,7 @@ struct MetricsTests {
         try run("verify", "a.db", "b.db")
         try run("backup", "a.db", "copy.db")
         let before = try tool.text(of: "m/c.prom")
-        // Nothing is left by what does nothing.
+        // A dry run writes no metrics.
         try run("backup", "a.db", "copy2.db", "--dry-run")
         #expect(try tool.text(of: "m/c.prom") == before)
         let success = try #require(try sample("last_success_timestamp_seconds", "verify", "b.db"))
@@ -89,7 +89,7 @@ struct MetricsTests {
         #expect(try sample("last_success_timestamp_seconds", "verify", "b.db") == success)
         #expect(try sample("runs_total", "verify", "b.db") == 2)
         #expect(try sample("failed_runs_total", "verify", "b.db") == 1)
-        // The wrong key is found before anything is done.
+        // The wrong key is detected before any work is done.
         try tool.writeKey("b.key", 0x43)
         try run("rotate", "a.db", "--new-key-file", "none.key", "--new-key-type", "raw", code: 66)
         #expect(try sample("last_run_exit_code", "rotate", "a.db") == 66)
@@ -158,9 +158,9 @@ struct MetricsTests {
         #expect(locked.status == 75, "\(locked)")
         close(folder)
         #expect(try tool.text(of: "m/c.prom") == before)
-        // What a run has left that was killed is in nobody's way.
+        // The temporary file of a killed run is not an obstacle.
         try tool.write("half", to: "m/.coffer-metrics-c.prom.tmp", mode: 0o400)
-        // The failure of the work says more than that of its metrics.
+        // The failure of the work takes precedence over the failure to write metrics.
         #expect(try tool.run(["verify", "none.db", "--metrics", "a.db"] + key).status == 66)
         #expect(try tool.run(arguments).status == 0)
         #expect(tool.directory.fileNames().filter { $0.hasPrefix("m/") } == ["m/c.prom"])
@@ -187,7 +187,7 @@ struct MetricsTests {
         var metrics = RunMetrics()
         let run = RunMetrics.Run(
             status: .badData, end: 1_700_000_000, seconds: 0.00012, files: 3, failedFiles: 1, bytes: 1 << 40)
-        // Texts that look the same are other names.
+        // Strings that compare equal but have different bytes are different names.
         for target in ["/a b", "\"\\\n\\n", "e\u{301}", "\u{e9}", "\r\n", "", "}"] {
             metrics.add(run, of: .init(work: .backup, target: target))
         }
@@ -195,8 +195,8 @@ struct MetricsTests {
             .init(status: .done, end: 5, seconds: 1e9, files: 1, failedFiles: 0, bytes: 0),
             of: .init(work: .verify, target: "x"))
         let text = metrics.text
-        // Without the accent that makes two keys of a dictionary equal, and the line break that Swift takes
-        // for one character.
+        // Without the combining accent, which makes two dictionary keys equal, and without the carriage
+        // return, which Swift joins with the line feed into one character.
         _ = try samples(
             String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\u{301}" && $0 != "\r" })))
         let again = try #require(RunMetrics(Array(text.utf8)))
@@ -239,7 +239,7 @@ struct MetricsTests {
         try tool.write(early.text, to: "early")
         try tool.write("", to: "empty")
         try tool.write("x", to: "garbage")
-        // More than an integer holds.
+        // Larger than an integer can represent.
         try tool.write(
             good.text.replacing(#/(_seconds|_files|_bytes)(\{[^}]*\}) .*/#) {
                 "\($0.output.1)\($0.output.2) 1e300"
@@ -247,15 +247,15 @@ struct MetricsTests {
         let answers: [(arguments: [String], code: Int32, words: String)] = [
             (
                 ["good", "--verified-within", "6h", "--backed-up-within", "3d"], 0,
-                "verify /a: the last run was good"
+                "verify /a: the last run succeeded"
             ),
             (
                 ["good", "--backed-up-within", "2d"], 1,
-                "backup /a: the last good run was 2 days ago, which is more than 2d"
+                "backup /a: the last good run was 2 days ago, more than 2d"
             ),
             (["good", "--rotated-within", "52w"], 1, "rotate: no run is recorded"),
             (["good", "--target", "/z"], 1, "/z: no run is recorded"),
-            (["bad"], 1, "verify /b: the last run failed (exit code 65); the last good one was 9 hours ago"),
+            (["bad"], 1, "verify /b: the last run failed (exit code 65); the last success was 9 hours ago"),
             (["bad", "--target", "/a"], 0, "good  verify /a"),
             (["early"], 1, "in the future"), (["empty"], 1, "no run is recorded"), (["garbage"], 65, ""),
             (["huge"], 65, ""),

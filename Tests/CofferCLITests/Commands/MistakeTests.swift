@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferCLI
 
-/// What operators get wrong, and what systems do to them: each of these once made somebody look twice.
+/// Mistakes of operators, and accidents of systems. Each of these has caused confusion in practice.
 @Suite("Mistakes and accidents")
 struct MistakeTests {
     private let tool: Tool
@@ -84,7 +84,7 @@ struct MistakeTests {
         ] {
             let result = try tool.run(["query", "a.db", words] + key)
             #expect(
-                result.status == 64 && result.errors.contains("is a command of a shell")
+                result.status == 64 && result.errors.contains("is a shell command")
                     && result.errors.contains(advice), "\(result)")
         }
     }
@@ -119,7 +119,7 @@ struct MistakeTests {
         let wrong = try tool.run("verify", "a.db", "--key-file", "a.key")
         #expect(wrong.status == 77)
         #expect(wrong.errors.contains("give --key-type raw"))
-        // It is what it was said to be, and not guessed.
+        // The key is used as declared, and its type is not guessed.
         #expect(try tool.run("verify", "c.db", "--key-file", "a.key").errors.isEmpty)
         try tool.write(String(repeating: "not hex ", count: 8) + "\n", to: "words")
         #expect(try tool.run("create", "d.db", "--key-file", "words").errors.isEmpty)
@@ -132,7 +132,7 @@ struct MistakeTests {
         let options = [
             "create": "--key-file a.key --key-type raw", "erase": "--yes-erase \"$name\"", "info": "--json",
         ]
-        // What is invalid would become this character.
+        // Swift would replace the invalid byte with this character.
         try tool.write("precious", to: "n\u{fffd}.db")
         let before = tool.directory.fileNames()
         let script =
@@ -269,7 +269,7 @@ struct MistakeTests {
 
     @Test("a query reads a file with the journal of an interrupted process, without changing more than that")
     func hotJournal() throws {
-        // A process is killed in the middle of a transaction whose pages are in the file already.
+        // A process is killed during a transaction, after some of its pages have reached the file.
         let script = """
             PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; CREATE TABLE u (a);
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) INSERT INTO u SELECT \

@@ -3,8 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What the tool does to a file that is mounted by itself, and to one that a process outside of its view has
-/// open: as in containers.
+/// The tool with a file that is itself a mount point, and with a file that a process in another PID namespace
+/// has open, as in containers.
 @Suite("The tool in a container", .enabled(if: PrivateMounts.isPossible))
 struct MountedFileCommandTests {
     private let tool: Tool
@@ -37,7 +37,7 @@ struct MountedFileCommandTests {
         ] {
             let result = try run(arguments)
             #expect(result.status == 73, "\(arguments) \(result)")
-            #expect(result.errors.contains("is a mount point itself"), "\(result)")
+            #expect(result.errors.contains("is a mount point"), "\(result)")
             #expect(result.errors.contains("--in-place"), "\(result)")
         }
         #expect(try tool.directory.snapshotOfFiles() == before)
@@ -50,7 +50,7 @@ struct MountedFileCommandTests {
         #expect(try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t;") == ["20"])
     }
 
-    /// Runs the tool where it sees no process but itself.
+    /// Runs the tool in a PID namespace in which it is the only process.
     private func runAlone(_ arguments: [String]) throws -> Tool.Result {
         try tool.run(
             PrivateMounts.withoutOtherProcesses([Tool.program] + arguments),

@@ -25,7 +25,7 @@ struct OddCallTests {
         ])
     func dashes(arguments: [String]) throws {
         let result = try tool.run(arguments + (arguments[0] == "keygen" ? [] : key))
-        #expect(result.status == 64 && result.errors.contains("'-' is no name"), "\(result)")
+        #expect(result.status == 64 && result.errors.contains("'-' is not a name"), "\(result)")
         #expect(!tool.exists("-"))
     }
 

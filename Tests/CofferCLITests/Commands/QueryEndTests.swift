@@ -12,8 +12,8 @@ struct QueryEndTests {
         try tool.makeDatabase()
     }
 
-    /// Runs statements from the standard input, in each way, and expects one answer: by the command in this
-    /// process in all ways, and by a process of the tool in one of them, at night in all.
+    /// Runs statements from standard input in all modes and expects the same result. The command in this
+    /// process covers all modes; a process of the tool covers one of them, or all in the nightly run.
     private struct Expectation {
         private static let modes = [
             [], ["--json"], ["--write"], ["--write", "--json"], ["--format", "json"],
@@ -33,7 +33,7 @@ struct QueryEndTests {
 
         mutating func check(_ status: Int32, _ sql: String, _ words: String = "") throws {
             count += 1
-            // What holds for a whole process is not for this one.
+            // A setting for a whole process must not affect the test process.
             let isForProcess = sql.contains("heap_limit")
             for (index, way) in ways.enumerated() {
                 if !isForProcess { try check(way.query.run(sql), way.mode, status, sql, words) }
@@ -50,7 +50,7 @@ struct QueryEndTests {
             let isDryRun = mode.contains("--dry-run")
             let name = "\(sql.prefix(200)) \(mode) \(result.description.prefix(500))"
             if !isDryRun { #expect(result.status == status, "\(name)") }
-            // Never a signal, never "an error of coffer itself".
+            // Never a signal, and never "an internal error".
             #expect(result.status >= 0 && result.status < 128 && result.status != 70, "\(name)")
             if mode.contains("--json") { #expect(try Schema.problems(result) == [], "\(name)") }
             if !isDryRun && !words.isEmpty {
@@ -85,7 +85,7 @@ struct QueryEndTests {
     private static let wrongUsages: [(String, String)] = [
         ("SELECT ?1", "argument"), ("SELECT :a || @b", "argument"),
         ("SELECT 1; SELEKT 2", "Statement 2 (line 1)"),
-        ("SELECT 1;\n-- a\n\nSELECT ?", "Statement 2 (line 2)"), ("SELECT 1; BEGIN", "begun and not ended"),
+        ("SELECT 1;\n-- a\n\nSELECT ?", "Statement 2 (line 2)"), ("SELECT 1; BEGIN", "left open"),
         ("SELECT ?32767", ""),
         ("SELECT ?999999999999", ""),
         ("SELECT zeroblob(3000000000)", "too big"),
@@ -97,7 +97,7 @@ struct QueryEndTests {
         ("DETACH temp", ""),
         ("DETACH nobody", ""), ("", "no statement"), (";", "no statement"),
         ("-- a", "no statement"),
-        ("SELECT \u{0}1", "byte of zero"), ("SELECT 1\u{0}; BEGIN", "byte of zero"),
+        ("SELECT \u{0}1", "NUL byte"), ("SELECT 1\u{0}; BEGIN", "NUL byte"),
         ("SELECT 'a\u{0}b', 1, ?", ""), (".schema", "shell"),
         ("SELECT load_extension('x')", ""), ("SELECT sqlcipher_export('nowhere')", ""),
         ("SELECT json('{')", ""),
@@ -149,7 +149,7 @@ struct QueryEndTests {
     func constraints() throws {
         _ = try tool.shell().run("CREATE TABLE u (a UNIQUE); INSERT INTO u VALUES (1), (2);")
         #expect(try tool.run(["query", "a.db", "INSERT INTO u VALUES (1)", "--write"] + key).status == 1)
-        // The schema says less than the rows keep to.
+        // The schema declares a constraint that the rows violate.
         let plain = SQLCipherShell(plaintextPath: tool.directory.path("plain.db"))
         _ = try plain.run(
             """
@@ -166,7 +166,7 @@ struct QueryEndTests {
         "no name of a table keeps a database from being encrypted",
         arguments: ["coffer sequence", "Coffer Sequence"])
     func names(name: String) throws {
-        // The sequences are there, and no table that has one.
+        // The sequences exist, but no autoincrement table does.
         _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run(
             """
             CREATE TABLE "\(name)" (a); INSERT INTO "\(name)" VALUES (1); CREATE TABLE "coffer sequence_" (a);

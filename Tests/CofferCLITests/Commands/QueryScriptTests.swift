@@ -59,7 +59,7 @@ struct QueryScriptTests {
             "SELECT count(*) FROM sqlite_master WHERE name IN ('note', 'log', 'added');")
         #expect(count == [isTransaction ? "0" : "3"])
         if !isTransaction { #expect(try tool.shell().run("SELECT count(*) FROM note;") == ["2"]) }
-        #expect(result.errors.contains(isTransaction ? "Nothing was kept" : "What ran before it stays"))
+        #expect(result.errors.contains(isTransaction ? "Nothing was kept" : "Earlier statements stay"))
     }
 
     @Test(
@@ -69,14 +69,14 @@ struct QueryScriptTests {
         #expect(try query("BEGIN; INSERT INTO t VALUES (10, 'x'); COMMIT", "--write").status == 0)
         #expect(try query("BEGIN; INSERT INTO t VALUES (11, 'x'); ROLLBACK", "--write").status == 0)
         let open = try query("BEGIN; INSERT INTO t VALUES (12, 'x')", "--write")
-        #expect(open.status == 64 && open.errors.contains("not ended"), "\(open)")
+        #expect(open.status == 64 && open.errors.contains("left open"), "\(open)")
         #expect(try query("INSERT INTO t VALUES (13, 'x'); COMMIT", "--write", "--transaction").status == 64)
         #expect(try query("INSERT INTO t VALUES (14, 'x'); SELECT 1", "--write", "--transaction").status == 0)
         #expect(
             try query("PRAGMA foreign_keys = 1; BEGIN; COMMIT; DELETE FROM t WHERE id = 14", "--transaction")
                 .status == 64)
         #expect(try tool.shell().run("SELECT id FROM t ORDER BY id;") == ["1", "10", "14"])
-        // A constraint that is only checked at the end.
+        // A deferred constraint, which is checked only at the commit.
         let deferred = """
             CREATE TABLE child (t REFERENCES t (id) DEFERRABLE INITIALLY DEFERRED); INSERT INTO child VALUES \
             (99)
@@ -132,7 +132,7 @@ struct QueryScriptTests {
         let result = try query("INSERT INTO t VALUES (5, 'x'); PRAGMA rekey = 'tr0ub4dor'", "--write")
         #expect(result.status == 64 && !result.errors.contains("tr0ub4dor"))
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["1"])
-        // A pragma in one statement and a column of that name in another one are no key.
+        // A pragma in one statement and a column with that name in another are not a key.
         let other = try query(
             "PRAGMA user_version; SELECT 1 AS key WHERE key = '1'", "--format", "csv", "--no-header")
         #expect(other.status == 0 && other.output == "0\n", "\(other)")

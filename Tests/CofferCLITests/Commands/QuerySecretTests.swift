@@ -21,13 +21,13 @@ struct QuerySecretTests {
                 "--key-type", "raw", "--key-file", tool.directory.path("a.key"),
             ]
         let offset = try #require(QuerySecretTests.formats.keys.sorted().firstIndex(of: format))
-        // Every statement by the command; at night by a process of the tool for each as well, by day some in
-        // each format.
+        // The command in this process runs every statement. A process of the tool runs each one in the
+        // nightly run, and otherwise a few in each format.
         let groups = stride(from: 0, to: KeySpellings.failing.count, by: 40).map {
             KeySpellings.failing.dropFirst($0).prefix(40)
         }
         for (number, group) in groups.enumerated() {
-            // A log is read as a whole before each record: a short one is enough here.
+            // The whole log is read before each record, so it is kept short.
             let log = tool.directory.path("log-\(number)")
             let query = try Tool.Query(tool.directory.path("a.db"), options + ["--audit", log])
             for (index, sql) in group.enumerated() {
@@ -35,12 +35,13 @@ struct QuerySecretTests {
                 guard Nightly.isOn || index % 30 == offset * 10 else { continue }
                 try check(tool.run(["query", "a.db", "-", "--audit", log] + options, input: sql), sql)
             }
-            // What is refused at first sight is not recorded, and a log needs a record.
+            // Statements that are rejected at first sight are not recorded, and a log needs at least one
+            // record.
             #expect(try query.run("SELECT 1").status == 0)
             #expect(try !KeySpellings.isShown(in: tool.text(of: "log-\(number)")))
             #expect(try tool.run("audit", "verify", log).status == 0)
         }
-        // Whatever was tried, the key is the one it was.
+        // None of the statements changed the key.
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["1"])
     }
 

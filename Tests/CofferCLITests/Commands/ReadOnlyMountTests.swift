@@ -8,14 +8,15 @@ struct ReadOnlyMountTests {
     private let tool: Tool
     private let key = ["--key-file", "a.key", "--key-type", "raw"]
 
-    /// Whether this process can mount a folder for reading, in a namespace of its own.
+    /// True if this process can mount a folder read-only in its own namespace.
     private static let canMount: Bool = {
         guard geteuid() == 0, ChildProcess.find("unshare") != nil else { return false }
         let script = "mount -t tmpfs none /mnt && mount -o remount,ro /mnt"
         return (try? ChildProcess.run("unshare", ["-m", "/bin/sh", "-c", script]).status) == 0
     }()
 
-    /// Makes `ro/a.db`, which was closed, and `ro/log.db`, which has a log with a commit and no index of it.
+    /// Makes `ro/a.db`, which was closed cleanly, and `ro/log.db`, which has a WAL with a commit but no index
+    /// for it.
     init() throws {
         tool = try Tool()
         try tool.writeKey("a.key")

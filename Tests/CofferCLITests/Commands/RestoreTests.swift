@@ -9,7 +9,7 @@ struct RestoreTests {
     private let tool: Tool
     private let key = ["--key-file", "a.key", "--key-type", "raw"]
 
-    /// `safe.db` is a backup with 50 rows, `a.db` has one more by now.
+    /// Makes `safe.db`, a backup with 50 rows, and `a.db`, which has one row more.
     init() throws {
         tool = try Tool()
         try tool.makeDatabase(rows: 50)
@@ -39,8 +39,8 @@ struct RestoreTests {
             atPath: tool.directory.path(name), toPath: tool.directory.path(other))
     }
 
-    /// Leaves `a.db` as a process does that ends in the middle: with rows in a log, or with a transaction
-    /// that is to be rolled back.
+    /// Leaves `a.db` as a process that is killed does: with rows in a WAL, or with a transaction to roll
+    /// back.
     private func interruptWriter(wal: Bool) throws {
         let queue = try tool.directory.makeQueue()
         try queue.writeWithoutTransaction { db in
@@ -51,7 +51,7 @@ struct RestoreTests {
                 )
             } else {
                 try db.execute(sql: "INSERT INTO t (text) VALUES ('before'); PRAGMA cache_size = 2; BEGIN")
-                // The first pages are written before the end, as there is no room for them in memory.
+                // The first pages are written early, because the cache has no room for them.
                 try db.execute(
                     sql: """
                         UPDATE t SET text = 'lost' WHERE id < 50;
@@ -91,7 +91,7 @@ struct RestoreTests {
         let name = try #require(kept().first)
         #expect(try bytes(name) == old && kept().count == 1)
         #expect(try tool.text(of: "log").contains("content_digest"))
-        // Nothing is overwritten the second time either, and the key may be another one.
+        // The second run overwrites nothing either, and the key may differ.
         #expect(try restore("--new-key-file", "b.key", "--new-key-type", "raw").status == 0)
         #expect(try rowCount("a.db", 0x43) == "50 ok" && kept().count == 2)
         #expect(try tool.run(["restore", "safe.db", "a.db", "--keep-old", name] + key).status == 73)
@@ -203,7 +203,7 @@ struct RestoreTests {
         try interruptWriter(wal: wal)
         let result = try restore(environment: ["COFFER_FAIL_POINT": point])
         #expect(result.status == -SIGKILL, "\(result)")
-        // What another program would see is looked at in a copy of all that lies there.
+        // Another program's view is examined in a copy of all files.
         for ending in ["", "-wal", "-journal"] where tool.exists("a.db\(ending)") {
             try tool.directory.write(try bytes("a.db\(ending)"), to: "look.db\(ending)")
         }
@@ -214,7 +214,7 @@ struct RestoreTests {
         #expect(try rowCount() == "50 ok")
         #expect(
             !tool.directory.fileNames().contains { $0.contains(".coffer-") }, "\(tool.directory.fileNames())")
-        // What the interrupted run has kept is the whole old database too, with its log or journal.
+        // The kept file of the interrupted run is also the complete old database, with its WAL or journal.
         let counts = try kept().filter { $0.hasSuffix("Z") }.map { try rowCount($0) }
         #expect(counts.contains("52 ok") && (isNew || Set(counts).count == 1), "\(kept()) \(counts)")
         var status = stat()

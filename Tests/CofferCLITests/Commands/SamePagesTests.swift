@@ -37,7 +37,7 @@ struct SamePagesTests {
             _ = try tool.shell().run(change + ";")
         }
         let second = try backUp("second.db")
-        // With a log that is brought into the file in between, too.
+        // Also with a WAL that is checkpointed in between.
         if let pool { try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) } }
         let third = try backUp("third.db")
         try pool?.close()
@@ -55,7 +55,7 @@ struct SamePagesTests {
     @Test("a backup beside a writer is one state of the database")
     func besideWriter() throws {
         let pool = try tool.directory.makePool()
-        // Each transaction keeps the sum.
+        // Every transaction preserves the sum.
         try pool.write { db in
             try db.execute(
                 sql: "CREATE TABLE sum (id INTEGER PRIMARY KEY, n); INSERT INTO sum VALUES (1, 500), (2, 500)"

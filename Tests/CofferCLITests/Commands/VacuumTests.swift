@@ -91,7 +91,7 @@ struct VacuumTests {
         #expect(
             try tool.run(["vacuum", "a.db"] + key, environment: ["COFFER_FAIL_POINT": point]).status
                 == -SIGKILL)
-        // Without playing back what was left: the judge is a copy.
+        // The check uses a copy, which does not replay the leftovers.
         try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "copy.db")
         #expect(try tool.shell("copy.db").run(Self.facts) == facts)
         try FileManager.default.removeItem(atPath: tool.directory.path("copy.db"))

@@ -48,7 +48,7 @@ struct JSONTests {
         #expect(!result.output.contains(String(repeating: "42", count: 32)))
     }
 
-    /// A work on `source` in three ways: it succeeds, it fails, and it is only tried.
+    /// Runs work on `source` in three ways: with success, with failure, and as a dry run.
     @Test(
         "each line of works that make or change files matches the schema: success, failure, and a dry run",
         arguments: [
@@ -91,7 +91,7 @@ struct JSONTests {
             try plan.objects.contains { $0["dry_run"] as? Bool == true && $0["changed"] as? Bool == false })
         #expect(tool.directory.fileNames() == before)
 
-        // Another file in the place of the new one, or of the old one.
+        // Replaces the name of the new or the old file.
         let bad = arguments.map {
             ["new.db", "a.db", "old.db"].contains($0) && !(badName == "exists.db" && $0 == "a.db")
                 ? badName : $0

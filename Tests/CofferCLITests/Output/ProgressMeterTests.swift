@@ -43,13 +43,13 @@ struct ProgressMeterTests {
             note(meter.take(.began(path, share: 0.1 / 3), at: start))
             note(meter.take(.ended(path), at: start + .seconds(1)))
         }
-        // One of them has failed.
+        // One of the files has failed.
         note(meter.take(.phase("batch rotate", files: 3, through: 1, start: 0.1), at: start + .seconds(1)))
         note(meter.take(.began("a", share: 0.8), at: start + .seconds(1)))
         note(meter.take(.began("b", share: 0.1), at: start + .seconds(1)))
         let half = meter.take(state("a", "copying", 100), at: start + .seconds(5))
         note(half)
-        // The bar is about the batch, and knows what is going on in its files.
+        // The bar shows the batch, and includes the progress within its files.
         #expect(half.path == "batch" && half.completed == 1 && half.total == 3 && half.unit == "files")
         #expect(abs((half.overall ?? 0) - 0.54) < 0.001)
         note(meter.take(state("b", "copying", 10), at: start + .seconds(5)))

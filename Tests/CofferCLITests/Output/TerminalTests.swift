@@ -13,7 +13,7 @@ struct TerminalTests {
         try tool.writeKey("b.key", 0x43)
     }
 
-    /// What a person sees of an error and of a warning.
+    /// Returns the terminal's screen after a command that prints an error and a warning.
     private func screen(_ arguments: [String], _ environment: [String: String] = [:], status: Int32) throws
         -> String
     {
@@ -45,7 +45,7 @@ struct TerminalTests {
         }
         #expect(try screen(wrong, ["NO_COLOR": ""], status: 77).contains(Self.escape))
         #expect(try !screen(wrong + ["--json"], status: 77).contains(Self.escape))
-        // Not in a file, even where the standard output is the terminal.
+        // No color in a file, even if standard output is the terminal.
         let script = ["-c", "exec '\(Tool.program)' \(wrong.joined(separator: " ")) 2> errors"]
         let terminal = try PseudoTerminal("/bin/sh", script, folder: tool.directory.path)
         #expect(try terminal.end() == 77)
@@ -77,8 +77,8 @@ struct TerminalTests {
         for line in lines { #expect(width(of: line) <= Int(columns), "\(line)") }
     }
 
-    /// Columns, counted apart from the tool: these ideographs take two, the other characters of these tests
-    /// one.
+    /// Returns the width in columns, independently of the tool: these ideographs take two columns, all other
+    /// characters in these tests one.
     private func width(of text: String) -> Int { text.reduce(0) { $0 + ("漢字".contains($1) ? 2 : 1) } }
 
     @Test(

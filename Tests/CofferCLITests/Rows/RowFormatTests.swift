@@ -20,7 +20,7 @@ struct RowFormatTests {
         return result.output
     }
 
-    /// Values that could be taken for one another, and one of them a row.
+    /// Values that could be confused with each other.
     private static let values = [
         "NULL", "'NULL'", "''", "'''NULL'''", "x'00ff'", "'x''00ff'''", "x''", "9e999", "-9e999", "'Inf'",
         "'-Inf'", "'\\N'",
@@ -96,7 +96,7 @@ struct RowFormatTests {
         let text = try output(
             RowFormatTests.values.map { "SELECT \($0)" }.joined(separator: "; "), "quote", "--no-header")
         let literals = text.split(separator: "\n").map(String.init)
-        // One value has a new line, so that its literal has two lines.
+        // One value contains a line break, so its literal takes two lines.
         let values = try output(
             "SELECT " + RowFormatTests.values.joined(separator: ","), "quote", "--no-header")
         let again = try output("SELECT " + values, "quote", "--no-header")
@@ -107,7 +107,7 @@ struct RowFormatTests {
         #expect(try tool.shell().run("SELECT \(same.joined(separator: " AND "));") == ["1"])
     }
 
-    /// The literals of a row, at the commas outside of their quotes.
+    /// Splits a row into literals, at the commas outside of quotes.
     private static func cut(_ row: String) throws -> [String] {
         var (result, isInside) = ([""], false)
         for scalar in row.dropLast().unicodeScalars {
@@ -128,7 +128,7 @@ struct RowFormatTests {
         ] {
             #expect(try tool.run(["query", "a.db", "SELECT 1"] + key + options).status == 64, "\(options)")
         }
-        // A text that is what stands for NULL is in quotes.
+        // A string equal to the NULL text is quoted.
         #expect(try output("SELECT 'NA', NULL", "csv", "--null-text", "NA", "--no-header") == "\"NA\",NA\n")
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Where statements end")
 struct StatementSplitterTests {
-    /// The statements of a text that comes in pieces of a size.
+    /// Splits a text that arrives in pieces of `size` bytes into statements.
     private func pieces(_ text: String, by size: Int) -> [String] {
         var splitter = StatementSplitter()
         var buffer: [UInt8] = []

@@ -46,7 +46,7 @@ struct AdviceTests {
     @Test("reasons of the tool name nothing of the library's API", arguments: failures)
     func tool(failure: EncryptionFailure) {
         let words = Failure(failure).message
-        // .rawKey, .keySpec and Configuration.cipher
+        // For example .rawKey, .keySpec and Configuration.cipher.
         #expect(!words.contains(/Configuration|configuration|\W\.[a-z]\w|Database[A-Z]|\w\(\w+:/), "\(words)")
         #expect(!words.isEmpty)
     }
@@ -64,7 +64,7 @@ struct AdviceTests {
             for sql in [
                 "PRAGMA key = 'a'", "PRAGMA rekey = 'a'", "PRAGMA cipher_default_page_size = 8192",
                 "PRAGMA cipher_page_size = 8192", "PRAGMA cipher_profile = 'a'", "PRAGMA cipher_log = 'a'",
-                "PRAGMA cipher_migrate",
+                "PRAGMA cipher_migrate", "PRAGMA page_size = 8192", "PRAGMA cipher_log_level = TRACE",
                 "PRAGMA temp_store = FILE", "VACUUM INTO '\(folder)/none/b.db'",
                 "ATTACH '\(folder)/none/a.db' AS a KEY ''",
             ] {

@@ -1,6 +1,7 @@
 import CofferTestSupport
 import Foundation
 import SQLCipherBridge
+import SystemCalls
 import Testing
 
 @Suite("Secrets stay where they belong")
@@ -8,10 +9,10 @@ struct HygieneTests {
     private let tool: Tool
     private static let old = "old-secret-Zq8vT3"
     private static let new = "new-secret-Kw5xR7"
-    /// The digits of the raw key of the other files.
+    /// The hexadecimal digits of the raw key of the other files.
     private static let digits = String(repeating: "5a", count: 32)
 
-    /// In all forms in which they could show: as text, as digits, as bytes.
+    /// The secrets in every form in which they could leak: as text, as digits, as bytes.
     private static let secrets = [old, new, digits, hex(old), hex(new), String(repeating: "Z", count: 32)]
 
     private static func hex(_ text: String) -> String {
@@ -24,11 +25,11 @@ struct HygieneTests {
         var status: Int32 = 0
         var testDescription: String { arguments.joined(separator: " ") }
 
-        /// The file of the first key that the command asks for.
+        /// The file with the first key that the command prompts for.
         var keyFile: String? { arguments.first { $0 == "old.key" || $0 == "raw.key" } }
     }
 
-    /// Each command that takes a key, in ways that succeed and that fail.
+    /// Every command that takes a key, with arguments that succeed and that fail.
     private static let commands: [Command] = {
         let rounds = ["--kdf-iterations", "1000"]
         let old = rounds + ["--key-file", "old.key"]
@@ -92,7 +93,7 @@ struct HygieneTests {
         _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run("CREATE TABLE t (text);")
         try tool.write("CREATE TABLE t (text); INSERT INTO t VALUES ('row');", to: "plain.sql")
         try tool.write("text\nrow\n", to: "rows.csv")
-        // The second file has another key than its line says, so that the state stays.
+        // The second file's key differs from the one in its line, so the state remains.
         try tool.write(
             "raw.db\n{\"path\": \"a.db\", \"key-command\": \"cat new.key\", \"kdf-iterations\": 1000}\n",
             to: "fleet")
@@ -111,11 +112,15 @@ struct HygieneTests {
     }
 
     private static let canTrace =
-        (try? ChildProcess.run("strace", ["-f", "-o", "/dev/null", "/bin/true"]).status) == 0
+        // The tool protects its memory from other processes, so strace shows what it writes only with the
+        // capability CAP_SYS_PTRACE.
+        (try? ChildProcess.run("strace", ["-f", "-o", "|cat", Tool.program, "--version"]).outputText)?
+        .contains("write(1, \"") == true
 
     @Test(
         "no output, log, state or note, no argument, and no system call that names or writes things carries a secret",
-        .enabled(if: canTrace, "strace cannot run here: nothing was looked at"), arguments: commands)
+        .enabled(if: canTrace, "strace cannot read the memory of the tool here: nothing was checked"),
+        arguments: commands)
     func systemCalls(command: Command) throws {
         let calls =
             "trace=execve,execveat,openat,openat2,open,creat,write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg,sendmmsg,rename,renameat,"
@@ -127,14 +132,14 @@ struct HygieneTests {
         #expect(result.status == command.status, "\(result)")
         expectNoSecret(in: result.output + result.errors, "\(command.arguments)")
         try expectNoSecretInFiles("\(command.arguments)")
-        // Named as a key file, so that its reading is left to these lines.
+        // The trace is named like a key file, so only these lines read it.
         let trace = String(decoding: try tool.directory.bytes(of: "trace.key"), as: UTF8.self)
         #expect(trace.contains("execve(") && trace.contains("write(") && trace.contains("PATH="), "\(result)")
         expectNoSecret(in: withoutKeyCommands(trace), "\(command.arguments)")
     }
 
-    /// The lines of a trace without those of programs whose purpose is to print a key, but with how they were
-    /// called.
+    /// Returns the lines of a trace without the output of programs whose purpose is to print a key, but with
+    /// their invocations.
     private func withoutKeyCommands(_ trace: String) -> String {
         let lines = trace.split(separator: "\n")
         let others = Set(
@@ -149,7 +154,7 @@ struct HygieneTests {
 
     @Test(
         "a new key is written once, to where it was asked for",
-        .enabled(if: canTrace, "strace cannot run here: nothing was looked at"),
+        .enabled(if: canTrace, "strace cannot read the memory of the tool here: nothing was checked"),
         arguments: [["--out", "made.key"], ["--words", "6", "--out", "made.key"]])
     func keygen(options: [String]) throws {
         let result = try tool.run(
@@ -173,7 +178,7 @@ struct HygieneTests {
                 continue
             }
             expectNoSecret(in: line, "cmdline of \(command.arguments)")
-            // Only root can read it at all.
+            // Only root can read it.
             if let environment = KernelText.read("/proc/\(run.processID)/environ") {
                 expectNoSecret(in: environment, "environ of \(command.arguments)")
             }
@@ -198,7 +203,7 @@ struct HygieneTests {
         let deadline = ContinuousClock.now + .seconds(Patience.seconds)
         var end: Int32 = -1
         while end < 0, ContinuousClock.now < deadline {
-            // Nobody reads before the tool does.
+            // Opening fails until the tool opens the pipe for reading.
             end = unsafe open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
             if end < 0 { usleep(500) }
         }
@@ -216,7 +221,7 @@ struct HygieneTests {
 
     @Test(
         "the pipes to a program are made in one step, so that no program that another thread starts has an end of them",
-        .enabled(if: canTrace, "strace cannot run here: nothing was looked at"))
+        .enabled(if: canTrace, "strace cannot read the memory of the tool here: nothing was checked"))
     func pipes() throws {
         try tool.write("#!/bin/sh\nexec cat raw.key\n", to: "prints", mode: 0o700)
         let traced = try tool.start(
@@ -227,7 +232,7 @@ struct HygieneTests {
             ],
             program: try #require(ChildProcess.find("strace")))
         #expect(traced.wait().status == 0)
-        // Those of the tool come before the program that it starts.
+        // The pipes of the tool come before the program that it starts.
         let pipes = try tool.text(of: "trace").split(separator: "\n").filter { $0.contains("pipe") }
         #expect(!pipes.isEmpty)
         #expect(pipes.allSatisfy { $0.contains("pipe2(") && $0.contains("O_CLOEXEC") }, "\(pipes)")
@@ -258,7 +263,7 @@ struct HygieneTests {
             try #require(!query.text(of: "errors").contains("error:"), "\(query.text(of: "errors"))")
             usleep(2000)
         }
-        // The kernel gives these files to root for a process that is not to be dumped.
+        // The kernel assigns these files to root if the process is not dumpable.
         var status = stat()
         #expect(unsafe stat("/proc/\(query.processID)/mem", &status) == 0 && status.st_uid == 0)
     }

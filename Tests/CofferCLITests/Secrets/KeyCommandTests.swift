@@ -20,7 +20,7 @@ struct KeyCommandTests {
 
     @Test("such a program sees no other key: no variable, no descriptor")
     func isolation() throws {
-        // What it finds, it writes beside the database.
+        // The program writes its environment to files next to the database.
         try script(
             "give",
             "env > seen.env; ls -l /proc/self/fd > seen.fd; cat /proc/$PPID/environ > seen.parent; cat b.key")
@@ -87,7 +87,7 @@ struct KeyCommandTests {
 
     @Test("a program that is left behind and keeps the pipe open is not waited for")
     func leftBehind() throws {
-        // It ends when the test is over, or long after a failure of the test.
+        // The background process ends with the test, or long after the test has failed.
         try script("give", "cat a.key; { while [ -e give ] && [ ! -e over ]; do sleep 0.2; done; } & exit 0")
         let result = try tool.run(
             "info", "a.db", "--key-command", "./give", "--key-type", "raw", "--key-timeout", "600")
@@ -104,7 +104,7 @@ struct KeyCommandTests {
         #expect(
             made.status == 0 && made.errors.contains("warning: The passphrase from the key file 'weak.key'"),
             "\(made)")
-        // Who opens a file has no choice.
+        // When opening an existing file, the user has no choice of key, so there is no warning.
         #expect(try tool.run("verify", "weak.db", "--key-file", "weak.key").errors.isEmpty)
         #expect(try tool.run("keygen", "--words", "5", "--out", "words.key").status == 0)
         #expect(try tool.run("create", "good.db", "--key-file", "words.key").errors.isEmpty)

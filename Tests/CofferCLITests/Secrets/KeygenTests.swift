@@ -46,7 +46,7 @@ struct KeygenTests {
         for option in ["--with-salt", "--binary"] {
             #expect(try tool.run("keygen", "--words", "6", option, "--out", "both").status == 64)
         }
-        // A dash is the standard output elsewhere: no file gets that name.
+        // A dash means standard output elsewhere, so no file gets that name.
         #expect(try tool.run("keygen", "--out", "-").status == 64)
         for name in ["-", "both"] {
             #expect(!FileManager.default.fileExists(atPath: tool.directory.path(name)))

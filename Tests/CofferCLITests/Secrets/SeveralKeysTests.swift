@@ -6,7 +6,7 @@ import Testing
 @Suite("Several keys for the files of a fleet")
 struct SeveralKeysTests {
     private let tool: Tool
-    /// One key opens a.db, the other b.db, and none c.db.
+    /// One key opens a.db, the other one b.db, and neither opens c.db.
     private let keys = ["--key-file", "a.key", "--key-type", "raw", "--previous-key-file", "b.key"]
 
     init() throws {
@@ -68,7 +68,7 @@ struct SeveralKeysTests {
             ["-c", "exec \"$0\" \"$@\" 5<b.key", Tool.program] + current + ["--previous-key-fd", "5"],
             program: "/bin/sh")
         #expect(shell.status == 0, "\(shell)")
-        // Each source is taken for both types, where it can be a key of them.
+        // Each source is tried as both types, if it is valid for them.
         let queue = try tool.directory.makeQueue("p.db", .passphrase("correct horse battery"))
         try queue.write { db in try db.execute(sql: "CREATE TABLE p (x)") }
         try queue.close()
@@ -82,7 +82,7 @@ struct SeveralKeysTests {
         let result = try tool.run(
             ["query", "p.db", "SELECT count(*) FROM p", "--key-file", "a.key", "--key-type", "raw"] + both)
         #expect(result.status == 0, "\(result)")
-        // A source that fails ends the command before anything is done.
+        // A source that fails ends the command before any work is done.
         #expect(try tool.run(current + ["--previous-key-file", "none.key"]).status == 66)
         #expect(try tool.run(current + ["--previous-key-file", "p.key"]).status == 77)
         #expect(try tool.run(current + ["--previous-key-type", "raw"]).status == 64)
@@ -91,7 +91,7 @@ struct SeveralKeysTests {
 
     @Test("a rotation takes the key that opens the file, also where the new key is among the others")
     func rotating() throws {
-        // As in the middle of a rotation: some have the new key, and some the old one.
+        // As in the middle of a rotation: some files have the new key, others the old one.
         let result = try tool.run(
             "rotate", "a.db", "b.db", "--key-file", "b.key", "--key-type", "raw", "--previous-key-file",
             "a.key", "--new-key-file", "b.key",
@@ -99,7 +99,7 @@ struct SeveralKeysTests {
         #expect(result.status == 0, "\(result)")
         #expect(
             result.output.contains("a.db: rotated")
-                && result.output.contains("b.db: has the new key already"), "\(result)")
+                && result.output.contains("b.db: already has the new key"), "\(result)")
         let same = try tool.run(
             "rotate", "b.db", "--key-file", "b.key", "--key-type", "raw", "--previous-key-file", "b.key",
             "--new-key-file", "b.key",
@@ -117,7 +117,7 @@ struct SeveralKeysTests {
         try queue.write { db in try db.execute(sql: "CREATE TABLE t (x)") }
         try queue.close()
         try tool.write("a.db\nb.db\nc.db\n" + (command == "info" ? "plain.db\n" : ""), to: "list")
-        // The same key twice is one key.
+        // The same key given twice counts once.
         let arguments = ["batch", command, "--manifest", "list"] + keys + ["--previous-key-file", "a.key"]
         let result = try tool.run(arguments + ["--json", "--site-secret-file", "site"])
         #expect(result.status == 3, "\(result)")
@@ -166,8 +166,8 @@ struct SeveralKeysTests {
                     ?? (object["changed"] as? Bool).map { "\($0)" }
             }
         }
-        // The one line has a list of them, the other one that is no list, and the third has those of the
-        // command line. Names start at the manifest.
+        // The first line has a list of previous keys, the second a single one, and the third uses those of
+        // the command line. Paths are relative to the manifest.
         let lines = [
             #"{"path": "a.db", "key-file": "keys/b", "key-type": "raw", "previous-key-file": ["keys/c", "keys/a"]}"#,
             #"{"path": "c.db", "previous-key-env": "C_KEY"}"#, #"{"path": "b.db"}"#,
@@ -179,7 +179,7 @@ struct SeveralKeysTests {
             ]
             #expect(try batch(command, lines) == expected)
         }
-        // Those of the command line would open it.
+        // The keys of the command line would open the file.
         let replaced =
             #"{"path": "b.db", "previous-key-file": "keys/c", "previous-key-type": ["raw", "passphrase"]}"#
         #expect(try batch("verify", [replaced]) == ["b.db": "wrong_key"])
@@ -191,13 +191,13 @@ struct SeveralKeysTests {
             #expect(try tool.shell(name, 0x45).run("SELECT count(*) FROM t;") == ["1"])
         }
         for (line, words) in [
-            (#"{"path": "a.db", "previous-key-type": "raw"}"#, "there are none"),
+            (#"{"path": "a.db", "previous-key-type": "raw"}"#, "needs previous keys"),
             (#"{"path": "a.db", "previous-key-file": []}"#, "list"),
             (#"{"path": "a.db", "previous-key-file": [7]}"#, "list"),
             (#"{"path": "a.db", "previous-key-fd": "7"}"#, "unknown"),
-            (#"{"path": "a.db", "previous-key-file": "x", "previous-key-type": "hex"}"#, "no type of keys"),
-            (#"{"path": "a.db", "previous-key-file": ["a\u0000b"]}"#, "zero"),
-            (#"{"path": "a.db", "key-file": ["a.key"]}"#, "no text"),
+            (#"{"path": "a.db", "previous-key-file": "x", "previous-key-type": "hex"}"#, "not a key type"),
+            (#"{"path": "a.db", "previous-key-file": ["a\u0000b"]}"#, "NUL byte"),
+            (#"{"path": "a.db", "key-file": ["a.key"]}"#, "not a string"),
         ] {
             let result = try tool.run(["batch", "verify", "--manifest", "-"] + keys, input: line)
             #expect(result.status == 78 && result.errors.contains(words), "\(line) \(result)")
@@ -207,7 +207,7 @@ struct SeveralKeysTests {
         )
         #expect(first.status == 78 && first.errors.contains("first key"), "\(first)")
         let none = try tool.run("batch", "info", "--manifest", "-", input: lines[1])
-        #expect(none.status == 78 && none.errors.contains("previous keys and no other"), "\(none)")
+        #expect(none.status == 78 && none.errors.contains("has only previous keys"), "\(none)")
     }
 
     @Test("identifiers are the same in all files of a site, and others with another secret")
@@ -229,7 +229,7 @@ struct SeveralKeysTests {
         try tool.write("short", to: "weak")
         #expect(try tool.run(["info", "a.db", "--site-secret-file", "weak"] + keys).status == 77)
         #expect(try tool.run("info", "a.db", "--key-id").status == 64)
-        // The identifier of a file is that of the records of its rotation.
+        // The identifier of a file equals the one in the records of its rotation.
         try tool.writeKey("d.key", 0x45)
         let rotated = try tool.run(
             ["rotate", "a.db", "--json", "--new-key-file", "d.key", "--new-key-type", "raw"] + keys)

@@ -43,7 +43,7 @@ struct ShellTests {
         try terminal.expect("''> ")
         terminal.type("open';\r")
         try terminal.expect("it is\\nopen")
-        // A key that is typed before the prompt is there is the terminal's.
+        // Keys typed before the prompt appears would go to the terminal.
         try terminal.prompt("(encrypted)> ")
         terminal.type("\u{4}")
         #expect(try terminal.end() == 0)
@@ -53,7 +53,8 @@ struct ShellTests {
     @Test("a line is edited with the keys of an editor, with letters of several bytes too")
     func editing() throws {
         let terminal = try start()
-        // The start of the line, two letters forward, one away, the end of the line, two back.
+        // Go to the start of the line, forward two letters, delete one, go to the end of the line, delete
+        // two.
         terminal.type("XSELECT 'ärger' AS löss9\u{1}\u{6}\u{8}\u{5}\u{7f}\u{7f};\r")
         try terminal.expect("lös")
         try terminal.expect("ärger")
@@ -108,13 +109,13 @@ struct ShellTests {
         let name = command == ".import" ? "pipe.csv" : "pipe.sql"
         #expect(unsafe mkfifo(tool.directory.path(name), 0o600) == 0)
         let terminal = try start("--write")
-        // Before anything is there to read.
+        // Interrupt before there is input.
         terminal.type("\(command) \(name)\(command == ".import" ? " t" : "")\r")
         try terminal.wait("as it was") { terminal.hasEcho }
         terminal.type("\u{3}")
         try terminal.expect("interrupted")
         try terminal.prompt("(encrypted)> ")
-        // In the middle.
+        // Interrupt in the middle of the input.
         terminal.type("\(command) \(name)\(command == ".import" ? " t" : "")\r")
         var pipe: Int32 = -1
         try terminal.wait("open") {
@@ -156,12 +157,12 @@ struct ShellTests {
         terminal.type(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\r")
         try terminal.expect("FROM n;\r\n")
-        // While the statement runs, the terminal is as it was, and the key is a signal.
+        // While the statement runs, the terminal has its original settings, and Ctrl-C raises a signal.
         try terminal.wait("as it was") { terminal.hasEcho }
         terminal.type("\u{3}")
         try terminal.expect("interrupted")
         try terminal.prompt("(encrypted, transaction)> ")
-        // All of a line is given up.
+        // The whole line is discarded.
         terminal.type(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n; DELETE FROM t;\r"
         )
@@ -221,7 +222,7 @@ struct ShellTests {
                 .posixPermissions] as? Int
         #expect(mode == 0o600)
         terminal = try start()
-        // Up, three times: .quit, .tables, and the statement before it.
+        // Up three times: .quit, .tables, and the statement before them.
         terminal.type("\u{1b}[A\u{1b}[A\u{1b}[A\r")
         try terminal.expect("'last'\r\n")
         terminal.type(".quit\r")
@@ -286,7 +287,7 @@ struct ShellTests {
         let help = try script(".help\n").output
         for name in ShellCommand.names { #expect(help.contains("\(name) "), "\(name)") }
         let dump = try script(".dump\n").output
-        #expect(try tool.run(["load", "b.db"] + key, input: dump).output.contains("what was dumped"))
+        #expect(try tool.run(["load", "b.db"] + key, input: dump).output.contains("equal to the dump"))
     }
 
     @Test("the first failure of a script ends it, with its code and its line")
@@ -296,7 +297,7 @@ struct ShellTests {
             (".nothing\nSELECT 'never';", 64, "no command"),
             ("INSERT INTO t VALUES (1, 'x');\nSELECT 'never';", 64, "--write"),
             (".read none.sql\nSELECT 'never';", 66, "none.sql"),
-            ("PRAGMA key = 'tr0ub4dor';\nSELECT 'never';", 64, "carries a key"),
+            ("PRAGMA key = 'tr0ub4dor';\nSELECT 'never';", 64, "contains a key"),
             (".import x t\nSELECT 'never';", 64, "--write"),
             (".mode nothing\nSELECT 'never';", 64, "modes are"),
             (".read a.sql\nSELECT 'never';", 64, "16 deep"),

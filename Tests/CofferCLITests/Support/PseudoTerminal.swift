@@ -2,12 +2,12 @@ import CofferTestSupport
 import Foundation
 import Glibc
 
-/// A program on a terminal of its own, as a person sees it.
+/// A program that runs on its own terminal, for tests of interactive behavior.
 final class PseudoTerminal {
     private let master: Int32
     private let slave: Int32
     let processID: pid_t
-    /// All that the terminal has shown.
+    /// All text that the terminal has shown.
     private(set) var screen = ""
 
     struct Failure: Error, CustomStringConvertible {
@@ -31,7 +31,7 @@ final class PseudoTerminal {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        // The first terminal that the leader of a new session opens is the session's.
+        // The first terminal that a session leader opens becomes the controlling terminal.
         unsafe posix_spawn_file_actions_addopen(&actions, 0, name, O_RDWR, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, 0, 1)
         unsafe posix_spawn_file_actions_adddup2(&actions, 0, 2)
@@ -41,7 +41,7 @@ final class PseudoTerminal {
         var none = sigset_t()
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        // Who runs the tests may ignore signals, which programs inherit.
+        // The parent of the tests may ignore signals, which child processes would inherit.
         var all = sigset_t()
         unsafe sigfillset(&all)
         unsafe posix_spawnattr_setsigdefault(&attributes, &all)
@@ -72,8 +72,8 @@ final class PseudoTerminal {
         return unsafe tcgetattr(slave, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Waits until the terminal shows a text that it did not show before the last call, and fails if it never
-    /// does.
+    /// Waits until the terminal shows a text that was not shown before the last call. Fails if it never
+    /// appears.
     func expect(_ text: String) throws {
         let deadline = ContinuousClock.now + .seconds(Patience.seconds)
         while !unseen.contains(text) {
@@ -85,8 +85,8 @@ final class PseudoTerminal {
         if let range = unseen.range(of: text) { seen = String(screen[..<range.upperBound]).count }
     }
 
-    /// Waits for a prompt, and until the editor reads keys: before that, Ctrl-C would drop what is typed, as
-    /// at every terminal.
+    /// Waits for a prompt, and until the editor reads keys. Earlier, Ctrl-C would discard the typed text, as
+    /// at any terminal.
     func prompt(_ text: String) throws {
         try expect(text)
         try wait("read by an editor") { !hasEcho }
@@ -111,7 +111,7 @@ final class PseudoTerminal {
         }
     }
 
-    /// Waits for the end, and returns the exit code, or a signal as a negative number.
+    /// Waits for the end of the program and returns the exit code, or a signal as a negative number.
     func end() throws -> Int32 {
         var status: Int32 = 0
         try wait("ended") { unsafe waitpid(processID, &status, WNOHANG) == processID }

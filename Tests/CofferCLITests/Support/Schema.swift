@@ -2,9 +2,9 @@ import Foundation
 
 @testable import CofferCLI
 
-/// The shape of each line of `--json`, version 1. What is not here must not be in the output.
+/// The shape of each line of `--json`, version 1. The output must not contain anything else.
 enum Schema {
-    /// What is wrong with the output; nothing if it is as promised.
+    /// Returns the violations in the output. The result is empty if the output is valid.
     static func problems(_ result: Tool.Result) throws -> [String] {
         let objects = try result.objects
         var problems = objects.compactMap { object in problem(with: object).map { "\($0): \(object)" } }
@@ -30,7 +30,7 @@ enum Schema {
         }
         let members = object.filter { !["schema", "type", "command"].contains($0.key) }
         let findings = shapes.map { $0.problem(with: members) }
-        // One of the shapes has to fit.
+        // One of the shapes has to match.
         return findings.contains(nil) ? nil : findings.last ?? "no shape"
     }
 

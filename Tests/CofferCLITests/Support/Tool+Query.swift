@@ -4,15 +4,15 @@ import Foundation
 @testable import CofferCLI
 
 extension Tool {
-    /// `coffer query` in this process, which reads its options once for any number of statements.
+    /// `coffer query` in this process. It parses its options once for any number of statements.
     ///
-    /// In a debug build, a process of the tool needs a tenth of a second to read its options, and thousandths
-    /// for the statement. What only a process can show, such as its end by a signal, is for
-    /// ``Tool/run(_:program:input:environment:)``.
+    /// In a debug build, a process of the tool takes a tenth of a second to parse its options, but only
+    /// milliseconds to run the statement. Use ``Tool/run(_:program:input:environment:)`` for behavior that
+    /// only a process has, such as termination by a signal.
     struct Query {
         private let command: QueryCommand
 
-        /// - Parameter options: paths in them are absolute.
+        /// - Parameter options: options whose paths are absolute.
         init(_ path: String, _ options: [String]) throws {
             guard
                 let command = try CommandLineTool.operation(["query", path, "-"] + options) as? QueryCommand

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Synchronization
 
-/// The `coffer` program in a directory of its own, as a person or a script calls it.
+/// The `coffer` program with its own directory, run as a user or a script runs it.
 final class Tool: Sendable {
     let directory: TestDirectory
 
@@ -13,14 +13,14 @@ final class Tool: Sendable {
 
     static let program = ChildProcess.built("coffer")
 
-    /// A raw key of 64 digits in a file, made without the tool.
+    /// Writes a raw key of 64 digits to a file, without the tool.
     @discardableResult
     func writeKey(_ name: String, _ byte: UInt8 = 0x42) throws -> String {
         try write(String(repeating: String(format: "%02x", byte), count: 32) + "\n", to: name)
         return name
     }
 
-    /// A file that only the owner can read.
+    /// Writes a file that only the owner can read.
     func write(_ text: String, to name: String, mode: Int = 0o600) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: directory.path(name)))
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory.path(name))
@@ -32,7 +32,8 @@ final class Tool: Sendable {
 
     func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: directory.path(name)) }
 
-    /// A database with a table of one row, under a raw key of equal bytes whose file is `key`.
+    /// Makes a database and its key file. The database has one table with `rows` rows, and its raw key
+    /// consists of equal bytes.
     func makeDatabase(_ name: String = "a.db", key: String = "a.key", _ byte: UInt8 = 0x42, rows: Int = 1)
         throws
     {
@@ -91,14 +92,14 @@ final class Tool: Sendable {
         try RunningTool(program, arguments, folder: directory.path, input: input, environment: environment)
     }
 
-    /// The stock shell, on a file with a raw key of equal bytes.
+    /// Returns the stock shell for a file whose raw key consists of equal bytes.
     func shell(_ name: String = "a.db", _ byte: UInt8 = 0x42, preparation: String = "") -> SQLCipherShell {
         SQLCipherShell(
             path: directory.path(name), rawKey: [UInt8](repeating: byte, count: 32), preparation: preparation)
     }
 }
 
-/// A program that runs. What it prints goes to files, so that nothing blocks.
+/// A running program. Its output goes to files, so it never blocks.
 final class RunningTool: Sendable {
     private let files: TestDirectory
     private let process: Process
@@ -115,7 +116,7 @@ final class RunningTool: Sendable {
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         var all = ProcessInfo.processInfo.environment
-        // What a person has set must not decide a test.
+        // The developer's environment must not influence a test.
         for name in ["NO_COLOR", "COLUMNS", "CREDENTIALS_DIRECTORY"] { all[name] = nil }
         process.environment = all.merging(environment) { _, new in new }
         process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: files.path("input")))
@@ -128,7 +129,7 @@ final class RunningTool: Sendable {
 
     var processID: Int32 { process.processIdentifier }
 
-    /// Whether it has not come to its end yet.
+    /// True if the program has not ended yet.
     var isRunning: Bool {
         guard let status = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
             let state = status.split(separator: ")").last?.split(separator: " ").first
@@ -138,13 +139,13 @@ final class RunningTool: Sendable {
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// What it has printed so far.
+    /// Returns the output so far.
     func text(of name: String) -> String {
         (try? String(contentsOfFile: files.path(name), encoding: .utf8)) ?? ""
     }
 
     func wait() -> Tool.Result {
-        // A tool that hangs is a failure of its test, not of all.
+        // If the tool hangs, only its own test fails.
         if hasEnded.wait(timeout: .now() + Patience.seconds) == .timedOut {
             send(SIGKILL)
             hasEnded.wait()

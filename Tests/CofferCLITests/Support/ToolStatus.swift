@@ -1,4 +1,4 @@
 @testable import CofferCLI
 
-/// Swift Testing has an `ExitStatus` of its own.
+/// The tool's exit status. Swift Testing also has a type named `ExitStatus`.
 typealias ToolStatus = CofferCLI.ExitStatus

@@ -3,17 +3,17 @@ import CofferTestSupport
 import SQLCipherBridge
 import Testing
 
-/// SQLite before 3.50.2 loses commits in WAL mode whose transactions have spilled pages and were rolled back
-/// in part.
+/// In WAL mode, SQLite before 3.50.2 loses commits of transactions that spilled pages and were partly rolled
+/// back.
 ///
-/// A copy of the file and its log, without the index of the log, has what a process that is killed leaves.
+/// A copy of the file and its WAL, without the WAL index, shows the state that a killed process would leave.
 @Suite("A commit after a partial rollback")
 struct PartialRollbackTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    /// Transactions that are rolled back in part.
+    /// Transactions that are partly rolled back.
     enum Course: String, CaseIterable {
         case savepoint, outermostSavepoint, failingStatement, failingTrigger, failingStatementInAutocommit
         case nestedSavepoints, savepointAfterSpill, longCommit, twoRollbacks, newLog
@@ -25,14 +25,14 @@ struct PartialRollbackTests {
         if course == .newLog { _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
         try pool.writeWithoutTransaction { try run(course, $0) }
         try expectRecovery(of: pool)
-        // The chain of checksums goes on, in this connection and in another one.
+        // The chain of checksums continues, in this connection and in another one.
         try pool.write { try add($0, 3) }
         try expectRecovery(of: pool)
         let other = try makePool("a.db")
         try other.write { try add($0, 200) }
         try pool.write { try add($0, 2) }
         try expectRecovery(of: pool)
-        // A second one in the same log.
+        // A second partial rollback in the same WAL.
         try pool.writeWithoutTransaction { try run(course, $0) }
         try expectRecovery(of: pool)
     }
@@ -71,7 +71,7 @@ struct PartialRollbackTests {
 
     @Test("is lost by the engine itself", .enabled(if: EngineMend.logChecksums.isNeeded))
     func engineItself() throws {
-        // The tests above would not show anything else.
+        // If the engine did not lose commits, the tests above would be pointless.
         let path = directory.path("a.db")
         try makePool("a.db").close()
         let worker = try ChildProcess.run(
@@ -127,7 +127,7 @@ struct PartialRollbackTests {
                 """, arguments: [count])
     }
 
-    /// Inserts two thousand rows, and then one that the index refuses.
+    /// Inserts two thousand rows, and then one that violates the index.
     private func fail(_ db: Database) {
         #expect(throws: DatabaseError.self) {
             try db.execute(
@@ -149,7 +149,7 @@ struct PartialRollbackTests {
             return try db.execute(sql: "RELEASE s")
         }
         guard course != .failingStatementInAutocommit else {
-            // Another statement that writes is in the middle of its rows: the failing one is undone alone.
+            // Another writing statement has not finished, so only the failing statement is undone.
             let rows = try Row.fetchCursor(
                 db,
                 sql: "INSERT INTO item(word) VALUES (hex(randomblob(20))), (hex(randomblob(20))) RETURNING id"
@@ -214,11 +214,11 @@ struct PartialRollbackTests {
         }
     }
 
-    /// A database that has what would be found if the process was killed now.
+    /// Returns a database with the state that would be recovered if the process were killed now.
     private func recovered(_ name: String, pageSize: Int = 4096) throws -> DatabaseQueue {
         let copy = directory.path("copy-\(name)")
         for suffix in ["", "-wal"] {
-            // By another process: a descriptor that this one closes would take SQLite's locks.
+            // Copied by another process: closing a descriptor in this one would release SQLite's locks.
             let process = try ChildProcess.run(
                 "cp", [directory.path(name) + suffix, copy + suffix])
             try #require(process.status == 0)

@@ -48,8 +48,7 @@ struct CopyForRecipientTests {
                 }
             }
         }
-        // The private key of the owner, which the process never had; and its recipient, which it had, and is
-        // found.
+        // The process never had the owner's private key. It did have the recipient, which therefore is found.
         let identity = unsafe owner.withUnsafeText { text in unsafe KeyDigits.bytes(text) }
         #expect(worker.ask(unsafe identity.withUnsafeBytes { unsafe MemoryNeedle($0) }.text) == "0")
         let known = unsafe Array(recipient.utf8).withUnsafeBytes { unsafe MemoryNeedle($0) }
@@ -59,7 +58,7 @@ struct CopyForRecipientTests {
 }
 
 private enum KeyDigits {
-    /// The 32 bytes of the text of an identity.
+    /// Returns the 32 bytes in the text of an identity.
     static func bytes(_ text: UnsafeRawBufferPointer) -> [UInt8] {
         let digits = unsafe Array(text.dropFirst("coffer-identity-1-".count).prefix(64))
         return stride(from: 0, to: digits.count, by: 2).map { index in
@@ -68,7 +67,7 @@ private enum KeyDigits {
     }
 }
 
-/// A program of this package that answers lines.
+/// A program of this package that answers lines of input.
 private final class ConversingProcess {
     private let process = Process()
     private let (input, output) = (Pipe(), Pipe())
@@ -82,7 +81,7 @@ private final class ConversingProcess {
         try process.run()
     }
 
-    /// Nil at the end of what it says.
+    /// Returns the next line of output, or nil at the end.
     func nextLine() -> String? {
         while true {
             if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {

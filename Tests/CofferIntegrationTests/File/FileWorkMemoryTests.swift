@@ -3,8 +3,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `COFFER_NIGHTLY=1` takes a file of 1 GB and 64 MB of memory, else 64 MB and 32 MB: less than half of the
-/// file.
+/// With `COFFER_NIGHTLY=1`, uses a file of 1 GB and 64 MB of memory, otherwise 64 MB and 32 MB, about half of
+/// the file.
 @Suite("The memory of a work on a large file", .serialized)
 struct FileWorkMemoryTests {
     let directory: TestDirectory

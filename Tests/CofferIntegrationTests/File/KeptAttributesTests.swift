@@ -3,14 +3,16 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// By other programs: the ones of this package would be wrong in the same way.
+/// Uses other programs to read and set the attributes, because code of this package could make the same
+/// mistakes.
 @Suite("Owner, permissions, access control lists and extended attributes")
 struct KeptAttributesTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    /// `rw` for the owner, `r` for user 4711 and the group, nothing for others, as Linux stores it.
+    /// An ACL in the format of Linux: `rw` for the owner, `r` for user 4711 and the group, nothing for
+    /// others.
     private static let accessList =
         "02000000" + "01000600ffffffff" + "0200040067120000" + "04000400ffffffff" + "10000400ffffffff"
         + "20000000ffffffff"
@@ -31,8 +33,7 @@ struct KeptAttributesTests {
         return Attributes(description: process.outputText)
     }
 
-    /// Gives the file attributes that a new one would not have, as far as this user and the file system let
-    /// it.
+    /// Sets attributes that a new file would not have, as far as this user and the file system allow it.
     private func mark(_ path: String) throws {
         let script = """
             os, sys = map(__import__, ('os', 'sys'))
@@ -73,7 +74,8 @@ struct KeptAttributesTests {
             #expect(after == before)
             return
         }
-        // Who could read the file could not read its content before.
+        // Users with access to the encrypted file were not able to read its content, so decryption removes
+        // their access.
         #expect(after.description.hasPrefix("0o100600 "))
         #expect(!after.description.contains("posix_acl"))
         #expect(after.description.contains("user.purpose") == before.description.contains("user.purpose"))

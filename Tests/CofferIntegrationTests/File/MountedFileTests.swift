@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// One file that is mounted by itself, as containers get it: its log would be in another folder.
+/// A file that is a mount point by itself, as in containers. Its WAL would be in a different folder.
 @Suite("A database file that is a mount point", .enabled(if: PrivateMounts.isPossible))
 struct MountedFileTests {
     let directory: TestDirectory

@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-@Suite("What a connection holds when its key is rotated")
+@Suite("Open statements and objects of a connection whose key is rotated")
 struct RotationHoldTests {
     enum Module: String, CaseIterable, Sendable {
         case fts3, fts4, fts5, rtree
@@ -65,7 +65,7 @@ struct RotationHoldTests {
     }
 
     @Test(
-        "a statement that the application holds is named, also beside virtual tables",
+        "a statement that the application holds is named, even if there are virtual tables",
         arguments: Access.allCases)
     func heldStatement(access: Access) throws {
         try withTestDirectory { directory in
@@ -87,7 +87,7 @@ struct RotationHoldTests {
     }
 
     @Test(
-        "temporary objects and attached databases are not lost: the rotation says what they are, and nothing has changed",
+        "temporary objects and attached databases are not lost: the rotation names them, and nothing has changed",
         arguments: [
             ("CREATE TEMP TABLE scratch (a)", "table scratch"),
             ("CREATE TEMP VIEW scratch AS SELECT 1", "view scratch"),
@@ -108,7 +108,7 @@ struct RotationHoldTests {
                     }
                     let error = #expect(throws: (any Error).self) { try change.run(writer, 9) }
                     #expect("\(String(describing: error))".contains(words), "\(String(describing: error))")
-                    // All is as it was: the object, and the key.
+                    // Nothing has changed: the object exists, and the key is the same.
                     try writer.writeWithoutTransaction { db in
                         try db.execute(
                             sql: sql.hasPrefix("ATTACH")

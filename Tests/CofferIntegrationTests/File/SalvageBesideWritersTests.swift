@@ -47,12 +47,12 @@ struct SalvageBesideWritersTests {
         }
         #expect(isTold && users.contains { $0.command?.hasPrefix("CofferTestWork") == true })
         #expect(!directory.fileNames().contains("salvaged.db"))
-        // A process that has the file open and does nothing is in nobody's way.
+        // A process that only has the file open does not interfere.
         let salvage = try file.salvage(key: SalvageBesideWritersTests.key, to: directory.path("salvaged.db"))
         #expect(salvage.isComplete)
     }
 
-    @Test("tells of no damage while the other process writes, checkpoints and vacuums")
+    @Test("reports no damage while the other process writes, checkpoints and vacuums")
     func noDamageIsTold() throws {
         let file = try makeFile()
         let other = try OtherProcess(path: file.path, .pool, patience: 10)
@@ -72,7 +72,7 @@ struct SalvageBesideWritersTests {
             try file.salvage(key: SalvageBesideWritersTests.key, to: directory.path("last.db")).isComplete)
     }
 
-    @Test("goes on beside writers where that is asked for")
+    @Test("continues during writes of another process on request")
     func allowed() throws {
         let file = try makeFile()
         let other = try OtherProcess(path: file.path, .pool, patience: 10)

@@ -36,7 +36,7 @@ struct UnsafeFileTests {
         try Dictionary(uniqueKeysWithValues: directory.fileNames().map { try ($0, directory.bytes(of: $0)) })
     }
 
-    @Test("links of both kinds, folders, pipes and missing files are refused, and stay as they are")
+    @Test("links of both kinds, folders, pipes and missing files are refused, and stay unchanged")
     func links() throws {
         try makeFile("a.db")
         try FileManager.default.createSymbolicLink(
@@ -65,7 +65,7 @@ struct UnsafeFileTests {
         #expect(try DatabaseFile(path: directory.path(name)).verify(key: UnsafeFileTests.new).isIntact)
     }
 
-    @Test("a name that leaves no room for the names beside it is refused with a typed error")
+    @Test("a name that leaves no room for the names of side files is refused with a typed error")
     func longNames() throws {
         let name = String(repeating: "n", count: 245)
         try makeFile(name)
@@ -122,7 +122,7 @@ struct UnsafeFileTests {
                 let path = directory.path("a.db")
                 let before = try directory.bytes(of: "a.db")
                 let nobody: UInt32 = 65534
-                // What is refused is the one thing that does not belong to the user.
+                // Coffer rejects the one that belongs to another user: the folder or the file.
                 try #require(unsafe chmod(directory.path, what == "folder" ? 0o755 : 0o777) == 0)
                 try #require(unsafe chmod(path, 0o666) == 0)
                 if what == "folder" { try #require(unsafe chown(path, nobody, nobody) == 0) }

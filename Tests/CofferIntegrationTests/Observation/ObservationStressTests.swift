@@ -4,8 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// Many observations that come and go while others write. `COFFER_NIGHTLY=1` has 100 observations and 50,000
-/// transactions.
+/// Many observations that start and stop while other tasks write. With `COFFER_NIGHTLY=1`, there are 100
+/// observations and 50,000 transactions.
 @Suite("Observation stress", .serialized, .timeLimit(.minutes(Patience.minutes)))
 struct ObservationStressTests {
     let directory: TestDirectory
@@ -16,7 +16,7 @@ struct ObservationStressTests {
     private let observerCount = Nightly.pick(100, byDay: 20)
     private let transactionCount = Nightly.pick(50_000, byDay: 1_500)
 
-    /// One counter that only grows, and another that is read only now and then: the region comes and goes.
+    /// Reads one counter that only grows, and sometimes a second one, so the observed region changes.
     @Sendable private static func fetch(_ counter: Int, _ db: Database) throws -> [Int] {
         let value = try Int.fetchOne(db, sql: "SELECT value FROM counter\(counter)") ?? -1
         guard value.isMultiple(of: 3) else { return [value] }
@@ -26,7 +26,7 @@ struct ObservationStressTests {
         ]
     }
 
-    /// How many of the things are alive that started observations hold.
+    /// The number of live objects that started observations retain.
     private final class Census: Sendable {
         private let count = Atomic<Int>(0)
 
@@ -44,14 +44,14 @@ struct ObservationStressTests {
         }
     }
 
-    /// The one who observes a counter, through one observation after the other.
+    /// Observes a counter through successive observations.
     private final class Observer: Sendable {
         private struct Content {
             var last: [Int] = []
             var decreases = 0
             var valueCount = 0
             var startCount = 0
-            /// What the observation of now has delivered.
+            /// The values that the current observation has delivered.
             var log = ValueLog<[Int]>()
         }
 
@@ -97,19 +97,19 @@ struct ObservationStressTests {
         var counts: (values: Int, starts: Int) { content.withLock { ($0.valueCount, $0.startCount) } }
     }
 
-    /// What the tasks know of each other.
+    /// The state that the tasks share.
     private final class Course: Sendable {
         let isWriting = Atomic<Bool>(true)
         let committed = Atomic<Int>(0)
-        /// In KiB, at a tenth of the transactions.
+        /// In KiB, after a tenth of the transactions.
         let memoryAfterWarmUp = Atomic<Int>(0)
     }
 
     @Test(
-        "the last value of each observation is that of the database, and no value comes before an older one",
+        "the last value of each observation is the state of the database, and no value comes before an older one",
         arguments: Access.allCases)
     func everything(access: Access) async throws {
-        // Without a wait for the disk at each commit.
+        // Without waiting for the disk at every commit.
         let writer = try directory.make(access, "a.db", .rawKeyed.with { $0.journalMode = .wal })
         try await writer.write { db in
             for counter in 0..<Self.counterCount {
@@ -129,7 +129,7 @@ struct ObservationStressTests {
                 group.addTask { await Self.comeAndGo(observer, writer, course, seed &+ UInt64(index)) }
             }
             try await write(writer, course)
-            // Every observation has something to say now, and finds that the writing is over.
+            // Gives every observation a change to deliver, so that it notices the end of the writing.
             course.isWriting.store(false, ordering: .sequentiallyConsistent)
             try await writer.write { db in
                 for counter in 0..<Self.counterCount {
@@ -146,7 +146,7 @@ struct ObservationStressTests {
         let time = ContinuousClock.now - begin
         #expect(cancellables.count == observerCount)
         cancellables = []
-        // The last accesses may still be on their way out.
+        // The last accesses may not have ended yet.
         while census.population > 0 {
             try Task.checkCancellation()
             await Task.yield()
@@ -157,18 +157,18 @@ struct ObservationStressTests {
         print(
             "observation stress: \(access), \(transactionCount) transactions, \(observerCount) observers, \(starts) starts, \(values) values, "
                 + "\(time), memory \(growth) KiB since the warm-up")
-        // By day, other tests run in the same process at the same time.
+        // In the short run, other tests run in the same process at the same time.
         if Nightly.isOn { #expect(growth < 50_000) }
     }
 
-    /// Starts observations and cancels them at random moments, and leaves the last one as it is.
+    /// Starts observations and cancels them at random moments. The last one keeps running.
     private static func comeAndGo(
         _ observer: Observer, _ writer: any DatabaseWriter, _ course: Course, _ seed: UInt64
     ) async -> AnyDatabaseCancellable {
         var random = SeededRandom(seed: seed)
         while true {
             let cancellable = observer.start(in: writer)
-            // When a writer has failed, the others are cancelled.
+            // If a writer has failed, the other tasks are canceled.
             guard course.isWriting.load(ordering: .sequentiallyConsistent), !Task.isCancelled else {
                 return cancellable
             }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Coffer
 
-/// What an observation hears of, however a change comes about: a transaction is told if, and only if, it has
-/// changed what is observed.
+/// An observation is notified of a transaction if and only if the transaction has changed the observed
+/// region, regardless of how the change came about.
 @Suite("Observed changes", .timeLimit(.minutes(Patience.minutes)))
 struct ObservedChangeTests {
     let directory: TestDirectory
@@ -15,7 +15,7 @@ struct ObservedChangeTests {
         let testDescription: String
         let schema: String
         let observed: String
-        /// Each is run in a transaction, and once more outside of one, in a database of its own.
+        /// The statements. Each is run in a transaction and once more outside of one, in a separate database.
         let statements: [String]
     }
 
@@ -142,7 +142,7 @@ struct ObservedChangeTests {
     ]
 
     @Test(
-        "a transaction is told if, and only if, it has changed what is observed", arguments: scenarios,
+        "a transaction is reported if, and only if, it has changed the observed region", arguments: scenarios,
         Access.allCases)
     func exactness(scenario: Scenario, access: Access) async throws {
         for isInTransaction in [true, false] {
@@ -170,7 +170,7 @@ struct ObservedChangeTests {
                 } else {
                     try? await writer.writeWithoutTransaction { try $0.execute(sql: statement) }
                 }
-                // A product of tables is empty as long as one of them is, though the other has changed.
+                // A product of tables is empty as long as one of them is, even if the other one has changed.
                 let after = try await writer.read { try "\(Row.fetchAll($0, request))" }
                 let hasChanged =
                     scenario.testDescription == "savepoints" ? statement.contains("(2)") : before != after
@@ -186,7 +186,7 @@ struct ObservedChangeTests {
         }
     }
 
-    @Test("an observation goes on when the key of the file changes", arguments: Access.allCases)
+    @Test("an observation continues when the key of the file changes", arguments: Access.allCases)
     func keyChange(access: Access) async throws {
         let configuration = Configuration.rawKeyed
         let writer = try directory.make(access, "a.db", configuration)
@@ -202,7 +202,7 @@ struct ObservedChangeTests {
             .start(in: writer, onError: changes.fail) { _ in changes.append(1) }
         await log.values(upTo: 0)
         for number in 1...2 {
-            // The readers may be closed at any moment for the new key: a fetch that is under way ends first.
+            // The pool may close its readers for the new key at any moment. A running fetch ends first.
             if let pool = writer as? DatabasePool { pool.invalidateReadOnlyConnections() }
             try await writer.barrierWriteWithoutTransaction { db in
                 try db.changePassphrase("x'" + String(repeating: "\(number)", count: 64) + "'")
@@ -239,7 +239,7 @@ struct ObservedChangeTests {
     }
 
     @Test(
-        "the cancellation of a task that writes is no concern of those who observe",
+        "the cancellation of a task that writes does not affect observers",
         arguments: Access.allCases)
     func cancelledWriter(access: Access) async throws {
         let writer = try directory.make(access)
@@ -266,7 +266,7 @@ struct ObservedChangeTests {
         cancellable.cancel()
     }
 
-    @Test("what a transaction has written that was left open between accesses is not seen before its commit")
+    @Test("writes of a transaction that was left open between accesses are not seen before its commit")
     func openTransaction() async throws {
         let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.allowsUnsafeTransactions = true })
         try await queue.write { try $0.execute(sql: "CREATE TABLE a (x)") }

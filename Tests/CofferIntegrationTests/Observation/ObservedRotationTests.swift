@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// A rotation of the key changes no content: those who observe hear nothing of it, and go on.
+/// A key rotation changes no content: observers are not notified, and continue to work.
 @Suite("Observation across rotations of the key", .timeLimit(.minutes(Patience.minutes)))
 struct ObservedRotationTests {
     let directory: TestDirectory
@@ -34,7 +34,7 @@ struct ObservedRotationTests {
     }
 
     @Test(
-        "every kind of observer goes on, and hears nothing of the rotation itself",
+        "every kind of observer continues, and is not notified of the rotation itself",
         arguments: Access.allCases,
         [DatabaseFile.RotationOptions.Method.copy, .inPlace])
     func everyKind(access: Access, method: DatabaseFile.RotationOptions.Method) async throws {
@@ -63,7 +63,7 @@ struct ObservedRotationTests {
 
         for number in 1...2 {
             try await writer.rotateKey(to: key(UInt8(number)), options: options(method))
-            // Whoever had been told would have fetched by the end of these accesses.
+            // Any notified observer would have fetched before these accesses end.
             try await writer.barrierWriteWithoutTransaction { _ in }
             try await writer.read { _ in }
             #expect(changes.values.count == number - 1 && regions.values.count == number - 1)
@@ -103,7 +103,7 @@ struct ObservedRotationTests {
         cancellables.forEach { $0.cancel() }
     }
 
-    @Test("a rotation that fails leaves the observations as they were", arguments: Access.allCases)
+    @Test("a failed rotation leaves the observations unchanged", arguments: Access.allCases)
     func failedRotation(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()

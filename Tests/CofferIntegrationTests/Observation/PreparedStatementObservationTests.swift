@@ -3,8 +3,8 @@ import Testing
 
 @testable import Coffer
 
-/// Statements that were prepared before a change of the schema: SQLite prepares them again when they are
-/// executed, and they may change other tables than before.
+/// Statements that were prepared before a schema change. SQLite prepares them again when they are executed,
+/// and they may then change other tables than before.
 @Suite("Observation of statements that are older than the schema")
 struct PreparedStatementObservationTests {
     let directory: TestDirectory
@@ -17,7 +17,7 @@ struct PreparedStatementObservationTests {
 
     static let trigger = "CREATE TRIGGER t AFTER INSERT ON player BEGIN INSERT INTO log VALUES (new.id); END"
 
-    @Test("what a new trigger changes is told", arguments: Access.allCases, [true, false])
+    @Test("changes by a new trigger are reported", arguments: Access.allCases, [true, false])
     func newTrigger(access: Access, isMadeElsewhere: Bool) async throws {
         let writer = try directory.make(access)
         try await writer.write {
@@ -53,7 +53,7 @@ struct PreparedStatementObservationTests {
             }
             #expect(changes.values.count == count + 1, "\(number)")
         }
-        for number in 21...22 {  // Again, with statements that SQLite does not compile any more.
+        for number in 21...22 {  // Again, with statements that SQLite does not recompile.
             let count = changes.values.count
             try await writer.write { db in
                 guard number == 22 else { return try Player(id: 21).insert(db) }
@@ -64,7 +64,7 @@ struct PreparedStatementObservationTests {
     }
 
     @Test(
-        "the rows that a new trigger deletes are told, each of them", arguments: Access.allCases,
+        "each row that a new trigger deletes is reported", arguments: Access.allCases,
         [true, false])
     func newTriggerThatEmptiesATable(access: Access, isMadeElsewhere: Bool) async throws {
         let writer = try directory.make(access)
@@ -110,7 +110,7 @@ struct PreparedStatementObservationTests {
         func databaseDidRollback(_ db: Database) {}
     }
 
-    @Test("what a changed view reads is observed", arguments: Access.allCases, [true, false])
+    @Test("the tables of a changed view are observed", arguments: Access.allCases, [true, false])
     func changedView(access: Access, isMadeElsewhere: Bool) async throws {
         let writer = try directory.make(access)
         try await writer.write { db in
@@ -127,8 +127,8 @@ struct PreparedStatementObservationTests {
         await values.values(count: 1)
         try await writer.write { try $0.execute(sql: "INSERT INTO a VALUES (1)") }
         await values.values(count: 2)
-        // The change of the schema is not observed; that of the table is, and the next fetch reads another
-        // one.
+        // The schema change is not observed. The change to the table is, and the next fetch reads the other
+        // table.
         let change = "DROP VIEW v; CREATE VIEW v AS SELECT 10 + count(*) AS n FROM b"
         if isMadeElsewhere {
             let other = try directory.makeQueue()

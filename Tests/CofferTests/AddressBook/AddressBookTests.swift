@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A sample application")
 struct AddressBookTests {
-    /// What GRDB 7.10 reports for the same sources: see `Tests/Benchmarks/compare`.
+    /// The report of GRDB 7.10 for the same sources: see `Tests/Benchmarks/compare`.
     private static func expectedReport() throws -> [String] {
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -5,7 +5,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Accesses, transactions and tasks as programs know them from GRDB 7: see the Compatibility article.
+/// The behavior of accesses, transactions and tasks that programs expect from GRDB 7: see the Compatibility
+/// article.
 @Suite("Accesses behave as programs know them", .timeLimit(.minutes(Patience.minutes)))
 struct AccessBehaviorTests {
     let directory: TestDirectory
@@ -20,7 +21,7 @@ struct AccessBehaviorTests {
         return writer
     }
 
-    // MARK: Cancelled tasks
+    // MARK: Canceled tasks
 
     @Test("a cancelled task rolls back the transaction that it has begun itself", arguments: Access.allCases)
     func explicitRollback(access: Access) async throws {
@@ -98,7 +99,7 @@ struct AccessBehaviorTests {
     }
 
     @Test(
-        "a cancelled task may give up by SQL what it has done, and end what it has only read",
+        "a cancelled task may roll back its changes by SQL, and end a transaction that has only read",
         arguments: Access.allCases)
     func endsBySQL(access: Access) async throws {
         let writer = try make(access)
@@ -171,13 +172,15 @@ struct AccessBehaviorTests {
             }
         }
         #expect(third == 2)
-        // Nothing has run in such a read: its state can still be handed to a snapshot pool.
+        // The read has executed nothing, so its state can still be passed to a snapshot pool.
         let snapshot = try await pool.read { db in try DatabaseSnapshotPool(db) }
         write()
         #expect(try await snapshot.read(count) == 3)
     }
 
-    @Test("an unsafe reentrant read inside of a write has its connection", arguments: Access.allCases)
+    @Test(
+        "an unsafe reentrant read inside a write uses the connection of the write", arguments: Access.allCases
+    )
     func reentrantReads(access: Access) throws {
         let writer = try make(access)
         try writer.write { db in
@@ -193,7 +196,7 @@ struct AccessBehaviorTests {
     }
 
     @Test(
-        "readers of pools and snapshots wait ten seconds for locks, whatever the busy mode of the writer is")
+        "readers of pools and snapshots wait ten seconds for locks, with any busy mode of the writer")
     func patience() throws {
         let timeout: (Database) throws -> Int? = { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
         for mode: Database.BusyMode in [.immediateError, .timeout(1)] {
@@ -221,7 +224,7 @@ struct AccessBehaviorTests {
         #expect(try snapshot.read(count) == 1)
         try pool.write { try $0.execute(sql: "INSERT INTO item VALUES (1)") }
         #expect(try snapshot.read(count) == 1)
-        // Without a transaction, and in a transaction of another kind of access, nothing goes on.
+        // Without a transaction, or in a transaction of another kind of access, no statement runs.
         try snapshot.read { try $0.execute(sql: "ROLLBACK") }
         #expect(throws: DatabaseError.self) { try snapshot.read(count) }
         #expect(throws: DatabaseError.self) {
@@ -231,7 +234,7 @@ struct AccessBehaviorTests {
 
     // MARK: Configurations
 
-    @Test("a queue and a snapshot tell that one read runs at a time")
+    @Test("a queue and a snapshot report that one read runs at a time")
     func readerCounts() throws {
         let configuration = Configuration.rawKeyed.with { $0.maximumReaderCount = 3 }
         let pool = try directory.makePool("vault.db", configuration)
@@ -241,7 +244,7 @@ struct AccessBehaviorTests {
         #expect(try directory.makeQueue("vault.db", configuration).configuration.maximumReaderCount == 1)
     }
 
-    @Test("the quality of service is that of the target queue, unless it is set")
+    @Test("the quality of service comes from the target queue by default")
     func qualityOfService() {
         var configuration = Configuration()
         #expect(configuration.readQoS == .userInitiated && configuration.writeQoS == .userInitiated)
@@ -251,6 +254,26 @@ struct AccessBehaviorTests {
         #expect(configuration.readQoS == .background && configuration.writeQoS == .utility)
         configuration.writeQoS = .default
         #expect(configuration.writeQoS == .default)
+    }
+
+    @Test(
+        "accesses of read-only databases run on the target queue, not on the writer's",
+        arguments: Access.allCases)
+    func targetQueueOfReadOnly(access: Access) throws {
+        let key = DispatchSpecificKey<String>()
+        let (target, writes) = (DispatchQueue(label: "target"), DispatchQueue(label: "writes"))
+        target.setSpecific(key: key, value: "target")
+        writes.setSpecific(key: key, value: "writes")
+        var configuration = Configuration.rawKeyed
+        configuration.targetQueue = target
+        configuration.writeTargetQueue = writes
+        let queue: @Sendable (Database) -> String? = { _ in DispatchQueue.getSpecific(key: key) }
+        let writer = try make(access, configuration)
+        #expect(writer.writeWithoutTransaction { queue($0) } == "writes")
+        configuration.readonly = true
+        let reader = try directory.make(access, "vault.db", configuration)
+        #expect(reader.writeWithoutTransaction { queue($0) } == "target")
+        #expect(try reader.read { queue($0) } == "target")
     }
 
     @Test("a page cache that the preparation sets is not set again", arguments: Access.allCases)
@@ -277,7 +300,7 @@ struct AccessBehaviorTests {
             }
             #expect(temporaryStore == (name == "plain" ? 0 : 2))
         }
-        // Without a word of the preparation, it is that of the configuration.
+        // If the preparation does not set the size, the configuration determines it.
         let silent = Configuration().with {
             $0.prepareDatabase { try $0.usePassphrase("x'" + String(repeating: "ab", count: 32) + "'") }
         }
@@ -292,8 +315,9 @@ struct AccessBehaviorTests {
     func secondStatement(second: String) throws {
         try DatabaseQueue().write { (db) throws in
             let error = #expect(throws: DatabaseError.self) {
-                try db.makeStatement(sql: "CREATE TABLE later (a); \(second)")
+                try db.makeStatement(sql: " CREATE TABLE later (a); \(second);\n")
             }
+            #expect(error?.sql == "CREATE TABLE later (a); \(second)")
             #expect(error?.resultCode == .SQLITE_MISUSE)
             #expect(
                 error?.message?.contains("Database.execute(sql:) or Database.allStatements(sql:)") == true)
@@ -301,7 +325,7 @@ struct AccessBehaviorTests {
         }
     }
 
-    @Test("statements that keep a database from being closed are told to the log")
+    @Test("statements that keep a database from being closed are logged")
     func closingLog() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let lines = Mutex<[String]>([])
@@ -314,11 +338,20 @@ struct AccessBehaviorTests {
             let statement = try queue.inDatabase { try $0.makeStatement(sql: "SELECT 1") }
             #expect(throws: DatabaseError.self) { try queue.close() }
             withExtendedLifetime(statement) {}
-            exit(lines.withLock { $0 } == ["5 unfinalized statement: SELECT 1"] ? 7 : 1)
+            let directory = try TestDirectory()
+            let pool = try directory.makePool()
+            let statementOfReader = try pool.unsafeReentrantRead { try $0.makeStatement(sql: "SELECT 2") }
+            #expect(throws: DatabaseError.self) { try pool.close() }
+            #expect(try pool.unsafeReentrantRead { try Int.fetchOne($0, sql: "SELECT 3") } == 3)
+            withExtendedLifetime(statementOfReader) {}
+            let expected = ["5 unfinalized statement: SELECT 1", "5 unfinalized statement: SELECT 2"]
+            exit(lines.withLock { $0 } == expected ? 7 : 1)
         }
     }
 
-    @Test("a database in memory is no file for a pool, and a file that exists is none for a copy")
+    @Test(
+        "an in-memory database is not a file for a pool, and an existing file is not a destination for a copy"
+    )
     func codes() throws {
         let pool = #expect(throws: DatabaseError.self) { try DatabasePool(path: ":memory:") }
         #expect(pool?.resultCode == .SQLITE_ERROR)
@@ -355,7 +388,8 @@ struct AccessBehaviorTests {
             try db.execute(sql: "INSERT INTO item VALUES (1)")
         }
         #expect(ends.log == ["commit"])
-        // What a transaction has read or written before would not be of the file that it goes on with.
+        // Data that the transaction has already read or written would not belong to the file that it
+        // continues with.
         for sql in ["SELECT 1", "INSERT INTO item VALUES (2)"] {
             let error = #expect(throws: DatabaseError.self) {
                 try queue.write { db in
@@ -365,7 +399,7 @@ struct AccessBehaviorTests {
             }
             #expect(error?.resultCode == .SQLITE_MISUSE)
         }
-        // A change that fails leaves the transaction to the program.
+        // If the change fails, the transaction stays open for the program.
         try queue.write { db in
             #expect(throws: DatabaseError.self) { try db.changePassphrase("") }
             try db.execute(sql: "INSERT INTO item VALUES (3)")

@@ -1,11 +1,11 @@
 import Coffer
 import Testing
 
-/// Rows that stand on their statement convert as SQLite does, with and without adapters: see the
+/// Rows that are backed by a statement convert values as SQLite does, with and without adapters: see the
 /// Compatibility article.
 @Suite("Adapted rows convert as others do")
 struct AdaptedRowTests {
-    /// What only the reading of a statement can make: its other initializer fails.
+    /// A value that can only be made from a statement. The other initializer fails.
     struct Weight: DatabaseValueConvertible, StatementColumnConvertible, Decodable, Equatable {
         var grams: Int
 

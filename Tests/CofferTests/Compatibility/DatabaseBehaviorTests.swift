@@ -5,7 +5,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Values, connections and observers as programs know them from GRDB 7: see the Compatibility article.
+/// The behavior of values, connections and observers that programs expect from GRDB 7: see the Compatibility
+/// article.
 @Suite("Databases behave as programs know them")
 struct DatabaseBehaviorTests {
     @Test("a blob that is not UTF-8 is repaired text, as text that is not")
@@ -45,7 +46,7 @@ struct DatabaseBehaviorTests {
         func databaseDidRollback(_ db: Database) { ends.append("rollback") }
     }
 
-    @Test("a statement that fails by itself is no rollback, one that ends a transaction is")
+    @Test("a statement that fails by itself is not a rollback, one that ends a transaction is")
     func rollbackOfStatements() throws {
         let observer = EndObserver()
         let queue = try DatabaseQueue()
@@ -57,7 +58,7 @@ struct DatabaseBehaviorTests {
                 try db.execute(sql: "INSERT OR ROLLBACK INTO t VALUES (NULL)")
             }
             #expect(observer.ends == [])
-            // An observer that was told of a row is told that it is gone.
+            // An observer that was notified of a row is notified of the rollback.
             #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO t VALUES (1), (NULL)") }
             #expect(observer.ends == ["rollback"])
             observer.ends = []
@@ -115,7 +116,7 @@ struct DatabaseBehaviorTests {
         }
     }
 
-    @Test("connections of a pool are told apart by their labels")
+    @Test("connections of a pool are distinguished by their labels")
     func labels() throws {
         let directory = try TestDirectory()
         var configuration = Configuration.rawKeyed
@@ -146,7 +147,7 @@ struct DatabaseBehaviorTests {
         #expect(!texts.contains { $0.contains("\n") })
     }
 
-    @Test("descriptions of rows have a space behind the colon of a scope")
+    @Test("descriptions of rows have a space after the colon of a scope")
     func rowDescription() throws {
         try DatabaseQueue().read { (db) throws in
             let adapter = ScopeAdapter(["owner": SuffixRowAdapter(fromIndex: 1)])
@@ -163,7 +164,7 @@ struct DatabaseBehaviorTests {
         #expect(NSDecimalNumber.fromDatabaseValue(number.databaseValue) == number)
     }
 
-    @Test("NULL is no null object")
+    @Test("NSNull is stored as NULL, and is never read")
     func nullObject() {
         #expect(NSNull.fromDatabaseValue(.null) == nil)
         #expect(NSNull.fromDatabaseValue(1.databaseValue) == nil)
@@ -188,7 +189,7 @@ struct DatabaseBehaviorTests {
         #expect(countdown.usesForEach)
     }
 
-    @Test("the tables that list what there is are no tables of the program")
+    @Test("the tables that list the schema are not tables of the program")
     func masterTables() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE safe (a)")
@@ -197,13 +198,13 @@ struct DatabaseBehaviorTests {
             }
             #expect(try !db.tableExists("sqlite_master", in: "main"))
             #expect(try db.tableExists("SAFE", in: "main"))
-            // They can be read as any other.
+            // They can be read like other tables.
             #expect(try Table("sqlite_master").fetchCount(db) == 1)
             #expect(try db.columns(in: "sqlite_master").count == 5)
         }
     }
 
-    @Test("the end of a read is told to nobody")
+    @Test("the end of a read is not reported")
     func endsOfReads() async {
         await #expect(processExitsWith: .failure) {
             try await DatabaseQueue().read { $0.afterNextTransaction { _ in } }
@@ -213,7 +214,7 @@ struct DatabaseBehaviorTests {
         }
     }
 
-    @Test("an observed region has the tables behind a view, and not the view", arguments: Access.allCases)
+    @Test("an observed region has the tables of a view, and not the view", arguments: Access.allCases)
     func viewsInRegions(access: Access) async throws {
         let directory = try TestDirectory()
         let writer = try directory.make(access)
@@ -231,14 +232,14 @@ struct DatabaseBehaviorTests {
         try await writer.write { try $0.execute(sql: "INSERT INTO safe (name) VALUES ('iron')") }
         await names.values(upTo: ["iron"])
         #expect(regions.values == ["safe(name)"])
-        // A table of the same name is no view any more.
+        // The name now belongs to a table, not a view.
         try await writer.write {
             try $0.execute(sql: "DROP VIEW name; CREATE TABLE name (name); DELETE FROM safe")
         }
         try await writer.write { try $0.execute(sql: "INSERT INTO name VALUES ('wood')") }
         #expect(await names.values(upTo: ["wood"]).last == ["wood"])
-        // A statement that is compiled anew while it runs has read both: only the next read has the table
-        // alone.
+        // A statement that is recompiled while it runs has read both. Only the next read has the region of
+        // the table alone.
         try await writer.write { try $0.execute(sql: "INSERT INTO name VALUES ('oak')") }
         #expect(await names.values(upTo: ["wood", "oak"]).last == ["wood", "oak"])
         #expect(regions.values.last == "name(name)")

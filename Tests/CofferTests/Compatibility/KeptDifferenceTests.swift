@@ -1,10 +1,10 @@
 import Coffer
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
-/// What stays another way than in GRDB 7, on purpose, where no other suite is about it: see the Compatibility
-/// article.
+/// Intentional differences from GRDB 7 that no other suite covers: see the Compatibility article.
 @Suite("Differences that are kept", .timeLimit(.minutes(Patience.minutes)))
 struct KeptDifferenceTests {
     let directory: TestDirectory
@@ -14,24 +14,49 @@ struct KeptDifferenceTests {
     @Test("FTS5.api is not there, and the function of the engine that gives it is")
     func fullTextInterface() throws {
         try DatabaseQueue().read { (db) throws in
-            // One of the library would be preferred to that of this file.
+            // A function of the library would be preferred to the one in this file.
             #expect(type(of: FTS5.api(db)) == NotThere.self)
-            // The function that gives the interface to who binds a pointer to it, with the product
-            // CSQLCipher.
+            // The SQL function passes the interface to callers that bind a pointer to it, which is possible
+            // with the product CSQLCipher.
             #expect(try db.makeStatement(sql: "SELECT fts5(?)").columnCount == 1)
         }
     }
 
-    @Test("a cursor has ended with an error")
+    @Test("a cursor throws the error that ended it again, and does not run its statement again")
     func endedCursor() throws {
+        struct Item: FetchableRecord, Decodable { let a: Int }
         try DatabaseQueue().read { (db) throws in
-            let cursor = try Row.fetchCursor(db, sql: "SELECT json('{') AS a")
-            #expect(throws: DatabaseError.self) { try cursor.next() }
-            #expect(try cursor.next() == nil)
+            let calls = Mutex(0)
+            db.add(
+                function: DatabaseFunction("failing", argumentCount: 0) { _ in
+                    calls.withLock { $0 += 1 }
+                    throw DatabaseError(message: "It fails.")
+                })
+            let sql = "SELECT 1 AS a UNION ALL SELECT failing()"
+            func check(_ cursor: some DatabaseCursor) throws {
+                calls.withLock { $0 = 0 }
+                _ = try #require(try cursor.next())
+                for _ in 1...3 {
+                    let error = #expect(throws: DatabaseError.self) { _ = try cursor.next() }
+                    #expect(error?.message == "It fails.")
+                }
+                #expect(throws: DatabaseError.self) { try cursor.forEach { _ in } }
+                #expect(throws: DatabaseError.self) { _ = try Array(cursor.map { _ in 1 }) }
+                #expect(calls.withLock { $0 } == 1)
+            }
+            try check(Row.fetchCursor(db, sql: sql))
+            try check(Int.fetchCursor(db, sql: sql))
+            try check(Item.fetchCursor(db, sql: sql))
+            // Once another execution of the statement has ended well, too.
+            let statement = try db.makeStatement(sql: "SELECT json(?)")
+            let failed = try Row.fetchCursor(statement, arguments: ["{"])
+            #expect(throws: DatabaseError.self) { try failed.next() }
+            #expect(try String.fetchAll(statement, arguments: ["{}"]) == ["{}"])
+            #expect(throws: DatabaseError.self) { try failed.next() }
         }
     }
 
-    @Test("expressions in literals keep their parentheses, so that they mean what they say")
+    @Test("expressions in literals keep their parentheses, and so their meaning")
     func parentheses() throws {
         try DatabaseQueue().write { (db) throws in
             let sum = [1.databaseValue.sqlExpression, Column("a").sqlExpression].joined(operator: .add)
@@ -77,7 +102,7 @@ struct KeptDifferenceTests {
         }
     }
 
-    @Test("digits of a second behind the third are read")
+    @Test("more than three decimal digits of a second are read")
     func digits() throws {
         let date = try #require(Date.fromDatabaseValue("1970-01-01 00:00:03.6789".databaseValue))
         #expect(abs(date.timeIntervalSince1970 - 3.6789) < 1e-6)
@@ -101,7 +126,7 @@ struct KeptDifferenceTests {
         }
     }
 
-    @Test("what the library asks about the schema is in no trace")
+    @Test("the library's queries about the schema are in no trace")
     func traces() throws {
         let recorder = SQLRecorder()
         try DatabaseQueue().write { (db) throws in
@@ -114,7 +139,7 @@ struct KeptDifferenceTests {
         }
     }
 
-    @Test("the writer of a pool reports a lock after fifty milliseconds, that of a queue at once")
+    @Test("the writer of a pool reports a lock after fifty milliseconds, the writer of a queue at once")
     func patience() throws {
         let timeout: (Database) throws -> Int? = { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
         #expect(try directory.makePool().writeWithoutTransaction(timeout) == 50)
@@ -165,7 +190,7 @@ struct KeptDifferenceTests {
     }
 }
 
-/// What a call is resolved to where the library has nothing of its name.
+/// The result type of calls for which the library has no function of that name.
 private struct NotThere {}
 
 extension FTS5 {

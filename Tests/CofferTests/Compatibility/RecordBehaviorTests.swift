@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Records as programs know them from GRDB 7: see the Compatibility article.
+/// The behavior of records that programs expect from GRDB 7: see the Compatibility article.
 @Suite("Records behave as programs know them")
 struct RecordBehaviorTests {
     // MARK: Callbacks
@@ -138,7 +138,7 @@ struct RecordBehaviorTests {
         }
     }
 
-    @Test("a wrapped record is stored and made as it says itself, and not by its coding")
+    @Test("a wrapped record is encoded and decoded by its own methods, and not by its coding")
     func wrappers() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE w (stored TEXT)")
@@ -214,7 +214,7 @@ struct RecordBehaviorTests {
 }
 
 extension DatabaseDateEncodingStrategy {
-    /// The integer that the strategy stores, as a record with this strategy does.
+    /// Returns the integer that a record with this strategy stores.
     fileprivate func value(of date: Date) -> Int64? {
         struct Dated: Encodable, EncodableRecord {
             @TaskLocal static var strategy = DatabaseDateEncodingStrategy.deferredToDate

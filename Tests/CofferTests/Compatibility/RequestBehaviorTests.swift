@@ -9,8 +9,7 @@ private struct Item: Codable, Identifiable, FetchableRecord, MutablePersistableR
     var weight: Int
 }
 
-/// Requests whose results or SQL programs rely on, as they know them from GRDB 7: see the Compatibility
-/// article.
+/// The results and the SQL of requests on which programs for GRDB 7 rely: see the Compatibility article.
 @Suite("Requests behave as programs know them")
 struct RequestBehaviorTests {
     private func makeQueue() throws -> (queue: DatabaseQueue, recorder: SQLRecorder) {
@@ -108,7 +107,7 @@ struct RequestBehaviorTests {
         }
     }
 
-    @Test("rows of tables are counted without those of triggers")
+    @Test("counts of changed rows do not include rows of triggers")
     func changesWithTriggers() throws {
         let (queue, _) = try makeQueue()
         try queue.write { (db) throws in
@@ -153,7 +152,7 @@ struct RequestBehaviorTests {
         }
     }
 
-    @Test("an empty list of columns of a common table expression is none")
+    @Test("an empty list of columns of a common table expression is the same as no list")
     func commonTableWithoutColumns() throws {
         try DatabaseQueue().read { (db) throws in
             let table = CommonTableExpression<Row>(named: "c", columns: [], sql: "SELECT 1 AS n")

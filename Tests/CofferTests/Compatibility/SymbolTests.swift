@@ -4,7 +4,7 @@ import Dispatch
 public import Foundation
 import Testing
 
-/// Declarations that programs written for GRDB 7 use: that they compile is half of the test.
+/// Declarations that programs for GRDB 7 use. Half of the test is that they compile.
 @Suite("Symbols that programs use")
 struct SymbolTests {
     private struct Owner: Codable, Identifiable, FetchableRecord, PersistableRecord {
@@ -65,7 +65,7 @@ struct SymbolTests {
         }
     }
 
-    @Test("records that are not there are told by type, key and record")
+    @Test("missing records are described by type, key and record")
     func recordsNotFound() throws {
         try makeQueue().read { (db) throws in
             let texts = [
@@ -116,7 +116,7 @@ struct SymbolTests {
         }
     }
 
-    @Test("the last error of the connection is told, without a key")
+    @Test("the last error of the connection is reported, without a key")
     func lastErrors() throws {
         try makeQueue().writeWithoutTransaction { (db) throws in
             #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO owner VALUES (1, 'c')") }
@@ -127,7 +127,7 @@ struct SymbolTests {
         }
     }
 
-    @Test("the open edition takes no notice of a license, and no trace has it")
+    @Test("the open edition ignores a license, which is in no trace")
     func license() throws {
         let recorder = SQLRecorder()
         try makeQueue().writeWithoutTransaction { (db) throws in
@@ -144,7 +144,7 @@ struct SymbolTests {
         #expect(Database.SQLCipherLogTarget.device.rawValue == "device")
     }
 
-    @Test("a snapshot is read from inside of its own read")
+    @Test("a snapshot can be read inside its own read")
     func reentrantReads() throws {
         try withTestDirectory { directory in
             let pool = try DatabasePool(path: directory.path("pool.db"), configuration: .rawKeyed)
@@ -171,7 +171,7 @@ struct SymbolTests {
         "URLItem": URLItem.databaseTableName,
     ]
 
-    @Test("a value type is stored as the object behind it")
+    @Test("a value type is stored like the object that it wraps")
     func referenceTypes() {
         let zone = TimeZone(identifier: "Europe/Paris")
         #expect(zone?.databaseValue == "Europe/Paris".databaseValue)

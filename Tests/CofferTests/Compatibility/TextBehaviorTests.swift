@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Texts and SQL as programs know them from GRDB 7: see `Tests/Benchmarks/compare`, which compares both.
+/// The texts and SQL that programs expect from GRDB 7. `Tests/Benchmarks/compare` compares both libraries.
 @Suite("Texts and SQL are those that programs know")
 struct TextBehaviorTests {
     private struct Owner: Codable, FetchableRecord, PersistableRecord, TableRecord {
@@ -52,7 +52,7 @@ struct TextBehaviorTests {
         return queue
     }
 
-    @Test("an adapted row is described with the row as it was fetched")
+    @Test("an adapted row is described with its original row")
     func adaptedRow() throws {
         try makeQueue().read { db in
             let row = try Row.fetchOne(
@@ -129,7 +129,7 @@ struct TextBehaviorTests {
         }
     }
 
-    @Test("doubles in definitions are read back as they were")
+    @Test("doubles in definitions are read back unchanged")
     func defaultDoubles() throws {
         try makeQueue().write { db in
             for value in [
@@ -154,7 +154,7 @@ struct TextBehaviorTests {
         }
     }
 
-    @Test("statements of virtual tables are traced as they are")
+    @Test("statements of virtual tables are traced unchanged")
     func nestedStatements() throws {
         try makeQueue().write { db in
             let lines = try traced(db) {

@@ -2,7 +2,7 @@ import Coffer
 
 struct SourceError: Error, Equatable {}
 
-/// A cursor over an array that counts how often it was asked, and that can fail after some elements.
+/// A cursor over an array that counts its requests and can fail after the last element.
 final class RecordingCursor<Element>: Cursor {
     private(set) var requestCount = 0
     private var elements: ArraySlice<Element>
@@ -21,7 +21,7 @@ final class RecordingCursor<Element>: Cursor {
     }
 }
 
-/// Reads a cursor to its end by `next()` alone, and proves that it stays at its end.
+/// Reads a cursor to its end with `next()` and checks that it stays there.
 func drain<Element>(_ cursor: some Cursor<Element>) throws -> [Element] {
     var result: [Element] = []
     while let element = try cursor.next() { result.append(element) }

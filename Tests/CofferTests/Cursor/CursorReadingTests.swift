@@ -78,7 +78,7 @@ struct CursorReadingTests {
         #expect(array == [0, 1, 2])
     }
 
-    @Test("what came before an error stays in the collection that is appended to")
+    @Test("elements before an error stay in the collection that is appended to")
     func failedAppend() {
         var array = [0]
         #expect(throws: SourceError.self) {

@@ -22,7 +22,7 @@ struct CursorSliceTests {
         #expect(try drain(AnyCursor([1, 2, 3]).dropFirst(count)) == Array([1, 2, 3].dropFirst(count)))
     }
 
-    @Test("dropFirst skips one element unless told otherwise")
+    @Test("dropFirst skips one element by default")
     func dropOne() throws {
         #expect(try drain(AnyCursor([1, 2, 3]).dropFirst()) == [2, 3])
         #expect(try AnyCursor([1, 2, 3]).dropLast() == [1, 2])

@@ -31,7 +31,7 @@ struct CursorTransformTests {
         #expect(try drain(AnyCursor([1, 2]).map { "\($0)" }) == ["1", "2"])
     }
 
-    @Test("filter keeps what satisfies the predicate, by next and by forEach")
+    @Test("filter keeps the elements that satisfy the predicate, by next and by forEach")
     func filter() throws {
         #expect(try drain(AnyCursor(1...6).filter { $0.isMultiple(of: 2) }) == [2, 4, 6])
         #expect(try Array(AnyCursor(1...6).filter { $0.isMultiple(of: 2) }) == [2, 4, 6])
@@ -101,7 +101,7 @@ struct CursorTransformTests {
         try check("prefix(while:)", source().prefix { _ in true })
     }
 
-    @Test("an error of a closure loses one element, and iteration can go on")
+    @Test("an error of a closure loses one element, and iteration can continue")
     func errorsOfClosures() throws {
         let failingAtOne: (Int) throws -> Bool = { if $0 == 1 { throw SourceError() } else { true } }
         func check(_ name: String, _ cursor: some Cursor) throws {

@@ -30,7 +30,7 @@ struct DumpTests {
         try dump { db, stream throws in try db.dumpSQL("SELECT * FROM t", format: format, to: stream) }
     }
 
-    /// The dump of one value.
+    /// Returns the dump of one value.
     private func value(_ sql: String, _ format: some DumpFormat) throws -> String {
         try dump { db, stream throws in
             try db.dumpSQL(SQL(sql: "SELECT \(sql) AS v"), format: format, to: stream)
@@ -194,7 +194,7 @@ struct DumpTests {
                 == "a = 1\n\nbb = 2\n")
     }
 
-    @Test("an error stops, and what was written stays")
+    @Test("an error stops the dump, and the text that was already written stays")
     func errors() throws {
         let text = try dump { db, stream throws in
             #expect(throws: DatabaseError.self) {
@@ -204,7 +204,7 @@ struct DumpTests {
         #expect(text == "1\n")
     }
 
-    @Test("requests, from any reader, inside of accesses too", arguments: Access.allCases)
+    @Test("requests, from any reader, inside accesses too", arguments: Access.allCases)
     func requests(access: Access) throws {
         try withTestDirectory { directory throws in
             let writer = try directory.make(access)
@@ -252,7 +252,7 @@ struct DumpTests {
     }
 
     @Test(
-        "what including(all:) fetches follows the rows, below the names of the associations that lead to it")
+        "rows of including(all:) follow the rows, below the names of the associations that lead to them")
     func prefetchedRows() throws {
         let (owners, items) = ("1|1|Ada\n2|1|Grace\n3|2|Joan\n", "1|1|Letter\n2|1|Pass\n3|3|Key\n")
         #expect(try towns(Owner.including(all: Owner.items)) == owners + "\nitems\n" + items)
@@ -269,7 +269,7 @@ struct DumpTests {
         #expect(
             try towns(Owner.including(all: Owner.items).including(all: second))
                 == owners + "\nitems\n" + items + "\nsecond\n2|1|Pass\n")
-        // Nothing for no rows; a name without rows for rows that have none.
+        // Empty results print nothing. Rows without prefetched rows print the name alone.
         #expect(try towns(Owner.none().including(all: Owner.items)) == "")
         #expect(
             try towns(Owner.filter(Column("id") == 2).including(all: Owner.items)) == "2|1|Grace\n\nitems\n")
@@ -318,7 +318,7 @@ struct DumpTests {
         #expect(text == "A|1\nA|2\n\ndesks\n1|A|2\n2|A|1\n")
     }
 
-    /// A format as the documentation has it.
+    /// A format from the documentation.
     private struct Count: DumpFormat {
         private var count = 0
         mutating func writeRow(_ db: Database, statement: Statement, to stream: inout DumpStream) {
@@ -422,7 +422,7 @@ struct DumpTests {
         #expect(try dump("") { db, stream throws in try db.dumpSchema(to: stream) } == "sqlite_master\n")
     }
 
-    @Test("the schema is in order, without what is reserved")
+    @Test("the schema is in order, without reserved objects")
     func schema() throws {
         let schema = """
             CREATE TABLE b (id INTEGER PRIMARY KEY AUTOINCREMENT, x UNIQUE); CREATE TABLE A (y);
@@ -457,7 +457,8 @@ struct DumpTests {
         #expect(content == text + "\nA\n\nb\n1|x\n\nbox\n\nold\n\ntext\ntulips\n")
     }
 
-    @Test("a synchronized full-text table is dumped as any table, its triggers behind the content table")
+    @Test(
+        "a synchronized full-text table is dumped like any table, with its triggers after the content table")
     func synchronized() throws {
         let text = try dump(
             "CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT); INSERT INTO note VALUES (1, 'tulips')"
@@ -496,7 +497,7 @@ struct DumpTests {
                 """)
     }
 
-    @Test("without a stream, the text goes to the standard output, in the order of what the program prints")
+    @Test("without a stream, the text goes to standard output, in order with the program's own output")
     func standardOutput() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             try DatabaseQueue().inDatabase { db throws in

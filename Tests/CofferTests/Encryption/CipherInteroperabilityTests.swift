@@ -144,7 +144,7 @@ struct CipherInteroperabilityTests {
             shellSettings: betaSettings + "PRAGMA cipher_hmac_pgno = be;"),
     ]
 
-    @Test("an unusual file of SQLCipher 2 is recognised, verified and upgraded", arguments: unusual)
+    @Test("an unusual file of SQLCipher 2 is recognized, verified and upgraded", arguments: unusual)
     func unusualFile(_ item: Case) throws {
         let file = try EncryptedFile()
         let made = try file.shell(
@@ -167,7 +167,7 @@ struct CipherInteroperabilityTests {
         #expect(try file.shell("PRAGMA key = 'pw'; SELECT x FROM t;") == "from afar")
     }
 
-    @Test("no plaintext reaches the file, whatever the settings", arguments: cases)
+    @Test("no plaintext reaches the file, with any settings", arguments: cases)
     func ciphertext(_ item: Case) throws {
         let file = try EncryptedFile()
         let ring = try KeyRing(key: item.key, settings: item.settings)

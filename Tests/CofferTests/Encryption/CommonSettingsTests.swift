@@ -5,16 +5,16 @@ import Testing
 
 @testable import Coffer
 
-/// Files that the stock shell makes with settings that programs use without saying so.
-@Suite("Cipher settings that are common without being those of a format")
+/// Files that the stock shell makes with settings that programs use without documenting them.
+@Suite("Common cipher settings of no format")
 struct CommonSettingsTests {
     struct Case: CustomTestStringConvertible {
         let testDescription: String
         let pragmas: String
-        /// What a program has to set for a passphrase.
+        /// The settings that a program needs for a passphrase.
         let spelling: String
         var hasClearHeader = false
-        /// What only a passphrase shows: a raw key is not stretched.
+        /// True if only a passphrase shows the difference, because a raw key is not stretched.
         var isOfPassphrase = false
     }
 
@@ -65,11 +65,13 @@ struct CommonSettingsTests {
         ]
 
     @Test(
-        "are found out, named with what to set, verified, recovered and upgraded", arguments: cases,
+        "are detected, named with the configuration to set, verified, recovered and upgraded",
+        arguments: cases,
         [false, true])
     func areFound(sample: Case, isPassphrase: Bool) throws {
         let file = try EncryptedFile()
-        // A header in the clear leaves no room for a salt, which only a raw key brings along in the shell.
+        // With a plaintext header, the file has no room for a salt. In the shell, only a raw key supplies
+        // one.
         if sample.hasClearHeader && isPassphrase { return }
         let salt = sample.hasClearHeader ? saltBytes : nil
         let rawKey = salt.map { DatabaseKey.rawKey(rawKeyBytes, salt: $0) } ?? .rawKey(rawKeyBytes)
@@ -84,7 +86,7 @@ struct CommonSettingsTests {
             """)
         let refusal = failure { try file.run(KeyRing(key: key)) }
         guard case .otherSettings(let settings)? = refusal else {
-            // Without stretching, some settings are those of a format.
+            // Without key stretching, some settings match a format.
             #expect(refusal == nil && !isPassphrase && sample.isOfPassphrase, "\(refusal as Any)")
             return
         }
@@ -104,7 +106,7 @@ struct CommonSettingsTests {
         #expect(try !database.upgrade(key: key).isChanged)
     }
 
-    @Test("settings that are not common are upgraded when they are given")
+    @Test("other settings are upgraded when they are given")
     func given() throws {
         let file = try EncryptedFile()
         var settings = CipherSettings.sqlcipher(format: 3)

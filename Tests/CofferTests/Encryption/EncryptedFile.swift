@@ -4,8 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// A path in a temporary directory of its own, the connections to it, and the stock `sqlcipher` shell as the
-/// judge.
+/// A path in a separate temporary directory, with connections to it and the stock `sqlcipher` shell for
+/// comparison.
 final class EncryptedFile {
     let directory: URL
     let path: String
@@ -23,7 +23,7 @@ final class EncryptedFile {
         try EngineConnection(path: path, flags: [.readWrite, .create])
     }
 
-    /// Opens with a ring, runs SQL, and closes.
+    /// Opens the file with a key ring, runs SQL, and closes it.
     @discardableResult
     func run(_ ring: KeyRing, _ sql: String = "SELECT count(*) FROM sqlite_master") throws -> String? {
         let connection = try ring.openKeyed(open: open)
@@ -42,7 +42,7 @@ final class EncryptedFile {
                 """)
     }
 
-    /// The output of the `sqlcipher` shell for a script, without what its keying pragmas answer.
+    /// Returns the output of the `sqlcipher` shell for a script, without the output of the key pragmas.
     func shell(_ script: String) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlcipher")
@@ -77,7 +77,7 @@ final class EncryptedFile {
         try write(copy)
     }
 
-    /// The descriptors of this process that are open on the file and its companions.
+    /// The number of descriptors that this process has open on the file and its side files.
     var openDescriptors: Int {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
@@ -92,7 +92,7 @@ func hexText(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
-/// The failure that `body` throws, or nil when it succeeds; other errors fail the test.
+/// Returns the failure that `body` throws, or nil if it succeeds. Other errors fail the test.
 func failure(_ body: () throws -> Void) -> EncryptionFailure? {
     do {
         try body()

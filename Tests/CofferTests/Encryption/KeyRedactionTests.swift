@@ -47,7 +47,7 @@ struct KeyRedactionTests {
     }
 
     @Test(
-        "ordinary SQL stays as it is",
+        "ordinary SQL stays unchanged",
         arguments: [
             "", "SELECT 1", "CREATE TABLE player(id INTEGER PRIMARY KEY, attached TEXT)",
             "PRAGMA foreign_keys = ON",
@@ -115,7 +115,7 @@ struct KeyRedactionTests {
         "a message of SQLite's log that is cut shows no words from behind the cut",
         arguments: ["SELECT 1 ", "PRAGMA ", "ATTACH ", "ATTACH 'a.db' AS b ", "UPDATE t SET a = 1 ", ""])
     func cutLogMessages(start: String) {
-        // The key comes behind the end of what is quoted, and SQLite has stumbled over it.
+        // The key comes after the end of the quoted text, and caused SQLite's error.
         let quoted = start + String(repeating: " ", count: 300)
         for words in [
             "near \"S3CRET\": syntax error", "unrecognized token: \"'S3CRET\"", "no such column: S3CRET",

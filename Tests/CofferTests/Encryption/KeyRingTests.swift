@@ -69,13 +69,13 @@ struct KeyRingTests {
         try file.run(ring)
         #expect(asked.withLock { $0 } == 1)
 
-        // Rotated in place: the salt stays.
+        // Rotated in place, so the salt stays the same.
         _ = try file.shell("PRAGMA key = 'old'; PRAGMA rekey = 'new';")
         current.withLock { $0 = "new" }
         #expect(try file.run(ring, "PRAGMA user_version") == "42")
         #expect(asked.withLock { $0 } == 2)
 
-        // Rotated by copy: the salt changes.
+        // Rotated by copy, so the salt changes.
         let other = try EncryptedFile()
         try other.fill(KeyRing(key: .passphrase("newest")))
         try file.write(other.bytes)
@@ -95,7 +95,7 @@ struct KeyRingTests {
         #expect(try file.openDescriptors == 0)
     }
 
-    @Test("a key that opened the file and does no longer is reported as rotated")
+    @Test("a key that no longer opens the file is reported as rotated")
     func rotated() throws {
         let file = try EncryptedFile()
         let ring = try KeyRing(key: .passphrase("old"))
@@ -108,11 +108,11 @@ struct KeyRingTests {
     }
 
     @Test(
-        "two creators of one file: the one that claims it later is told so, and opens anew",
+        "of two creators of one file, the later one gets an error, and opens the file anew",
         arguments: [true, false])
     func race(isPassphrase: Bool) throws {
         let file = try EncryptedFile()
-        // Two keys, as in two processes: copies of one would agree on the salt.
+        // Two keys, as in two processes. Copies of the same key would agree on the salt.
         func key() -> DatabaseKey { isPassphrase ? .passphrase("pw") : .rawKey(rawKeyBytes) }
         let first = try KeyRing(key: key())
         let second = try KeyRing(key: key())
@@ -127,7 +127,7 @@ struct KeyRingTests {
             let handle = b.handle
             #expect(throws: EngineError.self) { try handle.claimEmptyFile() }
         } else {
-            // SQLCipher reads the salt for a raw key when it needs it.
+            // For a raw key, SQLCipher reads the salt only when it needs it.
             try b.handle.claimEmptyFile()
         }
         _ = consume b
@@ -138,7 +138,7 @@ struct KeyRingTests {
         #expect(try file.openDescriptors == 0)
     }
 
-    @Test("settings that SQLCipher does not take are refused, and no file is written")
+    @Test("settings that SQLCipher does not accept are refused, and no file is written")
     func settingsAreProved() throws {
         let file = try EncryptedFile()
         let opened = try file.open()
@@ -150,7 +150,7 @@ struct KeyRingTests {
         #expect(try file.bytes.isEmpty)
     }
 
-    @Test("a connection without a codec is not taken for an encrypted one, and an empty key is an error")
+    @Test("a connection without a codec is not treated as encrypted, and an empty key is an error")
     func codecIsProved() throws {
         let file = try EncryptedFile()
         let opened = try file.open()
@@ -184,14 +184,14 @@ struct KeyRingTests {
             #expect(memory.live.contains(rawKeyBytes))
             ring.removeDerivedKeys()
             try file.run(ring)
-            #expect(ring.derivationCount == 1, "what was derived lives as long as the passphrase")
+            #expect(ring.derivationCount == 1, "derived keys live as long as the passphrase")
         }
         #expect(memory.liveCount == 0)
         #expect(memory.released.count >= 8)
         #expect(memory.released.allSatisfy { $0.allSatisfy { $0 == 0 } })
     }
 
-    @Test("what is derived from a provider's answer is wiped when the ring forgets it")
+    @Test("keys that were derived from a provider's answer are wiped when the ring forgets it")
     func wipedAnswer() throws {
         let memory = RecordingMemory()
         let file = try EncryptedFile()
@@ -205,7 +205,7 @@ struct KeyRingTests {
         #expect(memory.liveCount == 0)
     }
 
-    @Test("copies of a key share what is derived, and equal keys do not")
+    @Test("copies of a key share derived keys, and equal keys do not")
     func sharedDerivation() throws {
         let file = try EncryptedFile()
         let key = DatabaseKey.passphrase("pw")
@@ -225,7 +225,7 @@ struct KeyRingTests {
     }
 
     @Test(
-        "an empty file has one salt for all that open it, another file has another, and so has a file that is made anew"
+        "all connections to an empty file use one salt; another file, and a recreated one, have another"
     )
     func saltsOfNewFiles() throws {
         let passphrase = Passphrase(SecretBytes(utf8: "pw"))
@@ -241,8 +241,8 @@ struct KeyRingTests {
         #expect(try passphrase.salt(forNewFileAt: nil) != salt)
         #expect(try passphrase.salt(forNewFileAt: directory.path("missing")) != salt)
 
-        // Who has looked before the salt was written gets it all the same; an empty file is another one by
-        // then.
+        // A caller that inspected the file before the salt was written still gets it. An empty file counts as
+        // a different file by then.
         passphrase.didWriteSalt(salt)
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.path("a")))
         try handle.write(contentsOf: Data("content".utf8))
@@ -251,7 +251,7 @@ struct KeyRingTests {
         #expect(try passphrase.salt(forNewFileAt: directory.path("a")) != salt)
     }
 
-    @Test("a memory database with a random key takes a copy of nothing but encrypted databases")
+    @Test("an in-memory database with a random key only accepts copies of encrypted databases")
     func memory() throws {
         let memory = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
         let handle = memory.handle
@@ -276,7 +276,7 @@ struct KeyRingTests {
         try connection.handle.execute("PRAGMA cache_size = 5")
         try connection.handle.execute("BEGIN")
         try connection.handle.execute("UPDATE t SET x = zeroblob(500)")
-        // What a crash leaves behind: the half-written file, and its journal.
+        // The state after a crash: the partially written file and its journal.
         let crashed = try EncryptedFile()
         try crashed.write(file.bytes)
         try FileManager.default.copyItem(atPath: file.path + "-journal", toPath: crashed.path + "-journal")

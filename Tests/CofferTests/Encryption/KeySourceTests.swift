@@ -33,7 +33,7 @@ struct KeySourceTests {
         }
     }
 
-    /// Whether a file that one key has made opens with another.
+    /// Returns true if a file that was created with one key opens with another.
     private func opens(_ key: DatabaseKey, whatIsMadeBy maker: DatabaseKey) throws -> Bool {
         let path = directory.path("\(UUID().uuidString).db")
         var configuration = Configuration()
@@ -47,7 +47,7 @@ struct KeySourceTests {
             ?? false
     }
 
-    /// The first bytes of a file that a key makes, which are its salt.
+    /// Returns the first bytes of a file created with a key, which are its salt.
     private func salt(ofWhatIsMadeBy key: DatabaseKey) throws -> [UInt8] {
         let name = "\(UUID().uuidString).db"
         var configuration = Configuration()
@@ -72,24 +72,27 @@ struct KeySourceTests {
         let digits = hexText(rawKeyBytes)
         #expect(try opens(.hexadecimal(digits.utf8), whatIsMadeBy: .rawKey(rawKeyBytes)))
         #expect(try opens(.hexadecimal(Data(digits.uppercased().utf8)), whatIsMadeBy: .rawKey(rawKeyBytes)))
+        #expect(try opens(.hexadecimal(digits), whatIsMadeBy: .rawKey(rawKeyBytes)))
+        #expect(try opens(.hexadecimal(("0" + digits).dropFirst()), whatIsMadeBy: .rawKey(rawKeyBytes)))
         let salted = hexText(rawKeyBytes + saltBytes)
         #expect(try opens(.hexadecimal(salted.utf8), whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
         #expect(
             try !opens(.hexadecimal(hexText(rawKeyBytes.reversed()).utf8), whatIsMadeBy: .rawKey(rawKeyBytes))
         )
-        // Any file of the key opens without the salt: what it makes shows whether the salt is there.
+        // Any file of the key opens without the salt. A new file shows whether the key includes it.
         #expect(try salt(ofWhatIsMadeBy: .hexadecimal(salted.utf8)) == saltBytes)
         #expect(try salt(ofWhatIsMadeBy: .hexadecimal(digits.utf8)) != saltBytes)
 
+        #expect(problem(.hexadecimal("")) == .notHexadecimal(digits: 0))
         #expect(problem(.hexadecimal("".utf8)) == .notHexadecimal(digits: 0))
         #expect(problem(.hexadecimal(digits.dropLast().utf8)) == .notHexadecimal(digits: 63))
         #expect(problem(.hexadecimal((digits.dropLast() + "g").utf8)) == .notHexadecimal(digits: 64))
-        // 32 bytes of digits are no raw key of 32 bytes here.
+        // Here, 32 bytes of digits are not a raw key of 32 bytes.
         #expect(problem(.hexadecimal(digits.prefix(32).utf8)) == .notHexadecimal(digits: 32))
         #expect(problem(.hexadecimal((digits.prefix(63) + "\n").utf8)) == .notHexadecimal(digits: 64))
     }
 
-    @Test("a key spec is what PRAGMA key takes: a raw key, a raw key and its salt, or a passphrase")
+    @Test("a key spec is the argument of PRAGMA key: a raw key, a raw key and its salt, or a passphrase")
     func keySpec() throws {
         let digits = hexText(rawKeyBytes)
         #expect(try opens(.keySpec("x'\(digits)'"), whatIsMadeBy: .rawKey(rawKeyBytes)))
@@ -97,7 +100,7 @@ struct KeySourceTests {
         #expect(try opens(.keySpec(salted), whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
         #expect(try salt(ofWhatIsMadeBy: .keySpec(salted)) == saltBytes)
         #expect(try opens(.keySpec("correct horse"), whatIsMadeBy: .passphrase("correct horse")))
-        // What looks similar is a passphrase in SQLCipher, which the shell confirms.
+        // Text that only looks similar is a passphrase in SQLCipher, which the shell confirms.
         let path = directory.path("odd.db")
         var configuration = Configuration()
         configuration.key = .keySpec("x'0011'")
@@ -124,7 +127,7 @@ struct KeySourceTests {
                 .keyFile(salted, contents: .rawKeyAndSalt),
                 whatIsMadeBy: .rawKey(rawKeyBytes, salt: saltBytes)))
         #expect(try salt(ofWhatIsMadeBy: .keyFile(salted, contents: .rawKeyAndSalt)) == saltBytes)
-        // What a file holds is said, and not guessed.
+        // The content of a key file is declared, never guessed.
         #expect(problem(.keyFile(salted)) == .file(path: salted, .noRawKey(size: 48)))
         #expect(problem(.keyFile(bytes, contents: .rawKeyAndSalt)) == .file(path: bytes, .noRawKey(size: 32)))
         let words = try write("correct horse\r\n".utf8, to: "words.key")
@@ -137,7 +140,7 @@ struct KeySourceTests {
     }
 
     @Test(
-        "a key file that others may read, that is no file, too long or no key is refused before the database is touched"
+        "a key file that others may read, or that is not a file, too long or not a key, is refused before the database is touched"
     )
     func refusedKeyFile() throws {
         for mode in [0o640, 0o604, 0o660, 0o610] {
@@ -157,7 +160,7 @@ struct KeySourceTests {
     }
 
     @Test(
-        "preparations that use another passphrase make another key, also while what was derived before is in use"
+        "preparations with another passphrase make another key, even while the former derived key is in use"
     )
     func preparedPassphrases() throws {
         final class Words: Sendable {
@@ -177,7 +180,7 @@ struct KeySourceTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("no error shows what is in a key file")
+    @Test("no error shows the content of a key file")
     func secrecy() throws {
         let path = try write("conspicuous-secret".utf8, to: "words.key")
         var configuration = Configuration()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// Each test also checks that nothing was changed and no descriptor left open.
+/// Each test also checks that nothing was changed and that no descriptor stays open.
 @Suite("Why a file does not open")
 struct OpeningDiagnosisTests {
     private func reason(
@@ -29,7 +29,7 @@ struct OpeningDiagnosisTests {
     }
 
     @Test(
-        "a wrong key where pages have no codes, and more or less of the header is in the clear",
+        "a wrong key for pages without MACs, with more or less of the header in the clear",
         arguments: [16, 32, 48, 64, 96])
     func clearHeaderWithoutCodes(size: Int) throws {
         var configuration = Configuration()
@@ -43,7 +43,8 @@ struct OpeningDiagnosisTests {
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES ('kept')") }
         try queue.close()
         #expect(try reason(file, key: other, settings: configuration.cipher) == .wrongKey)
-        // So that the others are tried, and a rotation can tell that the old key does not open its copy.
+        // This error makes the queue try the other keys, and lets a rotation detect that the old key does not
+        // open its copy.
         configuration.previousKeys = try [#require(configuration.key)]
         configuration.key = other
         let next = try DatabaseQueue(path: file.path, configuration: configuration)
@@ -71,7 +72,7 @@ struct OpeningDiagnosisTests {
         let key: DatabaseKey = isPassphrase ? .passphrase("pw") : .rawKey(rawKeyBytes)
         let file = try EncryptedFile()
         try file.fill(KeyRing(key: key, settings: .sqlcipher(format: format)))
-        // Formats 2 and 3 differ in nothing but the derivation from a passphrase.
+        // Formats 2 and 3 differ only in the derivation from a passphrase.
         #expect(try reason(file, key: key) == .olderFormat(format == 2 && !isPassphrase ? 3 : format))
         #expect(try reason(file, key: .passphrase("other")) == .wrongKey)
     }
@@ -84,7 +85,7 @@ struct OpeningDiagnosisTests {
     }
 
     @Test(
-        "content that is no ciphertext",
+        "content other than ciphertext",
         arguments: [
             Array("Lorem ipsum dolor sit amet. ".utf8), [0], Array("%PDF-1.7 0123456789 <<>> stream\n".utf8),
         ])
@@ -101,7 +102,7 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file) == .notADatabase)
     }
 
-    @Test("random bytes cannot be told from a wrong key")
+    @Test("random bytes cannot be distinguished from a wrong key")
     func random() throws {
         let file = try EncryptedFile()
         try file.write((0..<8192).map { _ in UInt8.random(in: 0...255) })
@@ -142,7 +143,7 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file, key: .passphrase("pw"), settings: settings) == .damaged(pages: [1]))
     }
 
-    @Test("the key is proved by pages far behind when the first ones are overwritten")
+    @Test("the key is verified by later pages if the first ones are overwritten")
     func damagedStart() throws {
         let file = try EncryptedFile()
         try file.fill(KeyRing(key: .rawKey(rawKeyBytes)), rows: 1000)
@@ -163,7 +164,7 @@ struct OpeningDiagnosisTests {
                 trusted: "SELECT rootpage FROM sqlite_master ORDER BY rootpage LIMIT 1") ?? ""
         _ = consume connection
         #expect(Int(page) ?? 0 >= 2)
-        // Pages of the schema follow among the tables; damage all but page 1.
+        // Other schema pages are scattered among the table pages, so the test damages all pages but page 1.
         try file.change { bytes in
             for index in stride(from: 4096, to: bytes.count / 2, by: 4096) { bytes[index + 50] ^= 1 }
         }
@@ -184,7 +185,7 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file) == .notADatabase)
     }
 
-    @Test("a connection without a key tells an encrypted file from others")
+    @Test("a connection without a key distinguishes encrypted files from others")
     func withoutKey() throws {
         func reason(_ bytes: [UInt8]) throws -> EncryptionFailure? {
             let file = try EncryptedFile()
@@ -197,7 +198,7 @@ struct OpeningDiagnosisTests {
         #expect(try reason([1, 2, 3]) == .notADatabase)
     }
 
-    @Test("each failure says what to do, keeps SQLite's result code, and shows no key")
+    @Test("each failure gives advice, keeps SQLite's result code, and shows no key")
     func descriptions() {
         let failures: [EncryptionFailure] = [
             .noKey, .wrongKey, .plaintextFile, .olderFormat(3), .newerFormat(4), .notADatabase,

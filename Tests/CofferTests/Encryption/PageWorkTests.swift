@@ -33,7 +33,7 @@ struct PageWorkTests {
         """
     private static let read = "SELECT sum(length(hex(content))) FROM item"
 
-    /// Empties the page cache of a connection and leaves what the memo has.
+    /// Empties the page cache of a connection but keeps the memo.
     private func readAgain(_ db: Database) throws -> Int? {
         try db.execute(sql: "PRAGMA shrink_memory")
         return try Int.fetchOne(db, sql: PageWorkTests.read)
@@ -77,7 +77,7 @@ struct PageWorkTests {
                     "page \(page): \(String(describing: error))")
             }
             try queue.close()
-            // It is the bit, and nothing else.
+            // The bit is the only cause.
             try directory.write(whole, to: name)
             let again = try DatabaseQueue(
                 path: directory.path(name), configuration: configuration { $0.pageSize = pageSize })
@@ -85,7 +85,7 @@ struct PageWorkTests {
         }
     }
 
-    /// Changes a byte of a file without another file taking its place.
+    /// Changes a byte of a file in place.
     private func change(_ name: String, at offset: Int, _ body: (UInt8) -> UInt8) throws {
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: directory.path(name)))
         defer { try? handle.close() }
@@ -110,7 +110,7 @@ struct PageWorkTests {
 
     // MARK: Results
 
-    @Test("what is known changes no result, and no file", arguments: 1...4)
+    @Test("known pages change no result, and no file", arguments: 1...4)
     func results(_ format: Int) throws {
         var contents: [[String]] = []
         let isOn: [(states: Bool, memo: Bool)] = [(true, true), (true, false), (false, false)]
@@ -215,7 +215,7 @@ struct PageWorkTests {
     }
 
     @Test(
-        "a key that is rotated has the memo forget the pages of the former one",
+        "rotating a key makes the memo forget the pages of the former key",
         .enabled(if: PageWorkTests.isInstalled),
         arguments: Access.allCases)
     func rotation(_ access: Access) throws {

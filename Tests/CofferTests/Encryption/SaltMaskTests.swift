@@ -4,8 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// SQLCipher has one mask for the whole process, which must stay as it is while files with another one are in
-/// use.
+/// SQLCipher has one HMAC salt mask for the whole process, which must not change while files with a different
+/// mask are in use.
 @Suite("Files whose key for HMAC was derived with another mask")
 struct SaltMaskTests {
     private static let shellSettings = CipherInteroperabilityTests.betaSettings
@@ -17,7 +17,7 @@ struct SaltMaskTests {
         return configuration
     }
 
-    /// What the stock shell reads of a file of the beta.
+    /// Returns the result of a query that the stock shell runs on a file of the beta.
     private static func judged(_ file: EncryptedFile, _ query: String) throws -> String {
         try file.shell("PRAGMA key = 'pw'; \(shellSettings) \(query)")
     }
@@ -37,7 +37,7 @@ struct SaltMaskTests {
             case .pool: try DatabasePool(path: file.path, configuration: Self.configuration())
             }
         for number in 1...50 {
-            // Page 1 among them, which has the salt.
+            // These writes include page 1, which contains the salt.
             try database.write { db in
                 try db.execute(sql: "INSERT INTO t VALUES (hex(randomblob(2000)))")
                 try db.execute(sql: "PRAGMA user_version = \(number)")
@@ -96,7 +96,7 @@ struct SaltMaskTests {
             return found
         }()
         #expect(copy.count > before.count)
-        // As after a loss of power in the middle of the transaction.
+        // As after a power loss in the middle of the transaction.
         try file.write(copy)
         try Data(journal).write(to: URL(fileURLWithPath: file.path + "-journal"))
         let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())
@@ -107,7 +107,7 @@ struct SaltMaskTests {
         #expect(try Self.judged(file, "SELECT x FROM t; PRAGMA cipher_integrity_check;") == "committed")
     }
 
-    @Test("its key is rotated by a proved copy, and not in place")
+    @Test("its key is rotated by a copy, and not in place")
     func rotation() throws {
         let file = try EncryptedFile()
         #expect(try Self.judged(file, "CREATE TABLE t(x); INSERT INTO t VALUES ('kept');") == "")
@@ -126,7 +126,7 @@ struct SaltMaskTests {
         #expect(seen == "kept")
     }
 
-    @Test("its pragma does nothing where it says what holds, and is refused otherwise")
+    @Test("its pragma does nothing if the mask is already set, and is refused otherwise")
     func pragma() throws {
         let file = try EncryptedFile()
         let queue = try DatabaseQueue(path: file.path, configuration: Self.configuration())

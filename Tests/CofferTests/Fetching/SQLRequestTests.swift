@@ -72,7 +72,7 @@ struct SQLRequestTests {
         }
     }
 
-    @Test("an adapter is applied to the rows, and another one to what it shows")
+    @Test("an adapter is applied to the rows, and a second one to the result of the first")
     func adapters() throws {
         try makeQueue().read { db throws in
             let request = SQLRequest<Row>(
@@ -107,7 +107,7 @@ struct SQLRequestTests {
         }
     }
 
-    /// A request as applications write them.
+    /// A typical request type of an application.
     private struct PlayerRequest: FetchRequest {
         typealias RowDecoder = Row
         var id: Int

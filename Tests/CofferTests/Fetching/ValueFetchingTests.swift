@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Fetching values")
 struct ValueFetchingTests {
-    /// Has no direct reading of columns: it goes by way of `DatabaseValue`.
+    /// A type that does not read columns directly, and is decoded through `DatabaseValue`.
     private enum Level: Int, DatabaseValueConvertible { case low, middle, high }
 
     private static let numbers =
@@ -64,7 +64,7 @@ struct ValueFetchingTests {
         }
     }
 
-    @Test("no row and NULL are nil, and an optional tells them apart")
+    @Test("no row and NULL are nil, and an optional distinguishes them")
     func nulls() throws {
         try inMemory { db throws in
             #expect(try Int.fetchOne(db, sql: "SELECT 1 WHERE 0") == nil)
@@ -104,7 +104,7 @@ struct ValueFetchingTests {
                 // The value may be personal data.
                 #expect(!error.description.contains("256") && !error.description.contains("Optional"))
             }
-            // The statement is reset, and the connection goes on.
+            // The statement is reset, and the connection is still usable.
             #expect(try Int.fetchOne(db, sql: "SELECT 1") == 1)
         }
     }

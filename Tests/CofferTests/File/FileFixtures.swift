@@ -11,7 +11,8 @@ enum Keys {
 }
 
 extension TestDirectory {
-    /// A closed file with the old raw key: rows of many sizes, free pages, an index, numbers of versions.
+    /// Makes a closed file with the old raw key. It has rows of many sizes, free pages, an index, and version
+    /// numbers.
     @discardableResult
     func makeFile(
         _ name: String = "a.db", key: DatabaseKey = Keys.old, wal: Bool = false, rows: Int = 200,
@@ -44,7 +45,7 @@ extension TestDirectory {
         return DatabaseFile(path: path(name))
     }
 
-    /// What a file contains, to be compared: rows, row IDs, versions, and a hash of the blobs.
+    /// Returns the content of a file, for comparison: rows, row IDs, versions, and a hash of the blobs.
     func content(
         _ name: String = "a.db", key: DatabaseKey, _ change: (inout Configuration) -> Void = { _ in }
     ) throws -> [String] {
@@ -68,13 +69,13 @@ extension TestDirectory {
         (try? content(name, key: key, change)) != nil
     }
 
-    /// Every file of the directory with its bytes: what must not change when nothing is changed.
+    /// Returns all files of the directory with their bytes, to check that nothing has changed.
     func snapshot() throws -> [String: [UInt8]] {
         try Dictionary(uniqueKeysWithValues: fileNames().map { try ($0, bytes(of: $0)) })
     }
 }
 
-/// The reason of the error that `body` throws; nil when it throws none, or another one.
+/// Returns the reason of the error that `body` throws, or nil if it throws no error or a different one.
 func reason<T>(_ body: () throws -> T) -> DatabaseFileError.Reason? {
     do {
         _ = try body()

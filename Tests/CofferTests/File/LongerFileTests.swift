@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// Files with bytes behind the last page of their database, which SQLite does not read.
+/// Files with bytes after the last page of their database, which SQLite does not read.
 @Suite("Files that are longer than their database")
 struct LongerFileTests {
     private let directory: TestDirectory
@@ -16,7 +16,7 @@ struct LongerFileTests {
 
         /// - Parameters:
         ///   - pageCount: the number of pages of the database.
-        ///   - former: the bytes of the file when it had more pages.
+        ///   - former: the bytes of the file from when it had more pages.
         func bytes(after pageCount: Int, former: [UInt8], pageSize: Int) -> [UInt8] {
             var random = SeededRandom("tail \(self)")
             func noise(_ count: Int) -> [UInt8] {
@@ -28,13 +28,13 @@ struct LongerFileTests {
             case .zeroPage: return [UInt8](repeating: 0, count: pageSize)
             case .zeroPages: return [UInt8](repeating: 0, count: 5 * pageSize + 100)
             case .garbagePages: return noise(3 * pageSize)
-            // As after a crash between a commit and the cut of the file.
+            // As after a crash between a commit and the truncation of the file.
             case .formerPages: return Array(former[(pageCount * pageSize)...])
             }
         }
     }
 
-    /// A file with a tail, and how it was without one.
+    /// A file with a tail, and its original size and content.
     private struct LongerFile {
         let file: DatabaseFile
         let bytes: [UInt8]
@@ -57,7 +57,7 @@ struct LongerFileTests {
         configuration.key = key
         change(&configuration)
         let queue = try DatabaseQueue(path: file.path, configuration: configuration)
-        // Its free pages go.
+        // This removes the free pages.
         try queue.vacuum()
         try queue.close()
         let content = try content("a.db", key, change)
@@ -81,7 +81,7 @@ struct LongerFileTests {
         }
     }
 
-    /// Puts the longer file back, and removes everything else.
+    /// Restores the longer file and removes everything else.
     private func reset(_ sample: LongerFile) throws {
         for name in directory.fileNames() { try FileManager.default.removeItem(atPath: directory.path(name)) }
         try directory.write(sample.bytes, to: "a.db")
@@ -214,7 +214,8 @@ struct LongerFileTests {
     }
 
     @Test(
-        "damage before the tail is damage, and a file that is too short is cut off", arguments: Tail.allCases)
+        "damage before the tail is damage, and a file that is too short is reported as cut off",
+        arguments: Tail.allCases)
     func damageIsFound(tail: Tail) throws {
         let sample = try make(tail, wal: false)
         let pageCount = sample.size / sample.pageSize
@@ -227,7 +228,7 @@ struct LongerFileTests {
             reason { try sample.file.rotate(from: Keys.old, to: Keys.new) } == .damaged(pages: [pageCount]))
         let salvage = try sample.file.salvage(key: Keys.old, to: directory.path("h.db"))
         #expect(salvage.damagedPages == [pageCount] && salvage.missingPageCount == 0)
-        // The header says more pages than there are, and the last one is cut off in its middle.
+        // The header has a page count that exceeds the file, and the last page is cut off in the middle.
         try directory.write(sample.bytes.prefix(sample.size - 100), to: "a.db")
         let found = try sample.file.verify(key: Keys.old)
         #expect(found.findings == [.missing(pages: pageCount...pageCount)] && found.trailingByteCount == 0)

@@ -6,7 +6,7 @@ import Testing
 struct FullTextDefinitionTests {
     private static let schema = "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT)"
 
-    /// What comes after `USING` in the schema.
+    /// Returns the text after `USING` in the schema.
     private func module<Module: VirtualTableModule>(
         _ module: Module, _ body: ((Module.TableDefinition) throws -> Void)? = nil
     ) throws
@@ -14,7 +14,7 @@ struct FullTextDefinitionTests {
     {
         try DatabaseQueue().inDatabase { db throws in
             try db.execute(sql: FullTextDefinitionTests.schema)
-            // Functions that the tables of the specification name.
+            // The functions that the tables of the specification use.
             db.add(function: DatabaseFunction("zip", argumentCount: 1, pure: true) { $0[0] })
             db.add(function: DatabaseFunction("unzip", argumentCount: 1, pure: true) { $0[0] })
             try db.create(virtualTable: "noteText", using: module, body)

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A tokenizer that no file work knows: works on closed files have no connection that it could be added to.
+/// A tokenizer that is not available to work on closed files, because there is no connection to add it to.
 private final class Initials: FTS5WrapperTokenizer {
     static let name = "initials"
     let wrappedTokenizer: any FTS5Tokenizer
@@ -28,7 +28,7 @@ struct FullTextFileTests {
         form.configuration.with { $0.prepareDatabase { db in db.add(tokenizer: Initials.self) } }
     }
 
-    /// Every kind of virtual table that the engine has.
+    /// Creates every kind of virtual table that the engine supports.
     private static func fill(_ db: Database) throws {
         try db.execute(sql: "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT)")
         try db.create(virtualTable: "third", using: FTS3()) { t in
@@ -68,7 +68,7 @@ struct FullTextFileTests {
             sql: "DELETE FROM note WHERE id % 5 = 0; UPDATE note SET body = 'green' WHERE id % 3 = 0")
     }
 
-    /// What searches find, which must be the same in each copy.
+    /// Returns the results of searches, which must be the same in every copy.
     private static func answers(_ db: Database) throws -> [[Int64]] {
         let searches = [
             ("third", "tulip"), ("fourth", "tu*"), ("fourthOfNote", "red"), ("fourthOfNote", "title:7"),
@@ -85,7 +85,7 @@ struct FullTextFileTests {
         ]
     }
 
-    /// Checks that a database has all that was in its source, and that its indexes follow.
+    /// Checks that a database has the content of its source, and that its indexes are synchronized.
     private func check(_ db: Database, _ expected: [[Int64]]) throws {
         #expect(try FullTextFileTests.answers(db) == expected)
         #expect(expected.allSatisfy { !$0.isEmpty })
@@ -114,7 +114,7 @@ struct FullTextFileTests {
     }
 
     @Test(
-        "works on closed files keep every kind of virtual table, also those whose tokenizer is not there",
+        "operations on closed files keep every kind of virtual table, even without its tokenizer",
         arguments: FileWork.allCases)
     func closedFiles(work: FileWork) throws {
         let answers = try makeFile(work.before)
@@ -171,7 +171,7 @@ struct FullTextFileTests {
     }
 
     @Test(
-        "the stock shell searches what Coffer has indexed, and the reverse",
+        "the stock shell searches an index of Coffer, and the reverse",
         .enabled(if: SQLCipherShell.isAvailable))
     func shell() throws {
         _ = try makeFile(.encrypted(0x42))

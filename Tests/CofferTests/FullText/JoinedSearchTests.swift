@@ -26,7 +26,7 @@ struct JoinedSearchTests {
         var title: String
     }
 
-    /// The index of the notes.
+    /// The full-text index of the notes.
     private struct NoteText: TableRecord {
         static let note = belongsTo(Note.self, using: ForeignKey(["rowid"], to: ["id"]))
     }
@@ -64,7 +64,7 @@ struct JoinedSearchTests {
         }
     }
 
-    @Test("a request joins the index of its table, searches it, and sorts by what the search says")
+    @Test("a request joins the index of its table, searches it, and sorts by rank")
     func joinedIndex() throws {
         let pattern = try #require(FTS5Pattern(matchingAllPrefixesIn: "tul"))
         let older = try FTS3Pattern(rawPattern: "tul*")
@@ -89,7 +89,7 @@ struct JoinedSearchTests {
         }
     }
 
-    @Test("a search brings along the rows that its index is of, and what belongs to them")
+    @Test("a search includes the indexed rows, and the rows associated with them")
     func joinedContent() throws {
         struct Found: Decodable, FetchableRecord, Equatable {
             var note: Note

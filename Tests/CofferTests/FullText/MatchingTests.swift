@@ -17,7 +17,7 @@ struct MatchingTests {
         var body: String
     }
 
-    /// The same table, of which only the columns are selected.
+    /// The same table, with only its columns selected.
     private struct Text: TableRecord {
         static let databaseTableName = "noteText"
     }
@@ -190,7 +190,7 @@ struct MatchingTests {
                     .first == 4)
             let ranks = try Row.fetchAll(db, found.select(FTS5.bm25(), Column.rank))
             #expect(ranks.allSatisfy { $0[0] as Double == $0[1] as Double } && ranks.count == 3)
-            // Under an alias, too, also from inside of it.
+            // Also under an alias, including within the aliased request.
             let alias = TableAlias<Text>(name: "n")
             #expect(
                 try String.fetchAll(
@@ -224,7 +224,7 @@ struct MatchingTests {
     // MARK: Observation
 
     @Test(
-        "an observation of a search hears of writes to the table, of those that triggers make, and of no others",
+        "an observation of a search is notified of writes to the table, also by triggers, and of no others",
         .timeLimit(.minutes(5)),
         arguments: Access.allCases)
     func observation(access: Access) async throws {

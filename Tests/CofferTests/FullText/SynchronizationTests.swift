@@ -36,7 +36,7 @@ struct SynchronizationTests {
             }
         }
 
-        /// In the order in which they are created.
+        /// The triggers, in the order of their creation.
         var triggers: [String] {
             switch self {
             case .fts4:
@@ -129,7 +129,7 @@ struct SynchronizationTests {
     }
 
     @Test(
-        "the index follows insertions, updates, upserts and deletions, and has what was there before",
+        "the index follows insertions, updates, upserts and deletions, and includes existing rows",
         arguments: Version.allCases)
     func follows(version: Version) throws {
         try DatabaseQueue().inDatabase { db throws in

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Words without the articles.
+/// A tokenizer that drops articles.
 private final class WithoutArticles: FTS5WrapperTokenizer {
     static let name = "withoutarticles"
     let wrappedTokenizer: any FTS5Tokenizer
@@ -19,8 +19,8 @@ private final class WithoutArticles: FTS5WrapperTokenizer {
     }
 }
 
-/// What a tokenizer of a test does when it is created, and with each token: see `Probe`.
-// @unchecked: only the thread of the test and the accesses that it waits for use it.
+/// The behavior of a test's tokenizer at its creation and for each token: see `Probe`.
+// @unchecked: only the test's thread, and the accesses that it waits for, use it.
 @safe
 private final class Behaviour: @unchecked Sendable {
     var tokens: (String, FTS5TokenFlags, FTS5Tokenization, FTS5WrapperTokenCallback) throws -> Void = {
@@ -31,7 +31,7 @@ private final class Behaviour: @unchecked Sendable {
     var living = 0
 }
 
-/// A wrapper tokenizer that does what the test says, found by its argument.
+/// A wrapper tokenizer whose behavior the test sets. Its argument identifies the behavior.
 private final class Probe: FTS5WrapperTokenizer {
     static let name = "probe"
     static let behaviours = Mutex<[String: Behaviour]>([:])
@@ -55,7 +55,7 @@ private final class Probe: FTS5WrapperTokenizer {
     }
 }
 
-/// A tokenizer that speaks C itself.
+/// A tokenizer that implements the C interface itself.
 private final class RawProbe: FTS5CustomTokenizer {
     static let name = "rawprobe"
     let behaviour: Behaviour
@@ -71,7 +71,7 @@ private final class RawProbe: FTS5CustomTokenizer {
     ) -> CInt {
         if let raw = unsafe behaviour.raw { return unsafe raw(context, pText, nText, tokenCallback) }
         guard let text = unsafe pText else { return 0 }
-        // Words between bytes that are no letters of ASCII, as they are.
+        // Splits at bytes that are not ASCII letters, and keeps the words unchanged.
         var (start, position) = (CInt(0), CInt(0))
         while position <= nText {
             let isLetter = unsafe position < nText && (UInt8(bitPattern: text[Int(position)]) & ~0x20) >= 65
@@ -124,7 +124,7 @@ struct TokenizerTests {
             db, sql: "SELECT count(*) FROM \(table) WHERE \(table) MATCH ?", arguments: [pattern]) ?? -1
     }
 
-    // MARK: Those of the engine
+    // MARK: Built-in tokenizers
 
     @Test("tokenizers of the engine are made by their descriptors")
     func engine() throws {
@@ -198,7 +198,7 @@ struct TokenizerTests {
             try db.execute(sql: "INSERT INTO noteText VALUES ('The red tulip'), ('a green oak')")
             #expect(try count(db, "red") == 1 && count(db, "a") == 1)
             #expect(try count(db, "the") == 0)
-            // The article is no word of a pattern, so that the rest counts.
+            // The article is not a word of the pattern, so only the rest counts.
             #expect(try count(db, "\"the red\"") == 1 && count(db, "the + tulip") == 1)
             try db.execute(sql: "UPDATE noteText SET body = 'the white tulip' WHERE rowid = 1")
             #expect(try count(db, "red") == 0 && count(db, "white") == 1)
@@ -207,7 +207,8 @@ struct TokenizerTests {
     }
 
     @Test(
-        "a tokenizer is told its arguments, the purpose of each text, and may add synonyms at the same place")
+        "a tokenizer gets its arguments and the purpose of each text, and may add synonyms at the same position"
+    )
     func synonyms() throws {
         let behaviour = Behaviour()
         var arguments: [String] = []
@@ -343,7 +344,7 @@ struct TokenizerTests {
 
     // MARK: Errors
 
-    @Test("what a tokenizer throws when it is created is the error of the statement")
+    @Test("an error in the creation of a tokenizer is the error of the statement")
     func creationErrors() throws {
         let behaviour = Behaviour()
         try makeQueue(behaviour).inDatabase { db throws in
@@ -367,7 +368,7 @@ struct TokenizerTests {
     }
 
     @Test(
-        "what a tokenizer throws while it works ends the statement, and nothing is written",
+        "an error of a tokenizer at work ends the statement, and nothing is written",
         arguments: [true, false])
     func workErrors(isDatabaseError: Bool) throws {
         let behaviour = Behaviour()
@@ -436,7 +437,7 @@ struct TokenizerTests {
                     answers.append(
                         unsafe callback(
                             context, 0, token.hasBytes ? text : nil, token.count, token.start, token.end))
-                    // It goes on as if nothing had happened.
+                    // The tokenizer continues as if nothing had happened.
                     answers.append(unsafe callback(context, 0, text, 1, 0, 1))
                     return 0
                 }
@@ -448,7 +449,7 @@ struct TokenizerTests {
             }
             unsafe behaviour.raw = nil
             #expect(try count(db, "red") == 1 && count(db, "oak") == 0)
-            // The smallest ones that are possible.
+            // The smallest possible values.
             unsafe behaviour.raw = { context, text, count, callback in
                 unsafe callback(context, 0, text, 0, count, count)
             }
@@ -456,7 +457,7 @@ struct TokenizerTests {
         }
     }
 
-    @Test("a tokenizer that finds other tokens each time makes errors at worst")
+    @Test("a tokenizer that finds different tokens each time causes errors at worst")
     func inconsistent() throws {
         var random = SeededRandom("tokens")
         let behaviour = Behaviour()

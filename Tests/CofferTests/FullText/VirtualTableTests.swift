@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Virtual tables")
 struct VirtualTableTests {
-    /// An R*Tree, as the documentation of `VirtualTableModule` has it.
+    /// An R*Tree, as in the documentation of `VirtualTableModule`.
     private struct Places: VirtualTableModule {
         final class Definition {
             var dimensions: [String] = []
@@ -66,7 +66,9 @@ struct VirtualTableTests {
             ])
     }
 
-    @Test("a table and what its module adds are created together, or not at all", arguments: [false, true])
+    @Test(
+        "a table and the additions of its module are created together, or not at all",
+        arguments: [false, true])
     func completion(isInTransaction: Bool) throws {
         try DatabaseQueue().inDatabase { db throws in
             let create = {
@@ -102,7 +104,7 @@ struct VirtualTableTests {
             #expect(throws: DatabaseError.self) {
                 try db.create(virtualTable: "a", using: Bare(moduleName: "no module; DROP TABLE x"))
             }
-            // One statement, whatever the text is.
+            // A single statement, regardless of the text.
             #expect(throws: DatabaseError.self) {
                 try db.create(virtualTable: "a", using: "rtree(id, x0, x1); CREATE TABLE second (a)")
             }
@@ -114,7 +116,7 @@ struct VirtualTableTests {
     @Test("hostile names stay names", arguments: hostileTexts)
     func hostileNames(name: String) throws {
         try makeCanaryQueue().inDatabase { db throws in
-            // What the modules do not take they refuse. SQLite's modules have shadow tables, which begin with
+            // The modules reject invalid names. SQLite's modules create shadow tables, whose names begin with
             // the name of the table.
             try? db.create(virtualTable: "hostile\(name)", using: Places()) { $0.dimensions = ["x"] }
             try? db.create(virtualTable: "hostile1", using: FTS3()) { t in t.column(name) }
@@ -138,14 +140,14 @@ struct VirtualTableTests {
                 t.tokenizer = FTS5TokenizerDescriptor(components: [name, name])
                 t.column("b")
             }
-            // The modules have tables and indexes of their own, which are called after the table.
+            // The modules create their own tables and indexes, which are named after the table.
             let others = "SELECT name FROM sqlite_master WHERE tbl_name NOT LIKE 'hostile%'"
             #expect(try String.fetchAll(db, sql: others) == ["canary"])
             #expect(try Row.fetchAll(db, sql: "SELECT * FROM canary") == [["id": 1, "name": "alive"]])
         }
     }
 
-    @Test("columns of full-text tables may have names that are no words")
+    @Test("columns of full-text tables may have names that are not plain words")
     func unusualColumnNames() throws {
         try DatabaseQueue().inDatabase { db throws in
             let names = ["it's", "a \"b\"", "sélect", "a,b", "tokenize"]

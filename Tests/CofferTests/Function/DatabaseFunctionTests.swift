@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test("the functions have the names that the static properties tell")
+    @Test("the functions have the names of the static properties")
     func names() {
         #expect(
             DatabaseFunction.standardFunctions.map(\.name).sorted() == [

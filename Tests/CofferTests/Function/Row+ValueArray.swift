@@ -1,6 +1,6 @@
 import Coffer
 
 extension Row {
-    /// The values of the row, to be compared with an array.
+    /// The values of the row, for comparison with an array.
     var valueArray: [DatabaseValue] { Array(databaseValues) }
 }

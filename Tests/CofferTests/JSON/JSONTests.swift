@@ -30,8 +30,7 @@ struct JSONTests {
         }
     }
 
-    /// An expression as SQL with its values as literals, which is also executed: it has to be what SQLite
-    /// takes.
+    /// Returns an expression as SQL with literal values, and executes it to check that SQLite accepts it.
     private func sql(_ expression: some SQLSpecificExpressible) throws -> String {
         var result = ""
         try inDatabase { db throws in
@@ -241,7 +240,7 @@ struct JSONTests {
 
     // MARK: JSON in JSON
 
-    @Test("what is said to be JSON is JSON in arrays and objects, and nowhere is it wrapped without need")
+    @Test("values declared as JSON are JSON in arrays and objects, and nowhere are they wrapped without need")
     func embedding() throws {
         #expect(
             try sql(Database.jsonArray([Column("info"), info] as [any SQLExpressible]))
@@ -264,7 +263,7 @@ struct JSONTests {
         #expect(try sql(Database.json(info)) == #"JSON("info")"#)
         #expect(try sql(Database.jsonPatch(info, with: info)) == #"JSON_PATCH("info", "info")"#)
         #expect(try sql(Database.jsonQuote(info)) == #"JSON_QUOTE(JSONB("info"))"#)
-        // The interpretation is a part of the expression, also where only that is passed on.
+        // The JSON interpretation is part of the expression, even if only the SQL expression is passed on.
         #expect(try sql(Database.jsonArray([info.sqlExpression])) == #"JSON_ARRAY(JSONB("info"))"#)
         #expect(try sql(Database.jsonArray([info.asJSON.asJSON])) == #"JSON_ARRAY(JSONB("info"))"#)
     }
@@ -308,7 +307,7 @@ struct JSONTests {
                 == #"JSON_ARRAY(JSONB(JSON_EXTRACT("info", '$.tags')))"#)
     }
 
-    @Test("the values are what they are meant to be")
+    @Test("the values have their intended meaning")
     func values() throws {
         try inDatabase { db throws in
             func value(_ expression: some SQLSpecificExpressible) throws -> String? {

@@ -13,7 +13,7 @@ struct DatabaseMigratorTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// Three migrations that create a table each.
+    /// Makes a migrator with three migrations that create one table each.
     private func makeMigrator() -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         for name in ["a", "b", "c"] {
@@ -123,7 +123,7 @@ struct DatabaseMigratorTests {
         #expect(try tables(writer) == ["a", "b", "c"])
     }
 
-    @Test("a database that GRDB has migrated goes on from there")
+    @Test("a database that GRDB has migrated can be migrated further")
     func existingList() throws {
         let queue = try directory.makeQueue()
         try queue.write { db in
@@ -138,7 +138,7 @@ struct DatabaseMigratorTests {
         #expect(try tables(queue) == ["a", "b", "c"])
     }
 
-    @Test("what was applied can be asked")
+    @Test("the applied migrations can be queried")
     func state() throws {
         let queue = try DatabaseQueue()
         let migrator = makeMigrator()
@@ -196,7 +196,7 @@ struct DatabaseMigratorTests {
         #expect(try pool.read { try Int.fetchAll($0, sql: "SELECT b FROM t") } == [2, 4])
     }
 
-    @Test("a migration can be asynchronous, and tells of its end or its error", arguments: Access.allCases)
+    @Test("a migration can be asynchronous, and reports its end or its error", arguments: Access.allCases)
     func asynchronous(access: Access) async throws {
         let writer = try directory.make(access)
         let migrator = makeMigrator()

@@ -32,7 +32,7 @@ struct GRDBSchemaTests {
         return migrator
     }
 
-    /// The text that GRDB stores, and the one that older versions of Coffer have stored, but for the view.
+    /// The text that GRDB stores, and the text that older versions of Coffer stored, without the view.
     static let schemas = [
         """
         CREATE TABLE "player" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL COLLATE NOCASE, "email" TEXT \
@@ -77,7 +77,7 @@ struct GRDBSchemaTests {
         }
     }
 
-    @Test("what SQL is stored is the same, byte for byte")
+    @Test("the stored SQL is the same, byte for byte")
     func text() throws {
         let queue = try DatabaseQueue()
         try migrator().migrate(queue)

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Merged migrations")
 struct MergedMigrationTests {
-    /// What the merged migration got, and what is in the list afterwards, for a database where some
-    /// migrations were applied.
+    /// Returns the identifiers that the merged migration received and the list afterwards, for a database
+    /// with some applied migrations.
     private func migrate(
         applied: [String], merging merged: Set<String> = ["v1", "v2"]
     ) throws -> (received: Set<String>?, identifiers: Set<String>) {
@@ -38,7 +38,7 @@ struct MergedMigrationTests {
         }
     }
 
-    @Test("it does not run where a migration of its name was applied, which forgets the others all the same")
+    @Test("it does not run if a migration of its name was applied, and the list still forgets the others")
     func alreadyApplied() throws {
         for applied in [["v3"], ["v1", "v2", "v3"], ["v2", "v3", "v4"]] {
             let (received, identifiers) = try migrate(applied: applied)
@@ -54,7 +54,7 @@ struct MergedMigrationTests {
         #expect(identifiers == ["v3", "v4"])
     }
 
-    @Test("an error keeps the list as it was")
+    @Test("an error leaves the list unchanged")
     func error() throws {
         struct Failure: Error {}
         let queue = try DatabaseQueue()

@@ -22,7 +22,7 @@ struct MigrationForeignKeyTests {
         try queue.inDatabase { try Bool.fetchOne($0, sql: "PRAGMA foreign_keys") }
     }
 
-    @Test("a table can be created anew without its children being deleted")
+    @Test("a table can be recreated without its children being deleted")
     func recreation() throws {
         let queue = try makeQueue()
         var migrator = DatabaseMigrator()
@@ -64,7 +64,7 @@ struct MigrationForeignKeyTests {
         #expect(try areEnforced(queue) == true)
     }
 
-    @Test("a violation in between is none at the end")
+    @Test("a violation during the migration is allowed if it is resolved at the end")
     func temporaryViolation() throws {
         let queue = try makeQueue()
         var migrator = DatabaseMigrator()

@@ -22,7 +22,8 @@ struct SchemaChangeTests {
 
     private static let first = ["CREATE TABLE a (x)", "CREATE TABLE b (x); CREATE INDEX i ON b(x)"]
 
-    @Test("the schema has changed if it is not what the migrations make, up to the last that was applied")
+    @Test(
+        "the schema has changed if it differs from the result of the migrations, up to the last applied one")
     func hasSchemaChanges() throws {
         let queue = try DatabaseQueue()
         let migrator = makeMigrator(Self.first)
@@ -49,7 +50,7 @@ struct SchemaChangeTests {
         #expect(try changes(migrator))
     }
 
-    @Test("merged migrations are no change")
+    @Test("merged migrations are not a change")
     func mergedMigrations() throws {
         let queue = try DatabaseQueue()
         try makeMigrator(Self.first).migrate(queue)
@@ -68,10 +69,10 @@ struct SchemaChangeTests {
         let writer = try directory.make(access)
         try makeMigrator(Self.first, erasing: true).migrate(writer)
         try writer.write { try $0.execute(sql: "INSERT INTO a VALUES (1)") }
-        // No change: the content stays.
+        // Without a schema change, the content stays.
         try makeMigrator(Self.first + ["CREATE TABLE c (x)"], erasing: true).migrate(writer)
         #expect(try writer.read { try Int.fetchAll($0, sql: "SELECT x FROM a") } == [1])
-        // A change, but no leave to erase.
+        // With a schema change, but without permission to erase.
         let changed = ["CREATE TABLE a (y)", "CREATE TABLE b (x)"]
         try makeMigrator(changed + ["SELECT 1"]).migrate(writer)
         #expect(try writer.read { try Int.fetchAll($0, sql: "SELECT x FROM a") } == [1])
@@ -121,7 +122,7 @@ struct SchemaChangeTests {
     }
 
     @Test(
-        "preparations that need a file have one, which is encrypted as the real one is, and gone afterwards")
+        "preparations that need a file get one, encrypted like the real one and removed afterwards")
     func preparationsOfFiles() throws {
         let passphrase = Configuration().with {
             $0.cipher.kdfIterations = 1000

@@ -30,7 +30,7 @@ struct DatabaseRegionObservationTests {
     }
 
     @Test(
-        "each transaction is told once, right after its commit, up to the cancellation",
+        "each transaction is reported once, right after its commit, until the cancellation",
         arguments: Access.allCases)
     func transactions(access: Access) throws {
         let writer = try makePlayers(access)
@@ -53,7 +53,7 @@ struct DatabaseRegionObservationTests {
     }
 
     @Test(
-        "the connection can be used, and written to, and what is written is told as well",
+        "the connection can be used and written to, and the writes are reported as well",
         arguments: Access.allCases)
     func writing(access: Access) throws {
         let writer = try makePlayers(access)
@@ -90,7 +90,7 @@ struct DatabaseRegionObservationTests {
     }
 
     @Test(
-        "a change of an observed row is told also where SQLite does not tell the row",
+        "a change of an observed row is reported even if SQLite does not report the row",
         arguments: ["", "CREATE TABLE r (a UNIQUE ON CONFLICT REPLACE)"], Access.allCases)
     func untoldRows(schema: String, access: Access) throws {
         let writer = try makePlayers(access)
@@ -117,7 +117,7 @@ struct DatabaseRegionObservationTests {
         cancellable.cancel()
     }
 
-    @Test("changes that are announced are told, also outside of transactions", arguments: Access.allCases)
+    @Test("announced changes are reported, also outside transactions", arguments: Access.allCases)
     func notifyChanges(access: Access) throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()

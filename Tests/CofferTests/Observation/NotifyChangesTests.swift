@@ -3,7 +3,7 @@ import Testing
 @testable import Coffer
 
 @Suite struct NotifyChangesTests {
-    @Test("those who observe something in the region hear that something has changed")
+    @Test("observers of anything in the region are notified of a change")
     func regions() throws {
         let (queue, observer) = try makeObservedQueue()
         observer.observes = { $0.tableName == "player" }
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("where there is nothing to tell, nobody is told: in reads, and of tables that do not exist")
+    @Test("nothing is reported in reads, and for tables that do not exist")
     func nothing() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.read { try $0.notifyChanges(in: .fullDatabase) }
@@ -63,7 +63,7 @@ import Testing
         #expect(observer.takeLog() == [])
     }
 
-    @Test("changes of the schema are told as changes of sqlite_master")
+    @Test("changes of the schema are reported as changes of sqlite_master")
     func schema() throws {
         let (queue, observer) = try makeObservedQueue()
         observer.observes = DatabaseRegion(table: "sqlite_master").isModified(byEventsOfKind:)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("a region can be told by a function when it is needed")
+    @Test("a function can provide a region when it is needed")
     func anyRegion() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.write { db throws in

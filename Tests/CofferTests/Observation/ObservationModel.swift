@@ -1,12 +1,12 @@
 @testable import Coffer
 
-/// A writer and an observer that reads on another connection, as far as their decisions go, step by step:
-/// every order of their steps can be played.
+/// A model of the decisions of a writer and of an observer that reads on another connection. It runs step by
+/// step, so every interleaving can be tested.
 ///
-/// The database has two numbers, `a` and `b`. The steps are those between which the other side can do
-/// something: a lock, an atomic number, a moment at which SQLite makes a commit visible.
+/// The database has two numbers, `a` and `b`. The other side can act between any two steps: a lock, an atomic
+/// number, or the moment at which SQLite makes a commit visible.
 struct ObservationModel {
-    /// One transaction: the numbers that it adds to, and whether it is committed.
+    /// A transaction, with the numbers that it increments and its outcome.
     struct Transaction {
         var tables: [String]
         var isCommitted = true
@@ -29,7 +29,7 @@ struct ObservationModel {
         case deliver([String: Int])
     }
 
-    /// What the observed function reads of a state of the database.
+    /// Returns the tables that the observed function reads in a state of the database.
     var reads: ([String: Int]) -> Set<String>
 
     private var committed = ["a": 0, "b": 0]
@@ -42,7 +42,7 @@ struct ObservationModel {
     private var observerSteps: [ObserverStep] = []
     private(set) var delivered: [[String: Int]] = []
 
-    /// - Parameter reads: the tables that the observed function reads, depending on their content.
+    /// - Parameter reads: returns the tables that the observed function reads, depending on their content.
     init(_ transactions: [Transaction], reads: @escaping ([String: Int]) -> Set<String>) {
         self.reads = reads
         watcher = watch.add(nil)
@@ -64,7 +64,7 @@ struct ObservationModel {
     var canWrite: Bool { !writerSteps.isEmpty }
     var canObserve: Bool { !observerSteps.isEmpty }
 
-    /// What the observed function gives for a state.
+    /// Returns the value of the observed function for a state.
     func value(of state: [String: Int]) -> [String: Int] {
         let tables = reads(state)
         return state.filter { tables.contains($0.key) }
@@ -118,7 +118,7 @@ struct ObservationModel {
         if observer.databaseDidChange() { observerSteps = [.beginFetch] }
     }
 
-    /// What tells two states of the model apart.
+    /// Identifies a state of the model.
     var key: String {
         "\(committed["a"] ?? 0) \(committed["b"] ?? 0) \(time) \(watch) \(audience) \(observer) \(writerSteps.count) \(observerSteps) \(delivered)"
     }

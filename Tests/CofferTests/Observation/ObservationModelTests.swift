@@ -2,7 +2,7 @@ import Testing
 
 @testable import Coffer
 
-/// Every order in which a writer and an observer can meet.
+/// Tests every interleaving of a writer and an observer.
 @Suite("Observation, in every order of events")
 struct ObservationModelTests {
     typealias Transaction = ObservationModel.Transaction
@@ -13,7 +13,7 @@ struct ObservationModelTests {
         let reads: @Sendable ([String: Int]) -> Set<String>
     }
 
-    /// Reads `b` only as long as `a` is even.
+    /// Reads `b` only while `a` is even.
     private static let changing: @Sendable ([String: Int]) -> Set<String> = {
         $0["a", default: 0].isMultiple(of: 2) ? ["a", "b"] : ["a"]
     }
@@ -52,7 +52,7 @@ struct ObservationModelTests {
     ]
 
     @Test(
-        "the last value is that of the database, no value comes before an older one, and none is made up",
+        "the last value is the state of the database, no value comes before an older one, and none is made up",
         arguments: scenarios)
     func everyOrder(scenario: Scenario) {
         var seen: Set<String> = []
@@ -84,7 +84,7 @@ struct ObservationModelTests {
         #expect(endCount > 0)
     }
 
-    @Test("without a change there is one fetch; a change that is told costs one more")
+    @Test("without a change there is one fetch; each reported change costs one more")
     func fetchCount() {
         var model = ObservationModel(
             [Transaction(tables: ["b"]), Transaction(tables: ["a"])], reads: { _ in ["a"] })

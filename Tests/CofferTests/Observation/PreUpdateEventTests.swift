@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Rows before they change", .timeLimit(.minutes(Patience.minutes)))
 struct PreUpdateEventTests {
-    /// Writes down what it is told, and keeps copies of the events.
+    /// An observer that logs its notifications and keeps copies of the events.
     private final class Historian: TransactionObserver {
         var log: [String] = []
         var events: [DatabasePreUpdateEvent] = []
@@ -58,7 +58,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "each change is told before it is made, with the values before and after it",
+        "each change is reported before it happens, with the values before and after it",
         .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func values() throws {
         let vault = try makeVault()
@@ -77,7 +77,7 @@ struct PreUpdateEventTests {
             ])
     }
 
-    @Test("a copy keeps what the event had", .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
+    @Test("a copy keeps the content of the event", .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func copy() throws {
         let vault = try makeVault()
         try vault.write { db throws in
@@ -102,7 +102,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "changes in savepoints are told when they count, and never when they are undone",
+        "changes in savepoints are reported once they count, and never if they are undone",
         .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func savepoints() throws {
         let vault = try makeVault()
@@ -123,7 +123,8 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "tables without row IDs are told of as well", .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
+        "tables without row IDs are reported as well", .enabled(if: EngineFeature.preUpdateEvents.isAvailable)
+    )
     func withoutRowID() throws {
         let vault = try makeVault()
         try vault.write { try $0.execute(sql: "INSERT INTO share VALUES ('Barbara', 1)") }
@@ -132,7 +133,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "an observer that has heard enough, or does not observe, is told nothing more",
+        "an observer that has stopped observing, or never observed, is not notified",
         .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func enough() throws {
         let vault = try makeVault()
@@ -146,7 +147,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "an observer without the method is asked once, and one beside it is told of all",
+        "an observer without the method is asked once, and an observer with it is notified of everything",
         .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func others() throws {
         final class Plain: TransactionObserver {
@@ -169,7 +170,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "an event that is asked after the call traps, and does not read what is gone",
+        "reading an event after the call traps, and does not read freed memory",
         .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func afterTheCall() async {
         final class Careless: TransactionObserver {
@@ -190,7 +191,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "an engine without the hook tells nothing, and says which one can",
+        "an engine without the hook reports nothing, and the error names one that can",
         .enabled(if: !EngineFeature.preUpdateEvents.isAvailable))
     func withoutHook() throws {
         let vault = try makeVault()
@@ -202,7 +203,7 @@ struct PreUpdateEventTests {
         #expect(error.feature == .preUpdateEvents && "\(error)".contains("Scripts/build-engine"))
     }
 
-    @Test("an engine has what its compile options say")
+    @Test("an engine has the features of its compile options")
     func options() throws {
         let options = try DatabaseQueue().read { try String.fetchAll($0, sql: "PRAGMA compile_options") }
         #expect(EngineFeature.preUpdateEvents.isAvailable == options.contains("ENABLE_PREUPDATE_HOOK"))

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// The examples of the documentation of observations and of Swift concurrency, with the record that they
-/// have.
+/// The documentation's examples of observation and Swift concurrency, with their record type.
 @Suite("Observation of records", .timeLimit(.minutes(Patience.minutes)))
 struct RecordObservationTests {
     let directory: TestDirectory
@@ -70,7 +69,7 @@ struct RecordObservationTests {
             in: writer, scheduling: .async(onQueue: DispatchQueue(label: "values")), onError: log.fail,
             onChange: log.append)
         await log.values(count: 1)
-        // Other players are no reason to fetch.
+        // Changes to other players do not cause a fetch.
         try await writer.write { db in
             _ = try Player.filter(id: 41).updateAll(db, Column("score").set(to: 1))
             try Player.deleteOne(db, id: 43)
@@ -109,7 +108,9 @@ struct RecordObservationTests {
         cancellables.forEach { $0.cancel() }
     }
 
-    @Test("a region of a request is told after each transaction that changes it", arguments: Access.allCases)
+    @Test(
+        "a region of a request is reported after each transaction that changes it", arguments: Access.allCases
+    )
     func regionObservation(access: Access) throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()

@@ -1,6 +1,6 @@
 import Coffer
 
-/// Writes down what it is told.
+/// An observer that logs its notifications.
 final class RecordingObserver: TransactionObserver {
     struct Refusal: Error, Equatable {}
 
@@ -13,7 +13,7 @@ final class RecordingObserver: TransactionObserver {
     var onCommit: (Database) throws -> Void = { _ in }
     var onRollback: (Database) throws -> Void = { _ in }
 
-    /// What was told since the last call.
+    /// Returns the notifications since the last call.
     func takeLog() -> [String] {
         defer { log = [] }
         return log
@@ -61,8 +61,8 @@ final class RecordingObserver: TransactionObserver {
     }
 }
 
-/// A queue with a table of players, a table of teams whose deletion deletes its players, and an observer of
-/// both.
+/// Makes a queue with a table of players, a table of teams whose deletion also deletes its players, and an
+/// observer of both.
 func makeObservedQueue() throws -> (DatabaseQueue, RecordingObserver) {
     let queue = try DatabaseQueue()
     try queue.writeWithoutTransaction { db throws in

@@ -10,7 +10,7 @@ struct RegionIndexTests {
     }
 
     @Test(
-        "inserts and deletes concern all who watch the table, updates those only if anybody watches one of the columns"
+        "inserts and deletes concern all watchers of the table, updates only the watchers of one of the columns"
     )
     func candidates() {
         var index = RegionIndex()
@@ -28,7 +28,7 @@ struct RegionIndexTests {
         #expect(index.candidates(for: update("b", ["z"])) == [3, 4])
     }
 
-    @Test("what is removed is forgotten, and what others watch is not")
+    @Test("removed watches are forgotten, and the others stay")
     func removal() {
         var index = RegionIndex()
         let region = DatabaseRegion(table: "a", columns: ["x"]).union(DatabaseRegion(table: "b"))
@@ -43,7 +43,7 @@ struct RegionIndexTests {
         #expect(index.candidates(for: .insert(tableName: "a")).isEmpty)
         #expect(index.candidates(for: update("b", ["x"])).isEmpty)
 
-        // A column that nobody watches any more is no reason to ask those who watch others.
+        // After a column is no longer watched, watchers of other columns are not candidates for it.
         index.insert(DatabaseRegion(table: "a", columns: ["x"]), of: 4)
         index.insert(DatabaseRegion(table: "a", columns: ["y"]), of: 5)
         index.insert(DatabaseRegion(table: "a"), of: 6)
@@ -53,7 +53,7 @@ struct RegionIndexTests {
         #expect(index.candidates(for: update("a", ["x"])).isEmpty)
     }
 
-    @Test("whoever comes and goes, the watch finds the same watchers as if it asked each of them")
+    @Test("after any additions and removals, the index finds the same watchers as a scan of all of them")
     func random() {
         var random = SeededRandom("region index")
         let names = ["a", "B", "c"]

@@ -15,7 +15,7 @@ struct RegionWatchStateTests {
     }
 
     @Test(
-        "only those are told whose regions the transaction has changed, once, in the order in which they came"
+        "only watchers whose regions the transaction has changed are notified, once, in the order of their addition"
     )
     func changes() {
         var state = RegionWatchState()
@@ -44,7 +44,7 @@ struct RegionWatchStateTests {
         #expect(result7 == [id])
     }
 
-    @Test("a rollback is told to nobody, except to those who wait for the end of the transaction")
+    @Test("a rollback is only reported to watchers that wait for the end of the transaction")
     func rollback() {
         var state = RegionWatchState()
         let concerned = state.add(DatabaseRegion(table: "a"))
@@ -57,7 +57,7 @@ struct RegionWatchStateTests {
         #expect(result9.isEmpty)
     }
 
-    @Test("those who are removed are told nothing, and their regions are forgotten")
+    @Test("removed watchers are not notified, and their regions are forgotten")
     func removal() {
         var state = RegionWatchState()
         let id = state.add(DatabaseRegion(table: "a"))
@@ -69,7 +69,7 @@ struct RegionWatchStateTests {
         #expect(state.watchers(of: update("a")).isEmpty)
     }
 
-    @Test("the same region again means that nothing was missed, whatever was committed")
+    @Test("an unchanged region means that nothing was missed, regardless of other commits")
     func sameRegion() {
         var state = RegionWatchState()
         let id = state.add(DatabaseRegion(table: "a"))
@@ -81,7 +81,7 @@ struct RegionWatchStateTests {
         #expect(result11.isEmpty)
     }
 
-    @Test("a region that is new may be stale if something was committed, and be changed by what is open")
+    @Test("a new region may be stale if something was committed, and changed by an open transaction")
     func newRegion() {
         var state = RegionWatchState()
         let id = state.add(nil)

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("an observer of the next transaction is kept alive for it, and told of nothing more")
+    @Test("an observer of the next transaction is kept alive for it, and is not notified again")
     func nextTransaction() throws {
         let queue = try makeQueue()
         weak var weakObserver: RecordingObserver?
@@ -41,7 +41,7 @@ import Testing
             }
             #expect(weakObserver != nil)
             let observer = try #require(weakObserver)
-            // A transaction inside of the notification is the next one already.
+            // A transaction within the notification already counts as the next one.
             observer.onCommit = { db in try db.execute(sql: "INSERT INTO t DEFAULT VALUES") }
             try insert(db)
             try insert(db)
@@ -66,7 +66,7 @@ import Testing
         #expect(weakObserver == nil)
     }
 
-    @Test("a closed connection lets go of its observers and takes no more")
+    @Test("a closed connection releases its observers and accepts no more")
     func close() throws {
         let queue = try makeQueue()
         weak var weakObserver: RecordingObserver?
@@ -82,7 +82,7 @@ import Testing
         queue.remove(transactionObserver: late)
     }
 
-    @Test("a removed observer is told of nothing more, also in the middle of a transaction")
+    @Test("a removed observer is not notified again, even in the middle of a transaction")
     func removal() throws {
         let queue = try makeQueue()
         let observer = RecordingObserver()

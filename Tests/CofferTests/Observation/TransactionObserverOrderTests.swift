@@ -10,7 +10,7 @@ import Testing
 
         func append(_ text: String) { texts.withLock { $0.append(text) } }
 
-        /// What was noted since the last call.
+        /// Returns the notes since the last call.
         func take() -> [String] {
             texts.withLock { texts in
                 defer { texts = [] }; return texts
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "observers are told of everything in the order in which they were added, whatever their extents",
+        "observers are notified in the order of their addition, regardless of their extents",
         arguments: Access.allCases)
     func order(access: Access) throws {
         try withTestDirectory { directory in

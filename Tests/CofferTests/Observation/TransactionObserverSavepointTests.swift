@@ -3,7 +3,7 @@ import Testing
 @testable import Coffer
 
 @Suite struct TransactionObserverSavepointTests {
-    @Test("changes in a savepoint are told when it is released, and never when it is rolled back")
+    @Test("changes in a savepoint are reported when it is released, and never if it is rolled back")
     func savepoints() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.inTransaction { db throws in
@@ -53,7 +53,7 @@ import Testing
         #expect(observer.takeLog() == ["insert team 1", "will commit", "commit"])
     }
 
-    @Test("an observer that comes in the middle of a savepoint is told of what is left")
+    @Test("an observer that is added in the middle of a savepoint is notified of the remaining changes")
     func lateObserver() throws {
         let queue = try DatabaseQueue()
         let observer = RecordingObserver()

@@ -3,7 +3,7 @@ import Testing
 @testable import Coffer
 
 @Suite struct TransactionObserverTests {
-    @Test("changes come before the question, and the commit after it")
+    @Test("changes are reported before the question whether to commit, and the commit after it")
     func commit() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.write { db throws in
@@ -24,7 +24,7 @@ import Testing
         #expect(observer.takeLog() == ["insert player 1", "insert player 2", "will commit", "commit"])
     }
 
-    @Test("a rollback is told, whether it was meant or comes of an error")
+    @Test("a rollback is reported, whether it is explicit or caused by an error")
     func rollback() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.inTransaction { db throws in
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "an observer who refuses has the transaction rolled back, and its error thrown",
+        "an observer that refuses a commit rolls the transaction back, and its error is thrown",
         arguments: ["write", "autocommit", "empty", "savepoint"])
     func refusal(access: String) throws {
         let (queue, observer) = try makeObservedQueue()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("transactions without changes are told, but not those that can only read")
+    @Test("transactions without changes are reported, except read-only ones")
     func emptyTransactions() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in
@@ -99,7 +99,7 @@ import Testing
         #expect(observer.takeLog() == [])
     }
 
-    @Test("a commit that fails for a foreign key can be mended and tried again")
+    @Test("a commit that fails for a foreign key can be repaired and tried again")
     func deferredForeignKey() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in
@@ -119,7 +119,7 @@ import Testing
             ])
     }
 
-    @Test("cascades and triggers are told, filtered as all changes")
+    @Test("cascades and triggers are reported, with the same filter as all changes")
     func indirectChanges() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("SQLite calls nobody when no observer is interested")
+    @Test("SQLite makes no callbacks if no observer is interested")
     func disinterest() throws {
         let (queue, observer) = try makeObservedQueue()
         observer.observes = { $0.tableName == "team" }
@@ -174,11 +174,13 @@ import Testing
         #expect(observer.takeLog() == ["insert team 1", "will commit", "commit"])
     }
 
-    @Test("a deletion without condition is told row by row, if somebody listens", arguments: [true, false])
+    @Test(
+        "a deletion without a condition is reported row by row if there is an observer",
+        arguments: [true, false])
     func truncation(isCompiledBefore: Bool) throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in
-            // Without foreign keys in the way, SQLite empties the table at once.
+            // Without foreign keys, SQLite would use the truncate optimization.
             try db.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)")
             observer.observes = { _ in false }
             let statement = try db.makeStatement(sql: "DELETE FROM t")
@@ -216,7 +218,9 @@ import Testing
         #expect(observer.takeLog() == ["delete t 1", "delete t 2", "will commit", "commit"])
     }
 
-    @Test("an observer can use the connection after the end of a transaction, and is told of what it does")
+    @Test(
+        "an observer can use the connection after the end of a transaction, and is notified of its own changes"
+    )
     func useAfterCommit() throws {
         let (queue, observer) = try makeObservedQueue()
         observer.onCommit = { [unowned observer] db in
@@ -233,7 +237,7 @@ import Testing
         #expect(observer.takeLog() == ["rollback", "insert team 8", "will commit", "commit"])
     }
 
-    @Test("changes with RETURNING are told, and committed also when not all rows are read")
+    @Test("changes with RETURNING are reported, and committed even if not all rows are read")
     func returning() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in
@@ -249,7 +253,7 @@ import Testing
         }
     }
 
-    @Test("an observer that has heard enough is spared until the next transaction")
+    @Test("an observer that stops is not called until the next transaction")
     func stop() throws {
         let (queue, observer) = try makeObservedQueue()
         observer.stopsAfterChanges = 2
@@ -271,7 +275,7 @@ import Testing
         }
     }
 
-    @Test("tables without row IDs, system tables and the schema are not told")
+    @Test("tables without row IDs, system tables and the schema are not reported")
     func untold() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.write { db throws in
@@ -287,9 +291,9 @@ import Testing
         #expect(observer.takeLog() == ["insert s 1", "will commit", "commit"])
     }
 
-    @Test("a prepared statement that outlives its closed connection does not call what is gone")
+    @Test("a prepared statement that outlives its closed connection calls no freed objects")
     func zombie() throws {
-        // The cursor escapes on purpose: it holds the connection of the C library, whose owner is gone.
+        // The cursor escapes on purpose: it keeps SQLite's connection alive after its owner is gone.
         let (queue, observer) = try makeObservedQueue()
         var statement: Statement?
         try queue.writeWithoutTransaction { db throws in

@@ -34,7 +34,7 @@ import Testing
         #expect(tracker.end(false, inside: false) == "rollback")
     }
 
-    @Test("a statement that fails outside of a transaction is no rollback")
+    @Test("a statement that fails outside a transaction is not a rollback")
     func failedStatement() {
         var tracker = TransactionTracker()
         tracker.rollbackHookDidRun()
@@ -63,7 +63,7 @@ import Testing
         #expect(tracker.end(false, step: .commit, inside: false) == "nothing")
     }
 
-    @Test("the end of a transaction that could only read is nothing, unless it has written all the same")
+    @Test("the end of a read-only transaction is nothing, unless it has written")
     func readOnly() {
         var tracker = TransactionTracker()
         _ = tracker.end(step: .begin, inside: true, readOnly: true)
@@ -71,12 +71,12 @@ import Testing
         _ = tracker.end(step: .begin, inside: true, readOnly: true)
         tracker.rollbackHookDidRun()
         #expect(tracker.end(step: .rollback, inside: false, readOnly: true) == "nothing")
-        // Reading only in the middle of a transaction that can write.
+        // Read-only in the middle of a transaction that can write.
         _ = tracker.end(step: .begin, inside: true)
         _ = tracker.end(step: .beginSavepoint("a"), inside: true, readOnly: true)
         tracker.rollbackHookDidRun()
         #expect(tracker.end(step: .rollback, inside: false, readOnly: true) == "rollback")
-        // And the next transaction is one that can write again.
+        // The next transaction can write again.
         _ = tracker.end(step: .begin, inside: true)
         #expect(tracker.end(step: .commit, inside: false) == "emptyCommit")
     }

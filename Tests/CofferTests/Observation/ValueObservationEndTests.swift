@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// How observations end, and what is left of them.
+/// The end of observations, and the release of their resources.
 @Suite("The end of observations of values", .timeLimit(.minutes(Patience.minutes)))
 struct ValueObservationEndTests {
     let directory: TestDirectory
@@ -29,7 +29,7 @@ struct ValueObservationEndTests {
     }
 
     @Test(
-        "after the error of an operator nothing is delivered, whatever was fetched meanwhile",
+        "after the error of an operator nothing is delivered, not even values that were already fetched",
         arguments: Access.allCases)
     func errorBeforeOtherValues(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -46,7 +46,7 @@ struct ValueObservationEndTests {
         await log.values(upTo: 0)
         try insert(writer)
         await mapping.values(upTo: 1)
-        // In a queue, three more values are fetched before the one is mapped.
+        // In a queue, three more values are fetched before the first one is mapped.
         for _ in 1...3 { try insert(writer) }
         try await writer.read { _ in }
         mayFail.signal()
@@ -57,7 +57,7 @@ struct ValueObservationEndTests {
     }
 
     @Test(
-        "an error comes after the values that were fetched before it, and the events tell the same",
+        "an error comes after the values that were fetched before it, and the events have the same order",
         arguments: Access.allCases)
     func errorAfterValues(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -125,13 +125,13 @@ struct ValueObservationEndTests {
         cancellable.cancel()
     }
 
-    // MARK: Nothing is kept alive
+    // MARK: Released objects
 
-    /// Whose end of life is the proof that a function which holds it was let go.
+    /// An object whose deallocation shows that a function that captures it was released.
     private final class Token: Sendable {}
 
     @Test(
-        "a cancelled, and a failed observation let go of the database, of what they fetch with, and of whom they tell",
+        "a cancelled or failed observation releases the database and its closures",
         arguments: Access.allCases)
     func release(access: Access) async throws {
         for (fails, isOpen) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -163,13 +163,13 @@ struct ValueObservationEndTests {
             }
             await log.values(count: 1)
             tokens = []
-            // Here the database lives on, there the observation is the last that keeps it open.
+            // In one case the database is still in use; in the other, only the observation keeps it open.
             let other = isOpen ? writer : nil
             writer = nil
             if !fails { #expect(weakWriter != nil && fetching != nil && mapping != nil && telling != nil) }
             cancellable?.cancel()
             cancellable = nil
-            // The last access, and the last action of a queue, may still be on their way out.
+            // The last access, and the last action of a queue, may not have ended yet.
             while fetching != nil || mapping != nil || telling != nil || (weakWriter != nil) != isOpen {
                 try Task.checkCancellation()
                 await Task.yield()
@@ -179,7 +179,7 @@ struct ValueObservationEndTests {
     }
 
     @Test(
-        "a loop that has ended lets go of the database; so do shared observations, and those of regions",
+        "a loop that has ended releases the database; so do shared observations, and observations of regions",
         arguments: Access.allCases)
     func releaseOfOthers(access: Access) async throws {
         var writer: (any DatabaseWriter)? = try makePlayers(access)
@@ -207,7 +207,7 @@ struct ValueObservationEndTests {
 }
 
 extension AsyncIteratorProtocol {
-    /// The next value of an iterator that nobody keeps.
+    /// Returns the next value of a temporary iterator.
     fileprivate func nextValue() async throws -> Element? {
         var iterator = self
         return try await iterator.next()

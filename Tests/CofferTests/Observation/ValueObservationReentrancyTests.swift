@@ -5,8 +5,8 @@ import Testing
 
 @testable import Coffer
 
-/// What the functions that values are delivered to may do: anything.
-@Suite("What may be done where values are delivered", .timeLimit(.minutes(Patience.minutes)))
+/// The functions that receive values may do anything.
+@Suite("Actions during the delivery of values", .timeLimit(.minutes(Patience.minutes)))
 struct ValueObservationReentrancyTests {
     let directory: TestDirectory
     let queue = DispatchQueue(label: "values")
@@ -27,7 +27,7 @@ struct ValueObservationReentrancyTests {
         try writer.write { try $0.execute(sql: "INSERT INTO player VALUES ('Arthur')") }
     }
 
-    /// A cancellable that its own observation can find.
+    /// A cancellable that is accessible to its own observation.
     private final class Holder: Sendable {
         private let cancellables = Mutex<[AnyDatabaseCancellable]>([])
 
@@ -95,7 +95,7 @@ struct ValueObservationReentrancyTests {
         let writer = try makePlayers(access)
         let holder = Holder()
         let log = ValueLog<Int>(), reduced = ValueLog<Int>()
-        // The queue is held up until several values wait on it.
+        // The queue is blocked until several values wait on it.
         let mayDeliver = DispatchSemaphore(value: 0)
         queue.async { mayDeliver.wait() }
         let observation = count.handleEvents(didReceiveValue: reduced.append)
@@ -146,10 +146,10 @@ struct ValueObservationReentrancyTests {
         await second.values(upTo: 0)
         try Self.insert(writer)
         await first.values(upTo: 1)
-        // The cancellation comes in the same action, after the note.
+        // The cancellation happens in the same action, after the note.
         queue.sync {}
         try Self.insert(writer)
-        // A run of its own: the one before has ended with its last client.
+        // A new run, because the previous one ended with its last client.
         let third = ValueLog<Int>()
         let cancellable = shared.start(onError: third.fail, onChange: third.append)
         #expect(await third.values(count: 1) == [2])

@@ -109,7 +109,7 @@ struct ValueObservationSequenceTests {
         }
         for number in 0...3 { #expect(try await iterators[0].next() == number) }
         for number in 0...1 { #expect(try await iterators[1].next() == number) }
-        // There is room again, and what came before is lost.
+        // There is room again, and the earlier values are lost.
         try await insert(writer)
         #expect(try await iterators[1].next() == 4)
     }
@@ -204,7 +204,7 @@ struct ValueObservationSequenceTests {
         }
     }
 
-    @Test("after an error all clients have it, and the next one begins anew", arguments: Access.allCases)
+    @Test("an error reaches all clients, and the next client starts anew", arguments: Access.allCases)
     func sharedFailure(access: Access) async throws {
         let writer = try makePlayers(access)
         let observation = ValueObservation.tracking {

@@ -92,7 +92,7 @@ struct ValueObservationTests {
         let log = ValueLog<Int>()
         let task = Mutex<Task<Void, any Error>?>(nil)
         let observation = ValueObservation.tracking { db in
-            // The second fetch runs in the access of the task.
+            // The second fetch runs in the task's access.
             task.withLock { $0 }?.cancel()
             return try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM player") ?? -1
         }
@@ -144,7 +144,7 @@ struct ValueObservationTests {
     }
 
     @Test(
-        "changes of other tables, of other columns, and those that are rolled back are no reason to fetch",
+        "changes of other tables or other columns, and rolled back changes, cause no fetch",
         arguments: Access.allCases)
     func irrelevantChanges(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -177,7 +177,7 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("the region follows what the function reads", arguments: Access.allCases)
+    @Test("the region follows the reads of the function", arguments: Access.allCases)
     func changingRegion(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -196,7 +196,7 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("an observation of the request of one row hears nothing of other rows", arguments: Access.allCases)
+    @Test("an observation of a request for one row is not notified of other rows", arguments: Access.allCases)
     func oneRow(access: Access) async throws {
         let writer = try makePlayers(access)
         try await writer.write {
@@ -219,7 +219,9 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("a constant region is that of the first value, or what was registered", arguments: Access.allCases)
+    @Test(
+        "a constant region is the region of the first value, or the registered one",
+        arguments: Access.allCases)
     func constantRegion(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -234,7 +236,7 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("explicit regions have nothing to do with what is fetched", arguments: Access.allCases)
+    @Test("explicit regions are independent of the fetched tables", arguments: Access.allCases)
     func explicitRegions(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -320,7 +322,7 @@ struct ValueObservationTests {
         #expect(weakWriter != nil)
         second.cancel()
         cancellable = nil
-        // The last access may still be on its way out.
+        // The last access may not have ended yet.
         while weakWriter != nil { await Task.yield() }
     }
 
@@ -389,7 +391,7 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("the events are told in order, and printed", arguments: Access.allCases)
+    @Test("the events come in order, and are printed", arguments: Access.allCases)
     func tracing(access: Access) async throws {
         let writer = try makePlayers(access)
         let events = ValueLog<String>()
@@ -416,6 +418,25 @@ struct ValueObservationTests {
             events.values.filter { !$0.hasPrefix("log: ") } == [
                 "start", "fetch", "region player(*)", "value 0", "change", "fetch", "value 1", "cancel",
             ])
+    }
+
+    @Test("no region is tracked where nothing can change")
+    func tracingWithoutChanges() async throws {
+        let writer = try makePlayers(.pool)
+        let pool = try #require(writer as? DatabasePool)
+        let readers: [any DatabaseReader] = [
+            try directory.makeQueue("a.db", .rawKeyed.with { $0.readonly = true }),
+            try directory.makePool("a.db", .rawKeyed.with { $0.readonly = true }),
+            try pool.makeSnapshot(), try pool.makeSnapshotPool(),
+        ]
+        for reader in readers {
+            let (events, log) = (ValueLog<String>(), ValueLog<Int>())
+            let cancellable = start(count.print("log", to: LogStream(log: events)), reader, log)
+            await log.values(upTo: 0)
+            cancellable.cancel()
+            #expect(
+                events.values == ["log: start", "log: fetch", "log: value: 0", "log: cancel"], "\(reader)")
+        }
     }
 
     private struct LogStream: TextOutputStream {

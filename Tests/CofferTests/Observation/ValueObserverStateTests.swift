@@ -24,7 +24,7 @@ struct ValueObserverStateTests {
         #expect(fetches == [true, false, false, false, false])
     }
 
-    @Test("with a backlog, fetches go on while values wait to be reduced, up to a maximum")
+    @Test("with a backlog, fetches continue while values wait to be reduced, up to a maximum")
     func backlog() {
         var state = ValueObserverState(maximumBacklog: 2)
         let fetches = [
@@ -36,7 +36,7 @@ struct ValueObserverStateTests {
         #expect(fetches == [true, false, true, false, true, false, false, true, false, false, true])
     }
 
-    @Test("a fetch that was put off is done when anything happens")
+    @Test("a postponed fetch is done at the next event")
     func puttingOff() {
         var state = ValueObserverState()
         var fetches = [state.start()]
@@ -47,7 +47,7 @@ struct ValueObserverStateTests {
         #expect(fetches == [true, false, true, false, false, true])
     }
 
-    @Test("what has ended does nothing any more")
+    @Test("an ended observer does nothing")
     func end() {
         var state = ValueObserverState()
         let results = [state.start(), state.end(), state.end(), state.hasEnded]
@@ -57,9 +57,9 @@ struct ValueObserverStateTests {
         #expect(fetches == [false, false, false])
     }
 
-    // MARK: Every order of events
+    // MARK: Every interleaving
 
-    /// A database with a number that grows, and an observer of it: what can happen, step by step.
+    /// A database with a growing number, and an observer of it, with all possible events step by step.
     private struct Model {
         enum Step: CaseIterable {
             case change, begin, read, handOver, endFetch, reduce, putOff, resume, end
@@ -67,15 +67,16 @@ struct ValueObserverStateTests {
 
         var state: ValueObserverState
         var number = 0
-        /// How many fetches are under way: there must never be a second one.
+        /// The number of running fetches, which must never exceed one.
         var fetchCount = 0
         var hasBegun = false
-        /// What the fetch has read; nil before it reads.
+        /// The number that the fetch has read, or nil before it reads.
         var read: Int?
-        /// What may be delivered twice: read while the database changed, or when a fetch was put off.
+        /// The numbers that may be delivered twice, because they were read during a change or because a fetch
+        /// was postponed.
         var repeatable: Set<Int> = []
-        /// Whether what was read waits to be reduced, though the fetch has not ended: the one can come before
-        /// the other.
+        /// True if the number that was read is waiting to be reduced, although the fetch has not ended. These
+        /// two events can happen in either order.
         var isHandedOver = false
         var isPutOff = false
         var backlog: [Int] = []
@@ -171,7 +172,7 @@ struct ValueObserverStateTests {
                 let startsAgain = state.start()
                 #expect(!startsAgain, "\(model)")
             } else if model.fetchCount == 0, model.backlog.isEmpty, !model.isPutOff {
-                // Nothing is under way: what was delivered is what the database has.
+                // Nothing is running, so the last delivered number must be the current one.
                 quietEnds += 1
                 guard model.delivered.last == model.number else {
                     Issue.record("The last value is \(model.delivered) instead of \(model.number): \(model)")
@@ -192,13 +193,13 @@ struct ValueObserverStateTests {
 }
 
 extension ValueObserverState {
-    /// A fetch begins and ends.
+    /// Begins and ends a fetch.
     fileprivate mutating func fetch() -> Bool {
         willFetch()
         return didFetch()
     }
 
-    /// A fetch begins, and the database changes before it has ended.
+    /// Begins a fetch and changes the database before the fetch ends.
     fileprivate mutating func willFetchAndChange() -> Bool {
         willFetch()
         return databaseDidChange()

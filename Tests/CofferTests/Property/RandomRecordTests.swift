@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Random schemas and records")
 struct RandomRecordTests {
-    /// A row of whatever table is being tested.
+    /// A row of the table under test.
     private struct RandomRecord: FetchableRecord, PersistableRecord {
         @TaskLocal static var tableName = ""
         static var databaseTableName: String { tableName }
@@ -22,7 +22,7 @@ struct RandomRecordTests {
         func storage() -> [String] { values.map { "\($0.value.storage)" } }
     }
 
-    @Test("records are written and read as by SQL by hand")
+    @Test("records are written and read like hand-written SQL does")
     func records() throws {
         try TwinTableTests.forEachSchema("records", withRows: false) { db, table, random in
             try RandomRecord.$tableName.withValue(table.name) {
@@ -39,7 +39,7 @@ struct RandomRecordTests {
         guard !table.keyColumns.isEmpty else { return }
 
         for number in 0..<12 {
-            // Rows that exist, and some that do not.
+            // Some of the rows exist, and some do not.
             let row = table.row(Int.random(in: 0...(table.rows.count + 3), using: &random), &random)
             let record = RandomRecord(Array(zip(names, row)).map { ($0, $1) })
             let key = Dictionary(

@@ -2,8 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// A table with random names, types, keys and rows: created through the library, and a second time by SQL of
-/// the test's own.
+/// A table with random names, types, keys and rows. It is created through the library, and again with the
+/// test's own SQL.
 struct RandomTable {
     enum Key: CaseIterable {
         case none, rowID, autoIncremented, text, composite
@@ -40,7 +40,7 @@ struct RandomTable {
 
     init(_ random: inout SeededRandom) {
         var names = Self.names.shuffled(using: &random)
-        // A table cannot have an empty name; a column can.
+        // A table's name cannot be empty; a column's can.
         name = "t" + names.removeLast()
         key = Key.allCases.randomElement(using: &random) ?? .none
         isWithoutRowID = [.text, .composite].contains(key) && Bool.random(using: &random)
@@ -79,7 +79,7 @@ struct RandomTable {
                 switch key {
                 case .rowID, .autoIncremented: return (number * 3 + 1).databaseValue
                 case .text: return "key \(number)'\"".databaseValue
-                // The first half repeats.
+                // Values in the first column of the key repeat.
                 case .composite, .none:
                     return index == 0 ? (number / 2).databaseValue : "k\(number)".databaseValue
                 }
@@ -89,7 +89,7 @@ struct RandomTable {
         }
     }
 
-    /// Small values, so that comparisons often hold.
+    /// Returns a small value, so that comparisons are often true.
     static func value(_ random: inout SeededRandom) -> DatabaseValue {
         switch Int.random(in: 0..<10, using: &random) {
         case 0, 1: .null
@@ -155,7 +155,7 @@ struct RandomTable {
         )
     }
 
-    /// Fills a table by SQL.
+    /// Fills a table with SQL.
     func insertRows(_ db: Database, into table: String) throws {
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
         for row in rows {
@@ -164,7 +164,7 @@ struct RandomTable {
         }
     }
 
-    /// The test's own quoting, by another way than the library's: parts between quotes, joined by doubled
+    /// Quotes a name differently from the library: splits it at quotes and joins the parts with doubled
     /// quotes.
     static func quote(_ name: String) -> String {
         "\""

@@ -1,8 +1,8 @@
 import Coffer
 import CofferTestSupport
 
-/// An expression of the library, and the same as SQL by hand: every operand in parentheses, every value an
-/// argument.
+/// An expression of the library and its handwritten SQL twin, with every operand in parentheses and every
+/// value as an argument.
 struct TwinExpression {
     let expression: SQLExpression
     let sql: String
@@ -14,7 +14,7 @@ struct TwinExpression {
         self.arguments = arguments
     }
 
-    /// A column, or a value that is not NULL: what NULL means to operators is tested by itself.
+    /// Returns a column, or a value that is not NULL. The meaning of NULL for operators is tested separately.
     private static func leaf(_ columns: [String], _ random: inout SeededRandom) -> TwinExpression {
         if let name = columns.randomElement(using: &random), Int.random(in: 0..<3, using: &random) > 0 {
             return TwinExpression(Column(name).sqlExpression, RandomTable.quote(name), [])
@@ -104,7 +104,7 @@ struct TwinExpression {
                 ("a"..."ab").contains(Column(column.name(of: columns)).sqlExpression),
                 "(\(column.sql)) BETWEEN ? AND ?", values)
         case 13:
-            // Of a condition, the collation would be that of its operands.
+            // For a condition, the collation would be the one of its operands.
             return TwinExpression(
                 [a.expression, "".sqlExpression].joined(operator: .concat).collating(.nocase) == b.expression,
                 "((((\(a.sql)) || '')) COLLATE NOCASE) = (\(b.sql))", a.arguments + b.arguments)

@@ -2,19 +2,19 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// `COFFER_NIGHTLY=1` takes many more schemas.
+/// With `COFFER_NIGHTLY=1`, tests many more schemas.
 @Suite("Random schemas and requests")
 struct TwinTableTests {
     private static let schemas = Nightly.pick(2000, byDay: 60)
 
-    /// Hands a database with a random table, and its twin that was made by hand, to `body`.
+    /// Calls `body` with a database that contains a random table and its handwritten twin.
     static func forEachSchema(
         _ purpose: String, withRows: Bool = true,
         _ body: (Database, RandomTable, inout SeededRandom) throws -> Void
     ) throws {
         let seed = SeededRandom(purpose).seed
         for number in 0..<UInt64(schemas) {
-            // A generator for each schema, so that one alone can be repeated.
+            // Each schema has its own generator, so that it can be repeated alone.
             var random = SeededRandom(seed: seed &+ number, purpose)
             let table = RandomTable(&random)
             try DatabaseQueue().inDatabase { db in
@@ -29,17 +29,17 @@ struct TwinTableTests {
         }
     }
 
-    /// Compares two tables row by row, with their storage classes.
+    /// Returns the rows of a table with their storage classes, sorted, for comparison.
     static func contents(_ db: Database, _ table: String) throws -> [String] {
         try Row.fetchAll(db, sql: "SELECT * FROM \(RandomTable.quote(table))").map {
             storage(of: $0).joined(separator: ",")
         }.sorted()
     }
 
-    /// The values of a row with their storage classes: the integer 1 is not the number 1.0.
+    /// Returns the values of a row with their storage classes: the integer 1 differs from the number 1.0.
     static func storage(of row: Row) -> [String] { row.databaseValues.map { "\($0.storage)" } }
 
-    @Test("tables are what SQL by hand makes them")
+    @Test("tables have the content that hand-written SQL gives them")
     func tables() throws {
         try Self.forEachSchema("tables") { db, table, _ in
             func describe(_ name: String) throws -> [String] {
@@ -59,7 +59,7 @@ struct TwinTableTests {
         }
     }
 
-    @Test("requests give the rows of SQL by hand")
+    @Test("requests return the rows of hand-written SQL")
     func requests() throws {
         try Self.forEachSchema("requests") { db, table, random in
             let names = table.columns.map(\.name)
@@ -74,7 +74,7 @@ struct TwinTableTests {
                 let isDescending = Bool.random(using: &random)
                 let isDistinct = Bool.random(using: &random)
 
-                // Rows that the ordering leaves equal are ordered by all of their columns.
+                // Ties are broken by all columns.
                 let orderings: [any SQLOrderingTerm] =
                     [isDescending ? ordering.expression.desc : ordering.expression.asc]
                     + (all as [any SQLOrderingTerm])
@@ -100,7 +100,7 @@ struct TwinTableTests {
         }
     }
 
-    @Test("aggregates and groups are those of SQL by hand")
+    @Test("aggregates and groups agree with hand-written SQL")
     func aggregates() throws {
         try Self.forEachSchema("aggregates") { db, table, random in
             let names = table.columns.map(\.name)
@@ -136,7 +136,7 @@ struct TwinTableTests {
         }
     }
 
-    @Test("batch changes are those of SQL by hand")
+    @Test("batch changes agree with hand-written SQL")
     func changes() throws {
         try Self.forEachSchema("changes") { db, table, random in
             let names = table.columns.map(\.name)

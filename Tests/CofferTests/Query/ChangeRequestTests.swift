@@ -4,8 +4,7 @@ import Testing
 
 @Suite("Requests that change rows")
 struct ChangeRequestTests {
-    /// Runs a change in a fresh database, and returns its result, the SQL that was executed, and what is
-    /// left.
+    /// Runs a change in a new database. Returns its result, the executed SQL, and the remaining rows.
     private func change<T>(_ change: (Database) throws -> T) throws -> (
         result: T, sql: [String], players: [Row]
     ) {
@@ -50,7 +49,7 @@ struct ChangeRequestTests {
         #expect(worst.result == 2)
         #expect(worst.sql == [#"DELETE FROM "player" ORDER BY "score" LIMIT 2"#])
         #expect(ids(worst.players) == [1, 2, 3, 5])
-        // SQLite refuses an order without a limit, which would not matter anyway.
+        // SQLite rejects an order without a limit, which would have no effect anyway.
         let unlimited = try change { try Player.filter { $0.score < 0 }.order(\.score).deleteAll($0) }
         #expect(unlimited.sql == [#"DELETE FROM "player" WHERE "score" < ?"#])
         #expect(unlimited.result == 1)
@@ -117,7 +116,7 @@ struct ChangeRequestTests {
         #expect(ids(common.players) == [1, 2, 3, 4, 5])
     }
 
-    @Test("delete rows by key, and tell whether there was one")
+    @Test("delete rows by key, and return whether there was one")
     func deleteByKey() throws {
         #expect(try change { try Player.deleteOne($0, id: 6) }.result)
         #expect(try change { try Player.deleteOne($0, key: 6) }.result)
@@ -147,7 +146,7 @@ struct ChangeRequestTests {
             }.result == 6)
     }
 
-    @Test("delete rows and return of them what is asked for")
+    @Test("delete rows and return the selected values")
     func deleteReturning() throws {
         let scores = try change { db in
             let statement = try Player.filter { $0.score <= 0 }.deleteAndFetchStatement(
@@ -298,7 +297,7 @@ struct ChangeRequestTests {
         #expect(groups.result == 3)
     }
 
-    @Test("update rows and return of them what is asked for")
+    @Test("update rows and return the selected values")
     func updateReturning() throws {
         let selected = try change { db in
             let request = Player.filter { $0.teamId == 1 }

@@ -2,7 +2,7 @@ import Coffer
 
 private let all = "SELECT * FROM player"
 
-/// Conditions on rows and groups.
+/// Returns cases with conditions on rows and groups.
 func filterCases() -> [RequestCase] {
     let maximumScore = Player.select { max($0.score) }
     let teamIds = Team.filter { $0.color != nil }.select(\.id)
@@ -97,7 +97,7 @@ func filterCases() -> [RequestCase] {
     ]
 }
 
-/// Conditions on keys, which the schema tells.
+/// Returns cases with conditions on keys, which come from the schema.
 func keyCases() -> [RequestCase] {
     let none: Int64? = nil
     return [
@@ -159,7 +159,7 @@ func keyCases() -> [RequestCase] {
     ]
 }
 
-/// Groups and their conditions.
+/// Returns cases with groups and their conditions.
 func groupCases() -> [RequestCase] {
     let best = "SELECT teamId, MAX(score) FROM player GROUP BY teamId"
     let request = Player.select { [$0.teamId, max($0.score)] }

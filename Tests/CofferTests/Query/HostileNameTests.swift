@@ -2,8 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// Names that end identifiers, statements and comments where they are let, and names that mean something in
-/// SQL.
+/// Names that could end identifiers, statements or comments, and names that have a meaning in SQL.
 private let hostileNames =
     hostileTexts.filter { !$0.isEmpty } + [
         "select", "table", "group", "order by", "rowid x", "player\"", "\"player", "\"\"", "\"", "a\"b\"c",
@@ -15,7 +14,7 @@ private let hostileNames =
 
 @Suite("Requests with hostile names")
 struct HostileNameTests {
-    /// Calls `body` with a table of that name, which has one row.
+    /// Calls `body` with a table of that name that contains one row.
     private func withTable(_ name: String, _ column: String, _ body: (Database) throws -> Void) throws {
         try makeCanaryQueue().write { db throws in
             let (table, column) = ("hostile " + name, column)
@@ -95,7 +94,7 @@ struct HostileNameTests {
                 #expect(
                     try Table("canary").select(function(Column("id")), as: Int.self).fetchAll(db) == [1],
                     "\(name)")
-                // Any word is a type to SQLite, which looks for parts such as INT in it.
+                // SQLite accepts any word as a type, and searches it for parts such as INT.
                 #expect(
                     try Table("canary").select(cast(Column("id"), as: .init(name))).fetchCount(db) == 1,
                     "\(name)")

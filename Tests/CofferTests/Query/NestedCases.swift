@@ -2,7 +2,7 @@ import Coffer
 
 private let all = "SELECT * FROM player"
 
-/// Aliases, subqueries and common table expressions.
+/// Returns cases with aliases, subqueries and common table expressions.
 func nestedCases() -> [RequestCase] {
     let team = TableAlias<Team>()
     let players = Player.filter { $0.teamId == team.id }
@@ -69,7 +69,7 @@ func nestedCases() -> [RequestCase] {
             Team.aliased(team).annotated(with: players.select { max($0.score) }.forKey("best")),
             #"SELECT *, (SELECT MAX("score") FROM "player" WHERE "teamId" = "team"."id") AS "best" FROM "team""#,
             same: "SELECT *, CASE id WHEN 3 THEN NULL ELSE 1000 END FROM team"),
-        // Three queries deep, the innermost refers to both of those around it.
+        // Three nested queries, of which the innermost refers to both outer ones.
         RequestCase(
             Team.aliased(team).filter(
                 Player.aliased(coach).filter { $0.teamId == team.id }
@@ -145,7 +145,7 @@ func commonTableCases() -> [RequestCase] {
     ]
 }
 
-/// Tables, columns and requests in SQL literals.
+/// Returns cases with tables, columns and requests in SQL literals.
 func interpolationCases() -> [RequestCase] {
     let record: any TableRecord = Player(id: 1)
     let maximumScore = Player.select { max($0.score) }

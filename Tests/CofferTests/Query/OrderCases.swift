@@ -3,7 +3,7 @@ import Coffer
 private let all = "SELECT * FROM player ORDER BY "
 private let sql = #"SELECT * FROM "player" ORDER BY "#
 
-/// Orders.
+/// Returns cases with orders.
 func orderCases() -> [RequestCase] {
     let best = Player.select { [$0.teamId, max($0.score)] }.group(\.teamId)
     return [

@@ -1,13 +1,13 @@
 import Coffer
 import CofferTestSupport
 
-/// An expression, and the same as SQL that was written without a look at Coffer's: with all parentheses and
-/// with literal values.
+/// An expression and its SQL equivalent, which is generated independently of Coffer's SQL, with all
+/// parentheses and literal values.
 struct RandomExpression {
     var expression: SQLExpression
     var sql: String
 
-    /// The columns of both tables, by the type that they are declared with.
+    /// The columns of both tables, named after their declared types.
     static let columns = ["id", "n", "r", "t", "x"]
 
     private init(_ expression: SQLExpression, _ sql: String) {
@@ -20,7 +20,7 @@ struct RandomExpression {
     }
 
     static func randomColumn(of table: String = "o", _ random: inout SeededRandom) -> RandomExpression {
-        // The element is there, as the list is not empty.
+        // The element exists, because the list is not empty.
         column(columns.randomElement(using: &random) ?? "id", of: table)
     }
 
@@ -39,11 +39,11 @@ struct RandomExpression {
         }
     }
 
-    /// An expression of the columns of a table.
+    /// Creates an expression of the columns of a table.
     ///
     /// - Parameters:
-    ///   - depth: how many operators may be nested.
-    ///   - table: what the table is called in the SQL.
+    ///   - depth: the maximum nesting of operators.
+    ///   - table: the name of the table in the SQL.
     init(depth: Int, of table: String = "o", _ random: inout SeededRandom) {
         guard depth > 0, Int.random(in: 0..<6, using: &random) > 0 else {
             if Bool.random(using: &random) {
@@ -78,7 +78,7 @@ struct RandomExpression {
         case 13: self = binary(l || r, "OR")
         case 14: self = binary(l === r, "IS")
         case 15: self = binary(l !== r, "IS NOT")
-        // With a value NULL, Swift's operators test for NULL.
+        // With a NULL value, Swift's operators test for NULL.
         case 16: self = binary(l == r, a.sql == "NULL" || b.sql == "NULL" ? "IS" : "=")
         case 17: self = binary(l != r, a.sql == "NULL" || b.sql == "NULL" ? "IS NOT" : "<>")
         case 18:
@@ -106,14 +106,14 @@ struct RandomExpression {
         case 30: self.init(length(l), "LENGTH(\(a.sql))")
         case 31: self.init(max(l, r), "MAX(\(a.sql), \(b.sql))")
         case 32:
-            // Of a condition, the collation would be that of its operands.
+            // For a condition, the collation would be the one of its operands.
             let text = [l, "".sqlExpression].joined(operator: .concat)
             self.init(text.collating(.nocase) == "B", "(((\(a.sql)) || '') COLLATE NOCASE = 'B')")
         default: self.init(l.like("a%"), "((\(a.sql)) LIKE 'a%')")
         }
     }
 
-    /// A condition with a query of another table, which may refer to the outer one.
+    /// Returns a condition with a query of another table that may refer to the outer one.
     static func query(of table: String, outer: some TableAliasBase, _ random: inout SeededRandom)
         -> RandomExpression
     {

@@ -1,12 +1,11 @@
 import Coffer
 import CofferTestSupport
 
-/// A request that was put together at random, and the same as SQL that was written without a look at
-/// Coffer's.
+/// A random request and its SQL equivalent, which is generated independently of Coffer's SQL.
 struct RandomRequest {
     private(set) var request: QueryInterfaceRequest<Row>
 
-    /// What follows `SELECT`.
+    /// The part after `SELECT`.
     private var selection = "*"
     private var conditions: [String] = []
     private var group = ""
@@ -21,16 +20,16 @@ struct RandomRequest {
         "SELECT \(isDistinct ? "DISTINCT " : "")\(selection) FROM \(table) AS o\(condition)\(group)\(order)\(limit)"
     }
 
-    /// The condition that the rows must meet, with its keyword.
+    /// The condition on the rows, with its keyword.
     var condition: String {
         conditions.isEmpty ? "" : " WHERE " + conditions.map { "(\($0))" }.joined(separator: " AND ")
     }
 
-    /// - Parameter isByID: whether the rows are asked for by ID, among other conditions.
+    /// - Parameter isByID: true to add a condition on the ID to the other conditions.
     init(isByID: Bool = false, _ random: inout SeededRandom) {
         let isFirst = Bool.random(using: &random)
         table = isFirst ? "t" : "u"
-        // Without a name, the alias cannot be referred to from inside of a query of the same table.
+        // Without a name, a nested query of the same table cannot refer to the alias.
         let isNamed = Bool.random(using: &random)
         let alias = TableAlias(name: isNamed ? "outer" : nil)
         request = Table(table).aliased(alias)
@@ -126,7 +125,7 @@ struct RandomRequest {
     }
 
     private mutating func addOrder(_ random: inout SeededRandom) {
-        // A number alone would be taken for the number of a column.
+        // SQLite would interpret a number alone as a column number.
         let term = RandomExpression.randomColumn(&random)
         let factor = RandomExpression(depth: 1, &random)
         let isPlain = Bool.random(using: &random)

@@ -6,7 +6,7 @@ import Testing
 struct RandomRequestTests {
     private static let requestCount = Nightly.pick(20_000, byDay: 400)
 
-    /// Two tables of random rows.
+    /// Makes two tables with random rows.
     private func makeTables(_ random: inout SeededRandom) throws -> DatabaseQueue {
         let queue = try DatabaseQueue()
         try queue.write { db throws in
@@ -32,8 +32,8 @@ struct RandomRequestTests {
     private func values(_ rows: [Row]) -> [[DatabaseValue]] { rows.map { Array($0.databaseValues) } }
 
     private func sorted(_ rows: [[DatabaseValue]]) -> [String] {
-        // The two zeros are equal, and SQLite's are not always the same: -(0.0) is -0.0 as a literal, and 0.0
-        // where 0.0 is an argument.
+        // The two zeros are equal, and SQLite does not always produce the same one: -(0.0) is -0.0 for a
+        // literal, and 0.0 if 0.0 is an argument.
         func text(_ value: DatabaseValue) -> String {
             if case .double(0) = value.storage { "0.0" } else { value.description }
         }
@@ -65,12 +65,12 @@ struct RandomRequestTests {
                     "\(request.sql)")
                 if !expected.isEmpty { filled += 1 }
             }
-            // Requests without rows would prove little.
+            // Requests without results would not test much.
             #expect(filled > Self.requestCount / 4)
         }
     }
 
-    @Test("tell by their region every change of their rows")
+    @Test("report every change of their rows by their region")
     func regions() throws {
         var random = SeededRandom("regions of requests")
         let queue = try makeTables(&random)
@@ -142,7 +142,7 @@ struct RandomRequestTests {
     }
 }
 
-/// Sees whether a change is in a region.
+/// An observer that detects whether a change is in a region.
 private final class ChangeWatcher: TransactionObserver {
     private let region: DatabaseRegion
     private(set) var hasSeenChange = false

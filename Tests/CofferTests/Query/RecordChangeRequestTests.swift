@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// A player of whom the table knows more: only some columns are selected.
+/// A player with only some of the table's columns selected.
 private struct Scorer: Codable, FetchableRecord, PersistableRecord, Hashable {
     enum Columns {
         static let id = Column(CodingKeys.id)
@@ -28,8 +28,8 @@ struct RecordChangeRequestTests {
         Scorer(id: 3, name: "Eve", score: -5),
     ]
 
-    /// Runs a change of a fresh table. Checks the SQL, and that the rows that are left are those that the
-    /// stock shell leaves after the same change in SQL by hand.
+    /// Runs a change on a new table. Checks the SQL, and compares the remaining rows with those that the
+    /// stock shell leaves after the same change in handwritten SQL.
     @discardableResult
     private func change<T>(
         _ sql: String, same handwritten: String, sourceLocation: SourceLocation = #_sourceLocation,
@@ -134,7 +134,7 @@ struct RecordChangeRequestTests {
 
     // MARK: - Updating
 
-    @Test("update and return records as they are after it, as an array, a set and a cursor")
+    @Test("update and return the changed records, as an array, a set and a cursor")
     func update() throws {
         let sql =
             #"UPDATE OR IGNORE "scorer" SET "score" = "score" + ? WHERE "id" < ? RETURNING "id", "name", "score""#
@@ -164,7 +164,7 @@ struct RecordChangeRequestTests {
         #expect(Set(closure) == expected)
     }
 
-    @Test("ask the record type what to do with conflicts, unless the call says it")
+    @Test("use the conflict policy of the record type, unless the call has one")
     func conflicts() throws {
         let ignoring = #"UPDATE OR IGNORE "scorer" SET "name" = ?"#
         let taken = "UPDATE OR IGNORE scorer SET name = 'Ada'"
@@ -189,7 +189,7 @@ struct RecordChangeRequestTests {
             try Scorer.all().updateAndFetchAll($0, [Column("name").set(to: "Ada")])
         }
         #expect(returned == [Self.scorers[0]])
-        // The row that was there before gives way to each of the next.
+        // An updated row replaces the row that it conflicts with.
         let replacing = try change(
             #"UPDATE OR REPLACE "scorer" SET "name" = ? WHERE "id" = ? RETURNING "id", "name", "score""#,
             same: "UPDATE OR REPLACE scorer SET name = 'Ada' WHERE id = 3"
@@ -198,7 +198,7 @@ struct RecordChangeRequestTests {
                 $0, onConflict: .replace, [Column("name").set(to: "Ada")])
         }
         #expect(replacing == [Scorer(id: 3, name: "Ada", score: -5)])
-        // A table of rows knows no policy.
+        // A table of rows has no conflict policy.
         #expect(throws: DatabaseError.self) {
             try change(#"UPDATE "scorer" SET "name" = ?"#, same: "") {
                 try Table("scorer").updateAll($0, Column("name").set(to: "Ada"))

@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-@Suite("Requests that cannot be")
+@Suite("Impossible requests")
 struct RequestErrorTests {
     private func message(_ request: some FetchRequest) throws -> String {
         let error = #expect(throws: DatabaseError.self) {
@@ -12,7 +12,7 @@ struct RequestErrorTests {
         return error?.message ?? ""
     }
 
-    @Test("say what is wrong with a key")
+    @Test("explain a wrong key")
     func keys() throws {
         #expect(try message(Citizenship.filter(key: 1)).contains("citizenId, countryCode"))
         #expect(try message(Citizenship.filter(keys: [1, 2])).contains("several columns"))
@@ -29,14 +29,14 @@ struct RequestErrorTests {
         }
     }
 
-    @Test("say what is wrong with an alias")
+    @Test("explain a wrong alias")
     func aliases() throws {
         let alias = TableAlias()
         #expect(try message(Player.filter(alias[Column("id")] == 1)).contains("aliased(_:)"))
         #expect(try message(Player.filter(TableAlias(name: "x").exists)).contains("aliased(_:)"))
         let twice = Player.aliased(TableAlias(name: "a")).aliased(TableAlias(name: "b"))
         #expect(try message(twice).contains("several aliases"))
-        // Without a name, the alias would refer to the inner player instead of the outer one.
+        // Without a name, the alias would refer to the inner player, not the outer one.
         let hidden = Player.aliased(alias).filter(
             Player.filter { $0.coachId == alias[Column("id")] }.exists())
         #expect(try message(hidden).contains("TableAlias(name:)"))
@@ -54,7 +54,7 @@ struct RequestErrorTests {
                 "cannot be reversed"))
     }
 
-    @Test("find out the columns of a table only where there is one")
+    @Test("need a known table to exclude columns from")
     func unknownTables() throws {
         let request: SQLRequest<Row> = "SELECT \(AllColumnsExcluding(["a"])) FROM player"
         #expect(try message(request).contains("allColumns(excluding:)"))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Fetching from requests")
 struct RequestFetchingTests {
-    /// The SQL that is executed.
+    /// Returns the executed SQL.
     private func executed(_ body: (Database) throws -> Void) throws -> [String] {
         let recorder = SQLRecorder()
         try makeLeague().read { db throws in
@@ -137,7 +137,7 @@ struct RequestFetchingTests {
         #expect(try makeLeague().read { try Table("player").fetchCount($0) } == 6)
     }
 
-    @Test("requests and keys tell whether there are rows")
+    @Test("requests and keys report whether there are rows")
     func existence() throws {
         #expect(
             try executed(false) { try Player.all().isEmpty($0) } == [
@@ -165,11 +165,11 @@ struct RequestFetchingTests {
 
     // MARK: - Values
 
-    /// SQLite counts duplicates too, where such a statement is an operand.
+    /// If such a statement is an operand, SQLite also counts duplicates.
     @Test("distinct rows are skipped once each, by a question whether there are rows, and by a subquery")
     func distinctOffsets() throws {
         try makeLeague().read { db in
-            // Six players, of three teams (one of them is NULL).
+            // Six players of three teams, one of which is NULL.
             let teams = Player.select(Player.Columns.teamId).distinct()
             for (offset, isEmpty) in [(2, false), (3, true)] {
                 let request = teams.limit(5, offset: offset)
@@ -260,7 +260,7 @@ struct RequestFetchingTests {
             let first = ObjectIdentifier(try request(0).makePreparedRequest(db).statement)
             let second = ObjectIdentifier(try request(1).makePreparedRequest(db).statement)
             #expect(first == second)
-            // Both are prepared before either is read, and one is read between two steps of the other.
+            // Both are prepared before either is read, and their steps alternate.
             let good = try request(1000).fetchCursor(db)
             let all = try request(-100).fetchCursor(db)
             #expect(try good.next() == 1)
@@ -269,7 +269,7 @@ struct RequestFetchingTests {
             #expect(try good.next() == 3)
             #expect(try Array(all) == [2, 3, 4, 5, 6])
             #expect(try good.next() == nil)
-            // A statement that the application holds is its own.
+            // A statement that the application retains is not shared.
             let prepared = try request(1000).makePreparedRequest(db)
             #expect(try request(0).fetchAll(db).count == 5)
             #expect(try Int64.fetchAll(prepared.statement) == [1, 3])

@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-// The tables that the documentation of requests talks about, with a few rows.
+// The tables in the documentation of requests, with a few rows.
 
 struct Player: TableRecord, Identifiable {
     enum Columns {
@@ -51,7 +51,7 @@ struct Note: TableRecord {
     }
 }
 
-/// The table of players, of which less is selected.
+/// The table of players, with fewer columns selected.
 struct PlayerName: TableRecord {
     static let databaseTableName = "player"
     static var databaseSelection: [any SQLSelectable] { [Column("id"), Column("name")] }
@@ -79,14 +79,14 @@ let leagueSQL = """
     INSERT INTO note VALUES ('first'), ('second'), (NULL);
     """
 
-/// A database in memory with the tables above.
+/// Makes an in-memory database with these tables.
 func makeLeague() throws -> DatabaseQueue {
     let queue = try DatabaseQueue()
     try queue.write { db throws in try db.execute(sql: leagueSQL) }
     return queue
 }
 
-/// A request, the SQL that it must become, and what somebody else would write to ask for the same.
+/// A request with its expected SQL and an equivalent handwritten statement.
 struct RequestCase: Sendable {
     let request: any FetchRequest
     let expected: BuiltSQL
@@ -101,7 +101,7 @@ struct RequestCase: Sendable {
         self.handwritten = handwritten
     }
 
-    /// Checks the SQL, and the rows against those of the other SQL.
+    /// Checks the SQL, and compares the rows with the rows of the handwritten statement.
     func check(_ db: Database, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let statement = try request.makePreparedRequest(db, forSingleResult: false).statement
         #expect(BuiltSQL(statement.sql, statement.arguments) == expected, sourceLocation: sourceLocation)
@@ -113,7 +113,7 @@ struct RequestCase: Sendable {
     }
 
     func rows(_ db: Database) throws -> [[DatabaseValue]] {
-        // A type that is opened here, as rows of any request can be fetched.
+        // A generic function opens the existential, which makes the rows of any request fetchable.
         func fetch(_ request: some FetchRequest) throws -> [Row] { try Row.fetchAll(db, request) }
         return try RequestCase.values(fetch(request))
     }

@@ -10,7 +10,7 @@ struct RequestRegionTests {
         try makeLeague().read { db throws in
             let region = try request.databaseRegion(db)
             #expect(region.description == expected, sourceLocation: sourceLocation)
-            // A statement that is executed tells the same to whoever watches.
+            // The executed statement reports the same region to observers.
             #expect(
                 try request.makePreparedRequest(db, forSingleResult: false).statement.databaseRegion == region
             )
@@ -42,7 +42,7 @@ struct RequestRegionTests {
         try check(Player.filter { $0.id == 1 && $0.score > 3 }.select(\.name), "player(id,name,score)[1]")
         try check(Player.filter(ids: [1, 2]).filter(ids: [2, 3]).select(\.name), "player(id,name)[2]")
         try check(Player.filter(id: 1).order(\.name).limit(3).select(\.name), "player(id,name)[1]")
-        // SQLite tells of a query that reads nothing but row IDs that it may read any column.
+        // For a query that reads only row IDs, SQLite reports that it may read any column.
         try check(Player.filter(id: 1).orderByPrimaryKey().selectID(), "player(*)[1]")
         try check(Player.filter(id: 1).filter(sql: "score > 10").select(\.name), "player(id,name,score)[1]")
         try check(Note.filter(key: 3), "note(ROWID,text)[3]")
@@ -58,12 +58,12 @@ struct RequestRegionTests {
         try check(Player.filter { $0.id != 1 }.select(\.name), "player(id,name)")
         try check(Player.filter { ![1].contains($0.id) }.select(\.name), "player(id,name)")
         try check(Player.filter(sql: "id = 1").select(\.name), "player(id,name)")
-        // SQLite converts these values for the comparison: it is not for us to guess what comes of it.
+        // SQLite converts these values for the comparison, so Coffer does not guess the result.
         try check(Player.filter { $0.id == "1" }.select(\.name), "player(id,name)")
         try check(Player.filter { $0.id == 1.0 }.select(\.name), "player(id,name)")
         try check(Country.filter(id: "FR").select(sql: "population"), "country(isoCode,population)")
         try check(Citizenship.filter { $0.citizenId == 1 }, "citizenship(citizenId,countryCode)")
-        // Queries of the same table inside of the request.
+        // Queries of the same table within the request.
         let maximum = Player.select { max($0.score) }
         try check(Player.filter { $0.id == 1 && $0.score == maximum }.select(\.name), "player(id,name,score)")
         try check(Player.filter(id: 1).select(maximum), "player(*)")

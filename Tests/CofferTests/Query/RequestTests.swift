@@ -9,7 +9,7 @@ struct RequestTests {
     }
     @Test("start from tables without a record type") func tables() throws { try check(tableCases()) }
     @Test("filter rows") func filters() throws { try check(filterCases()) }
-    @Test("filter rows by keys that the schema tells") func keys() throws { try check(keyCases()) }
+    @Test("filter rows by the keys of the schema") func keys() throws { try check(keyCases()) }
     @Test("group rows") func groups() throws { try check(groupCases()) }
     @Test("sort rows") func orders() throws { try check(orderCases()) }
     @Test("are nested, and refer to each other's tables") func nested() throws { try check(nestedCases()) }
@@ -42,7 +42,7 @@ struct RequestTests {
 }
 
 extension DatabaseValue {
-    /// The value as the shell writes it in its mode "quote".
+    /// The value in the format of the shell's mode "quote".
     fileprivate var shellText: String {
         switch storage {
         case .null: "NULL"

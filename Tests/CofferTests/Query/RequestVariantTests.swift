@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// A record of the league's players, of whom only the ID and the name are of interest.
+/// A record of a league player with only the ID and the name.
 private struct Named: Codable, FetchableRecord, MutablePersistableRecord, Hashable {
     enum Columns {
         static let id = Column(CodingKeys.id)
@@ -22,7 +22,7 @@ struct RequestVariantTests {
     private let blues = Named(id: 2, name: "Blues")
     private let nobodies = Named(id: 3, name: "Nobodies")
 
-    @Test("select what closures, SQL and literals say, as values of a type")
+    @Test("select the results of closures, SQL and literals, as values of a type")
     func selecting() throws {
         try makeLeague().read { (db) throws in
             let request = Named.filter { $0.id < 3 }
@@ -49,7 +49,8 @@ struct RequestVariantTests {
             #expect(try request.order(literal: "id = \(2) DESC, id").fetchAll(db) == [blues, reds, nobodies])
             #expect(try request.order { [$0.name] }.reversed().fetchAll(db) == [reds, nobodies, blues])
             #expect(try request.reversed().unordered().fetchCount(db) == 3)
-            // What was reversed is forgotten with its order, and no order is none when it is reversed.
+            // A new order discards the reversal, and a request without an order stays unordered when
+            // reversed.
             #expect(try request.reversed().order(\.id).fetchAll(db) == [reds, blues, nobodies])
             let statement = try Named.all().reversed().makePreparedRequest(db).statement
             #expect(statement.sql == #"SELECT "id", "name" FROM "team""#)
@@ -80,7 +81,7 @@ struct RequestVariantTests {
             #expect(try any.fetchSet(db) == [blues, nobodies] && adapted.fetchSet(db) == [blues, nobodies])
             #expect(try any.databaseRegion(db) == request.databaseRegion(db))
             #expect(try adapted.databaseRegion(db) == request.databaseRegion(db))
-            // Both are subqueries as the request is.
+            // Both are usable as subqueries, like the request itself.
             let ids = Named.select(Column("id")).filter { $0.id > 1 }
             #expect(try Named.filter { AnyFetchRequest(ids).contains($0.id) }.fetchCount(db) == 2)
             #expect(

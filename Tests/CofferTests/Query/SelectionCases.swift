@@ -2,7 +2,7 @@ import Coffer
 
 private let all = "SELECT * FROM player"
 
-/// What requests select, and how they are made distinct and limited.
+/// Returns cases with selections, `DISTINCT` and limits.
 func selectionCases() -> [RequestCase] {
     let total = (Column("score") + Column("bonus")).forKey("total")
     return [
@@ -131,7 +131,7 @@ func selectionCases() -> [RequestCase] {
     ]
 }
 
-/// The same from a table without a record type.
+/// Returns the same cases for a table without a record type.
 func tableCases() -> [RequestCase] {
     let table = Table("player")
     let players = Table<Player>("player")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Codable records")
 struct CodableRecordTests {
-    @Test("an integer of a record that is above those of SQLite is an error that names the column")
+    @Test("an integer of a record above SQLite's range is an error that names the column")
     func integersThatAreTooLarge() throws {
         struct Counter: Codable, PersistableRecord {
             var id: Int64
@@ -27,7 +27,7 @@ struct CodableRecordTests {
         }
     }
 
-    @Test("random records come back as they were", arguments: Access.allCases)
+    @Test("random records survive a round trip", arguments: Access.allCases)
     func roundTrip(access: Access) throws {
         var random = SeededRandom("codable records")
         try withTestDirectory { directory in
@@ -42,7 +42,7 @@ struct CodableRecordTests {
             }
             try database.read { db in
                 #expect(try AllTypes.fetchAll(db, sql: "SELECT * FROM allTypes ORDER BY id") == records)
-                // Copied rows, and other orders of columns.
+                // Copied rows, and rows with other column orders.
                 let rows = try Row.fetchAll(db, sql: "SELECT * FROM allTypes ORDER BY id")
                 #expect(try rows.map(AllTypes.init(row:)) == records)
                 let names = AllTypes.CodingKeys.allCases.map(\.rawValue.quotedDatabaseIdentifier).shuffled(
@@ -58,7 +58,7 @@ struct CodableRecordTests {
                 for (old, new) in zip(records, changed) {
                     var record = old
                     let differs = !new.databaseEquals(old)
-                    // The table has no primary key: its columns do not identify the row.
+                    // The table has no primary key, so its columns do not identify the row.
                     #expect(throws: RecordError.self) {
                         try record.updateChanges(db) { $0.int8 = $0.int8 &+ 1 }
                     }
@@ -381,7 +381,7 @@ private struct AllTypes: Codable, Equatable, FetchableRecord, PersistableRecord 
                 letters.randomElement(using: &random) ?? "x"
             })
         data = Data(random.bytes(Int.random(in: 0..<30, using: &random)))
-        // Half seconds are exact both in the text and in the number.
+        // Half seconds are exact in both text and numbers.
         date = Date(
             timeIntervalSinceReferenceDate: Double(Int.random(in: 0..<4_000_000_000, using: &random)) / 2)
         let bytes = random.bytes(16)
@@ -401,7 +401,7 @@ private struct AllTypes: Codable, Equatable, FetchableRecord, PersistableRecord 
     }
 }
 
-/// Containers that are filled by hand.
+/// A record with containers that it fills manually.
 private struct Nested: Codable, Equatable, FetchableRecord, PersistableRecord {
     enum CodingKeys: CodingKey { case name, point, list }
     enum PointKeys: CodingKey { case x, y }
@@ -442,7 +442,7 @@ private struct Nested: Codable, Equatable, FetchableRecord, PersistableRecord {
     }
 }
 
-/// Every strategy for values.
+/// A record with every strategy for values.
 private struct Stored: Codable, FetchableRecord, PersistableRecord, Identifiable {
     var id: UUID
     var iso: Date, seconds: Date, millis: Date, reference: Date, since: Date, custom: Date, formatted: Date

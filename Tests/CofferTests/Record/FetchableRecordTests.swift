@@ -89,7 +89,7 @@ struct FetchableRecordTests {
                 error is RowDecodingError && "\(error)".contains("could not decode String")
                     && "\(error)".contains("column: \"name\"")
             }
-            // SQLite converts what it is asked for: only a row that is a copy has to fit.
+            // SQLite converts the values of statements. Only the values of a copied row have to fit.
             let adapter = SuffixRowAdapter(fromIndex: 0)
             let sql = "SELECT 'FR' AS code, 'France' AS name, 'many' AS population"
             #expect(try Nation.fetchOne(db, sql: sql, adapter: adapter)?.population == 0)
@@ -98,7 +98,7 @@ struct FetchableRecordTests {
         }
     }
 
-    @Test("a cursor lets go of its row, its decoder and its statement")
+    @Test("a cursor releases its row, its decoder and its statement")
     func noLeak() throws {
         try DatabaseQueue().read { db in
             weak var statement: Statement?

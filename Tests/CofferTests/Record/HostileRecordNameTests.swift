@@ -2,10 +2,10 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// A record whose table and columns are called what the test wants.
+/// A record whose table and column names the test chooses.
 private struct HostileRecord: FetchableRecord, MutablePersistableRecord, Equatable {
     @TaskLocal static var name = ""
-    /// SQLite takes the empty string for a name as well.
+    /// The empty string is a valid name in SQLite too.
     static var databaseTableName: String { name.isEmpty ? "" : "t" + name }
     private static var key: Column { Column("k" + name) }
     private static var value: Column { Column(name) }

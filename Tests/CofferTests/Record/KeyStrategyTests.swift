@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-// MARK: - Records whose keys are stored in one of the ways that there are
+// MARK: - Records for each way to store keys
 
 private protocol Keyed: Codable, FetchableRecord, PersistableRecord, Hashable, Identifiable
 where ID: DatabaseValueConvertible {
@@ -60,14 +60,14 @@ private struct TextData: Keyed {
 
 @Suite("Keys that a record type stores in its own way")
 struct KeyStrategyTests {
-    /// The UUID with a number in its end, which has letters in it.
+    /// Returns a UUID that contains letters and ends with a number.
     private func uuid(_ number: Int) -> UUID {
         UUID(uuidString: "ABCDEF00-0000-4000-8000-00000000000\(number)") ?? UUID()
     }
     private func date(_ number: Int) -> Date { Date(timeIntervalSince1970: 86400 * Double(number)) }
     private func data(_ number: Int) -> Data { Data("key\(number)".utf8) }
 
-    /// Finds, counts, and deletes rows by their keys in all ways that there are.
+    /// Finds, counts and deletes rows by their keys in every way.
     private func check<Record: Keyed>(
         _ type: Record.Type, _ access: Access, stored: DatabaseValue, _ makeID: (Int) -> Record.ID
     ) throws {
@@ -187,7 +187,7 @@ struct KeyStrategyTests {
     }
 
     @Test(
-        "types that are not encoded by strategies, dictionaries, and requests of other types take values as they are"
+        "types without encoding strategies, dictionaries, and requests of other types use values unchanged"
     )
     func valuesAsTheyAre() throws {
         try DatabaseQueue().write { db throws in
@@ -201,7 +201,7 @@ struct KeyStrategyTests {
             #expect(try UppercaseUUID.filter(key: ["id": uuid(1)]).fetchCount(db) == 0)
             #expect(try Table("uppercaseUUID").filter(key: uuid(1)).fetchCount(db) == 0)
             #expect(try UppercaseUUID.filter { _ in Column("id") == uuid(1) }.fetchCount(db) == 0)
-            // What the rows become is decided later than the key.
+            // The row type is chosen after the key.
             #expect(try UppercaseUUID.filter(id: uuid(1)).selectID().fetchAll(db) == [uuid(1)])
             #expect(try UppercaseUUID.filter(id: uuid(1)).asRequest(of: Row.self).fetchCount(db) == 1)
         }

@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// Writes down each commit, in the database itself.
+/// An observer that records each commit in the database itself.
 private final class Diarist: TransactionObserver {
     private var isWriting = false
 
@@ -21,7 +21,7 @@ private final class Diarist: TransactionObserver {
     }
 }
 
-@Suite("Records beside observers that write")
+@Suite("Records with observers that write")
 struct ObservedRecordTests {
     @Test("operations in autocommit know of their own rows only", arguments: Access.allCases)
     func autocommit(access: Access) throws {

@@ -9,7 +9,8 @@ struct OptionalCodingTests {
         var width: Int
     }
 
-    /// A record that encodes and decodes optionals as such, where generated code would ask for their values.
+    /// A record that encodes and decodes optionals directly, whereas generated code would use
+    /// `encodeIfPresent` and `decodeIfPresent`.
     private struct Event: Codable, FetchableRecord, PersistableRecord, Equatable {
         static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
             .secondsSince1970
@@ -80,7 +81,7 @@ struct OptionalCodingTests {
                     sql: "CREATE TABLE event (id INTEGER PRIMARY KEY, date, token, data, size, name)")
                 try full.insert(db)
                 try empty.insert(db)
-                // The same again, with what was kept of the first time.
+                // Again, with the cached information of the first time.
                 try empty.update(db)
                 try full.update(db)
             }

@@ -84,7 +84,7 @@ struct PersistableRecordTests {
         }
     }
 
-    @Test("the SQL of operations is what a hand would write")
+    @Test("the SQL of operations is minimal")
     func sql() throws {
         let recorder = SQLRecorder()
         let database = try DatabaseQueue(configuration: recorder.recording(Configuration()))
@@ -145,7 +145,7 @@ struct PersistableRecordTests {
                 #expect(try athlete.updateChanges(db) { $0.score += 1 })
                 #expect(try !athlete.updateChanges(db) { $0.score += 0 })
                 #expect(try Athlete.fetchOne(db)?.score == 10)
-                // Only the key: the update finds out whether there is such a row.
+                // Only the key: the update checks whether the row exists.
                 try Athlete(id: 1, name: "x").update(db, columns: ["id"])
                 #expect(throws: RecordError.self) {
                     try Athlete(id: 2, name: "x").update(db, columns: ["id"])
@@ -186,7 +186,7 @@ struct PersistableRecordTests {
         }
     }
 
-    @Test("upsert updates the row that conflicts, and tells its row ID")
+    @Test("upsert updates the conflicting row, and returns its row ID")
     func upsert() throws {
         try withTables { database in
             try database.write { db in
@@ -309,7 +309,7 @@ struct PersistableRecordTests {
         }
     }
 
-    @Test("delete and exists tell whether there is a row")
+    @Test("delete and exists return whether the row exists")
     func deleteAndExists() throws {
         try withTables { database in
             try database.write { db in
@@ -341,7 +341,7 @@ struct PersistableRecordTests {
                 } throws: { error in
                     (error as? DatabaseError)?.resultCode == .SQLITE_MISUSE
                 }
-                // NULL identifies no row.
+                // NULL does not identify a row.
                 try Passport(citizenId: 2, countryCode: nil, since: 1).insert(db)
                 #expect(throws: RecordError.self) {
                     try Passport(citizenId: 2, countryCode: nil, since: 2).update(db)
@@ -387,7 +387,7 @@ struct PersistableRecordTests {
 }
 
 extension Athlete {
-    /// An insertion that is ignored because of a conflict.
+    /// Checks an insertion that a conflict makes SQLite ignore.
     fileprivate func insertAndFetchIgnoring(_ db: Database) throws {
         #expect(throws: RecordError.self) { try insertAndFetch(db, onConflict: .ignore) }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Callbacks of records")
 struct PersistenceCallbackTests {
-    /// What was called, in order.
+    /// The calls, in order.
     private final class Log {
         var calls: [String] = []
     }
@@ -120,7 +120,7 @@ struct PersistenceCallbackTests {
         }
     }
 
-    @Test("save calls those of the update, and then those of the insertion")
+    @Test("save calls the callbacks of the update, and then the callbacks of the insertion")
     func save() throws {
         try withTable { db in
             var record = Logged(id: 1, name: "a")

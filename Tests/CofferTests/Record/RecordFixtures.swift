@@ -1,7 +1,7 @@
 import Coffer
 import Foundation
 
-/// A record that is written by hand, with an ID that the database chooses.
+/// A record without `Codable`, with an ID that the database assigns.
 struct Athlete: FetchableRecord, MutablePersistableRecord, Hashable {
     enum Columns {
         static let id = Column("id")

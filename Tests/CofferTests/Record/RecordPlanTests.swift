@@ -182,7 +182,7 @@ struct RecordPlanTests {
         }
     }
 
-    @Test("row IDs of tables without a key, keys that are no row ID, and views")
+    @Test("row IDs of tables without a key, keys other than the row ID, and views")
     func tableKinds() throws {
         struct Plain: Codable, FetchableRecord, MutablePersistableRecord, Equatable {
             var name: String

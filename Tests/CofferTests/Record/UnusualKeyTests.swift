@@ -17,7 +17,7 @@ struct UnusualKeyTests {
         var note: String?
     }
 
-    @Test("a record that has not all columns of the key is inserted, and stands for no row")
+    @Test("a record without all columns of the key is inserted, and identifies no row")
     func incompleteKey() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE pair (a, b DEFAULT 5, note, PRIMARY KEY (a, b))")
@@ -27,13 +27,13 @@ struct UnusualKeyTests {
             #expect(throws: RecordError.self) { try half.update(db) }
             #expect(throws: RecordError.self) { try half.updateAndFetch(db) }
             #expect(try !half.exists(db) && !half.delete(db))
-            // The default value is the same again.
+            // The default value is the same again, which causes a conflict.
             #expect(throws: DatabaseError.self) { try half.save(db) }
             #expect(try Pair.fetchCount(db) == 1)
         }
     }
 
-    @Test("keys with NULL in them are inserted as often as wanted, and stand for no row")
+    @Test("keys with NULL can be inserted repeatedly, and identify no row")
     func nullInKeys() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE pair (a, b, note, PRIMARY KEY (a, b))")
@@ -43,7 +43,7 @@ struct UnusualKeyTests {
             try pair.upsert(db)
             #expect(try Pair.fetchAll(db) == [pair, pair, pair])
             #expect(try !pair.exists(db) && !pair.delete(db))
-            // A request says what it means: IS NULL.
+            // A request uses IS NULL explicitly.
             #expect(try Pair.filter(key: ["a": 1, "b": nil]).fetchCount(db) == 3)
             #expect(try Pair.exists(db, key: ["A": 1, "B": nil]))
             #expect(try Pair.deleteOne(db, key: ["a": 1, "b": nil]))
@@ -125,7 +125,7 @@ struct UnusualKeyTests {
     }
 
     @Test(
-        "a table that says itself what happens with conflicts is obeyed: it has one row",
+        "a conflict clause of the table is obeyed: there is one row",
         arguments: Access.allCases)
     func singleRow(access: Access) throws {
         struct Settings: Codable, FetchableRecord, PersistableRecord, Equatable {

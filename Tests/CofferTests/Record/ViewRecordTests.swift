@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// The captain of a team: a row of a view, whose triggers write into the table of players.
+/// The captain of a team: a row of a view whose triggers write to the table of players.
 private struct Captain: Codable, FetchableRecord, PersistableRecord, Identifiable, Hashable {
     enum Columns {
         static let name = Column(CodingKeys.name)
@@ -80,7 +80,7 @@ struct ViewRecordTests {
             bob.name = "Robert"
             try bob.save(db)
             #expect(try members(db) == ["alice|Alice|red|0", "bob|Robert|red|1"])
-            // A member who is no captain is no row of the view.
+            // The view has rows only for captains, not for other members.
             let alice = Captain(id: "alice", name: "A", team: "red")
             #expect(throws: RecordError.self) { try alice.update(db) }
             #expect(throws: RecordError.self) { try alice.updateAndFetch(db) }
@@ -91,7 +91,7 @@ struct ViewRecordTests {
         }
     }
 
-    @Test("are deleted by triggers, which tell whether there was such a row", arguments: Access.allCases)
+    @Test("are deleted by triggers, and the result says whether the row existed", arguments: Access.allCases)
     func delete(access: Access) throws {
         try withView(access) { db throws in
             for id in ["a", "b", "c", "d", "e"] { try Captain(id: id, name: id, team: id).insert(db) }

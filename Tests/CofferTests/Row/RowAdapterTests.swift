@@ -18,7 +18,7 @@ struct RowAdapterTests {
         #expect(row.unadapted == ["a": 0, "b": 1, "c": 2, "d": 3])
     }
 
-    @Test("of several columns with the name, ColumnMapping takes the leftmost one")
+    @Test("ColumnMapping takes the leftmost of several columns with the name")
     func duplicateColumns() throws {
         #expect(try fetch("SELECT 0 AS a, 1 AS A", ColumnMapping(["x": "A"])) == ["x": 0])
     }
@@ -84,7 +84,7 @@ struct RowAdapterTests {
         #expect(Set(row.scopes.names) == ["left", "right"])
         #expect(row.scopes["left"] == ["a": 0, "b": 1])
         #expect(row.scopes["right"]?.unscoped == ["c": 2, "d": 3])
-        // Scopes see the columns of the base row, not those of the scope that they are in.
+        // Scopes use the columns of the base row, not of the enclosing scope.
         #expect(row.scopes["right"]?.scopes["last"] == ["d": 3])
         #expect(row.scopesTree["last"] == ["d": 3])
         #expect(row.scopes["missing"] == nil)
@@ -98,7 +98,7 @@ struct RowAdapterTests {
         #expect(row.scopes["all"] == ["b": 1, "c": 2, "d": 3])
     }
 
-    @Test("added scopes replace those of the same name and keep the others")
+    @Test("added scopes replace scopes of the same name and keep the others")
     func addingScopes() throws {
         let adapter = ScopeAdapter(["x": RangeRowAdapter(0..<1), "y": RangeRowAdapter(1..<2)])
             .addingScopes(["y": RangeRowAdapter(2..<3), "z": RangeRowAdapter(3..<4)])
@@ -139,7 +139,7 @@ struct RowAdapterTests {
     }
 
     @Test(
-        "an adapter changes no conversion: rows of a cursor have those of SQLite, copies those of values",
+        "an adapter changes no conversion: rows of a cursor convert like SQLite, copies convert like values",
         arguments: [
             nil, RangeRowAdapter(0..<3), SuffixRowAdapter(fromIndex: 0),
             ColumnMapping(["a": "a", "b": "b", "c": "c"]),

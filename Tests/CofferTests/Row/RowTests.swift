@@ -16,7 +16,7 @@ struct RowTests {
     private static let sql =
         "SELECT 1 AS number, 'two' AS text, x'0304' AS bytes, NULL AS absent, 'big' AS kind"
 
-    /// Checks a row as the statement has it, a copy of it, and one that an adapter gives.
+    /// Checks a statement-backed row, a copy of it, and an adapted row.
     private func withRows(_ body: (Row) throws -> Void) throws {
         try DatabaseQueue().read { (db) throws in
             let cursor = try Row.fetchCursor(db, sql: Self.sql)

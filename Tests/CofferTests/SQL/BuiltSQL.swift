@@ -1,6 +1,6 @@
 import Coffer
 
-/// What a literal becomes: SQL text and arguments.
+/// The SQL text and arguments of a literal.
 struct BuiltSQL: Equatable, CustomStringConvertible {
     var sql: String
     var arguments: StatementArguments
@@ -10,7 +10,7 @@ struct BuiltSQL: Equatable, CustomStringConvertible {
         self.arguments = arguments
     }
 
-    /// Builds a literal for a database in memory.
+    /// Builds a literal for an in-memory database.
     init(building literal: SQL) throws {
         (sql, arguments) = try DatabaseQueue().read { try literal.build($0) }
     }
@@ -18,7 +18,7 @@ struct BuiltSQL: Equatable, CustomStringConvertible {
     var description: String { "\(sql) \(arguments)" }
 }
 
-/// Texts that end literals, identifiers, comments and statements, where they are let.
+/// Texts that could end literals, identifiers, comments or statements.
 let hostileTexts = [
     "O'Brien",
     "'; DROP TABLE canary; --",
@@ -35,7 +35,7 @@ let hostileTexts = [
     "line\nfeed\r\n--", "select", "", " ",
 ]
 
-/// A database with a table that must survive.
+/// Makes a database with a table that must survive.
 func makeCanaryQueue() throws -> DatabaseQueue {
     let queue = try DatabaseQueue()
     try queue.write { db throws in

@@ -10,7 +10,7 @@ struct SQLExpressionTests {
     private func check(_ cases: [(SQLExpression, BuiltSQL)]) throws {
         try DatabaseQueue().read { db throws in
             for (expression, expected) in cases {
-                // As a selection, an expression has no parentheses around it.
+                // A selected expression has no parentheses around it.
                 let (sql, arguments) = try SQL("SELECT \(expression.sqlSelection)").build(db)
                 #expect(BuiltSQL(sql, arguments) == BuiltSQL("SELECT " + expected.sql, expected.arguments))
                 _ = try db.makeStatement(literal: "SELECT \(expression) FROM (SELECT 1 AS a, 2 AS b)")
@@ -232,7 +232,7 @@ struct SQLExpressionTests {
         }
     }
 
-    @Test("an expression means in SQLite what it says in Swift")
+    @Test("an expression has the same meaning in SQLite as in Swift")
     func meaning() throws {
         try DatabaseQueue().read { db throws in
             let (a, b, n) = (Column("a"), Column("b"), Column("n"))

@@ -7,7 +7,8 @@ struct SQLFunctionTests {
     private static let a = Column("a")
     private static let b = Column("b")
 
-    /// Checks the SQL of expressions, and their values in a table of the rows (1, 2), (-4, NULL), (1, 5).
+    /// Checks the SQL of expressions, and their values in a table with the rows (1, 2), (-4, NULL) and (1,
+    /// 5).
     private func check(_ cases: [(SQLExpression, BuiltSQL, DatabaseValue)]) throws {
         try DatabaseQueue().write { db throws in
             try db.execute(sql: "CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 2), (-4, NULL), (1, 5)")
@@ -145,7 +146,7 @@ struct SQLFunctionTests {
         }
     }
 
-    @Test("negation reaches through aliases")
+    @Test("negation applies through aliases")
     func negation() throws {
         let alias = TableAlias(name: "x")
         let queue = try DatabaseQueue()

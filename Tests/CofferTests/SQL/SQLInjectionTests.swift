@@ -1,7 +1,7 @@
 import Coffer
 import Testing
 
-/// Every way in which a text that comes from outside can get into SQL, with texts that try to become SQL.
+/// Every way in which external text can get into SQL, with texts that try to become SQL.
 @Suite("SQL injection")
 struct SQLInjectionTests {
     private struct HostileKey: CodingKey {
@@ -75,7 +75,7 @@ struct SQLInjectionTests {
         }
     }
 
-    // SQLite takes the empty name for no collation at all.
+    // For SQLite, an empty name means no collation.
     @Test("the name of a collation stays a name", arguments: hostileTexts.filter { !$0.isEmpty })
     func collations(text: String) throws {
         try makeCanaryQueue().write { db throws in

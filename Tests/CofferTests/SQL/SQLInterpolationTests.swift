@@ -74,7 +74,7 @@ struct SQLInterpolationTests {
                 == #"SELECT "a b", "name", "group by", "score", "name""#)
     }
 
-    @Test("expressions are in parentheses where they have an operator, and another may stand beside them")
+    @Test("expressions with an operator are in parentheses where another operator may be next to them")
     func expressions() throws {
         let bonus = 100
         #expect(
@@ -86,7 +86,7 @@ struct SQLInterpolationTests {
                 == BuiltSQL(#"SELECT 2 * ("score" + ?) AS points"#, [100]))
     }
 
-    @Test("selections are written as they are selected")
+    @Test("selections are written in their selected form")
     func selections() throws {
         let selections: [any SQLSelectable] = [Column("a"), Column("b").forKey("c")]
         let none: (any SQLSelectable)? = nil
@@ -106,7 +106,7 @@ struct SQLInterpolationTests {
                 == #"ORDER BY "a" DESC, "b""#)
     }
 
-    @Test("collations are quoted where they are no words")
+    @Test("collations are quoted unless their names are plain words")
     func collations() throws {
         #expect(
             try BuiltSQL(building: "ORDER BY email COLLATE \(.nocase)").sql
@@ -136,7 +136,7 @@ struct SQLInterpolationTests {
                     ["red", "O'Brien", "O'Brien"]))
     }
 
-    @Test("plain SQL and its arguments are written as they are")
+    @Test("plain SQL and its arguments are written unchanged")
     func plainSQL() throws {
         #expect(
             try BuiltSQL(

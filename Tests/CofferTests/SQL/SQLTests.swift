@@ -9,7 +9,7 @@ struct SQLTests {
         #expect(try BuiltSQL(building: sql) == BuiltSQL("SELECT 1"))
     }
 
-    @Test("SQL and arguments are kept as they are")
+    @Test("SQL and arguments are kept unchanged")
     func sqlAndArguments() throws {
         let sql = SQL(sql: "SELECT ?, :a", arguments: [1] + ["a": 2])
         #expect(try BuiltSQL(building: sql) == BuiltSQL("SELECT ?, :a", [1] + ["a": 2]))

@@ -15,7 +15,7 @@ struct ForeignKeyCheckTests {
             """)
     }
 
-    @Test("violations tell the row, both tables and the foreign key")
+    @Test("violations show the row, both tables and the foreign key")
     func violations() throws {
         try makeLibrary().read { (db) throws in
             for violations in try [
@@ -39,7 +39,7 @@ struct ForeignKeyCheckTests {
         }
     }
 
-    @Test("the checks throw what the first violation tells")
+    @Test("the checks throw the description of the first violation")
     func checks() throws {
         try makeLibrary().write { (db) throws in
             for check in [{ try db.checkForeignKeys() }, { try db.checkForeignKeys(in: "book") }] {
@@ -59,7 +59,7 @@ struct ForeignKeyCheckTests {
         }
     }
 
-    @Test("rows without an ID, and foreign keys to missing tables, are told as far as possible")
+    @Test("rows without an ID, and foreign keys to missing tables, are described as far as possible")
     func incompleteDescriptions() throws {
         let queue = try makeDatabase(
             """
@@ -91,7 +91,7 @@ struct ForeignKeyCheckTests {
         }
     }
 
-    @Test("a table of a given schema is checked, and told about")
+    @Test("a table of a given schema is checked, and named")
     func schemas() throws {
         let queue = try makeLibrary(
             """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Freshness of what a connection knows of its schema")
+@Suite("Freshness of a connection's knowledge of its schema")
 struct SchemaCacheTests {
     @Test("changes by the connection itself are seen at once")
     func ownChanges() throws {
@@ -160,7 +160,7 @@ struct SchemaCacheTests {
         }
     }
 
-    @Test("what is known is not asked again: no query inside of a transaction, one outside")
+    @Test("known facts are not queried again: no query inside a transaction, one outside")
     func cost() throws {
         try makeDatabase("CREATE TABLE t (id INTEGER PRIMARY KEY, a REFERENCES t)").inDatabase {
             (db) throws in
@@ -219,7 +219,7 @@ struct SchemaCacheTests {
         try queue.close()
     }
 
-    @Test("a connection that lets memory go reads the schema anew")
+    @Test("a connection that releases memory reads the schema again")
     func releasingMemory() throws {
         try makeDatabase("CREATE TABLE t (a)").inDatabase { (db) throws in
             #expect(try db.columns(in: "t").count == 1)

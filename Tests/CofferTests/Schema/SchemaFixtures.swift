@@ -1,14 +1,14 @@
 import Coffer
 import Foundation
 
-/// A folder with one encrypted database file, which is removed with the object.
+/// A folder with one encrypted database file. The folder is removed when the object is deallocated.
 final class DatabaseFolder {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-schema-\(UUID())")
     let configuration: Configuration
 
     init() throws {
         var configuration = Configuration()
-        // A raw key with its salt: no derivation to wait for.
+        // A raw key with its salt, which needs no key derivation.
         configuration.key = .rawKey(Array(repeating: 7, count: 32), salt: Array(repeating: 9, count: 16))
         self.configuration = configuration
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -22,14 +22,14 @@ final class DatabaseFolder {
     func makePool() throws -> DatabasePool { try DatabasePool(path: path, configuration: configuration) }
 }
 
-/// A database in memory with a schema.
+/// Makes an in-memory database with a schema.
 func makeDatabase(_ sql: String) throws -> DatabaseQueue {
     let queue = try DatabaseQueue()
     try queue.inDatabase { try $0.execute(sql: sql) }
     return queue
 }
 
-/// Whether an error is the one of SQLite for a table that does not exist.
+/// Returns true if an error is SQLite's error for a missing table.
 func isNoSuchTable(_ error: any Error, _ name: String) -> Bool {
     guard let error = error as? DatabaseError else { return false }
     return error.resultCode == .SQLITE_ERROR && error.message == "no such table: \(name)"

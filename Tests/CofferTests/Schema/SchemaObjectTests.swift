@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Existence of tables, views and triggers")
 struct SchemaObjectTests {
-    @Test("objects are told apart by their kind, and found without regard to ASCII case")
+    @Test("objects are distinguished by their kind, and found without regard to ASCII case")
     func kinds() throws {
         let queue = try makeDatabase(
             """
@@ -128,7 +128,7 @@ struct SchemaObjectTests {
         }
     }
 
-    @Test("the list of objects of a schema has columns as a table has, and is none")
+    @Test("the list of objects of a schema has columns like a table, and is not a table")
     func schemaTables() throws {
         try makeDatabase("CREATE TEMPORARY TABLE t (a)").read { (db) throws in
             for name in ["sqlite_master", "SQLITE_SCHEMA", "sqlite_temp_master"] {
@@ -142,7 +142,7 @@ struct SchemaObjectTests {
         }
     }
 
-    @Test("reserved names are told by their prefix")
+    @Test("reserved names are recognized by their prefix")
     func reservedNames() {
         #expect(Database.isSQLiteInternalTable("sqlite_sequence"))
         #expect(Database.isSQLiteInternalTable("SQLite_stat1"))

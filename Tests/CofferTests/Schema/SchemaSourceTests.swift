@@ -79,7 +79,7 @@ struct SchemaSourceTests {
         }
     }
 
-    @Test("a source can be set for a while, and sources can be chained")
+    @Test("a source can be set temporarily, and sources can be chained")
     func replacing() throws {
         let queue = try makeQueue(Source(["one": ["id"]]))
         try queue.read { (db) throws in

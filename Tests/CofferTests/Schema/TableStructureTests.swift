@@ -249,7 +249,7 @@ struct TableStructureTests {
         }
     }
 
-    @Test("a foreign key to a missing table can be told only if it names its columns")
+    @Test("a foreign key to a missing table is only known if it names its columns")
     func foreignKeyToMissingTable() throws {
         let queue = try makeDatabase(
             "CREATE TABLE a (x REFERENCES gone (id)); CREATE TABLE b (x REFERENCES gone)")

@@ -2,11 +2,10 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-/// Texts are bound without a copy of SQLite's own as long as they are short: what was bound must stay what it
-/// was.
+/// Short texts are bound without a copy by SQLite, and must stay unchanged while they are bound.
 @Suite("Bound texts")
 struct BoundTextTests {
-    @Test("texts of all lengths arrive, in whatever order they come", arguments: ["UTF-8", "UTF-16le"])
+    @Test("texts of all lengths arrive, in any order", arguments: ["UTF-8", "UTF-16le"])
     func lengths(encoding: String) throws {
         var configuration = Configuration.rawKeyed
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA encoding = '\(encoding)'") }
@@ -25,7 +24,7 @@ struct BoundTextTests {
     }
 
     @Test(
-        "a statement that is executed again without arguments has the old ones, whatever other statements have bound since"
+        "a statement that is executed again without arguments keeps the old ones, even if others have bound values since"
     )
     func again() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)

@@ -6,7 +6,7 @@ import Testing
 struct ColumnsAfterSchemaChangeTests {
     private struct Player: TableRecord {}
 
-    /// Who looks at the columns first: what one has noticed, the others need not notice any more.
+    /// The object whose columns are read first. The others may benefit from the change that it has noticed.
     enum First: CaseIterable {
         case request, statement, preparedRequest
     }
@@ -66,8 +66,8 @@ struct ColumnsAfterSchemaChangeTests {
         }
     }
 
-    // A prepared request is compiled again when it is executed; what it says before is of the schema that it
-    // was compiled for.
+    // A prepared request is recompiled when it is executed. Until then, its columns match the schema for
+    // which it was compiled.
     @Test(
         "a change by another connection is seen in the next access", arguments: Access.allCases,
         [First.request, First.statement])

@@ -63,7 +63,7 @@ import Testing
         #expect(DatabaseRegion(table: "É") != DatabaseRegion(table: "é"))
     }
 
-    @Test("the kind of a change tells whether it may alter a region")
+    @Test("the kind of a change determines whether it may alter a region")
     func kinds() {
         #expect(name.isModified(byEventsOfKind: .insert(tableName: "player")))
         #expect(name.isModified(byEventsOfKind: .delete(tableName: "player")))

@@ -1,4 +1,5 @@
 import CofferTestSupport
+import SQLCipherBridge
 import Testing
 
 @testable import Coffer
@@ -32,6 +33,20 @@ struct RepeatedExecutionTests {
         #expect(names == ["n0", "n1", "n2", nil, "n4"])
     }
 
+    @Test("the arguments of an execution leave SQLite's statement with its end, and return for the next one")
+    func temporaryBindings() throws {
+        try queue.write { (db) throws in
+            let statement = try db.makeStatement(sql: Self.insert)
+            try statement.execute(arguments: [1, "a"])
+            #expect(statement.handle.step() == EngineCode.done)
+            statement.handle.reset()
+            #expect(statement.arguments == [1, "a"])
+            try statement.execute()
+        }
+        let stored: [Row] = [["a": 1, "b": "a"], ["a": nil, "b": nil], ["a": 1, "b": "a"]]
+        #expect(try rows() == stored)
+    }
+
     @Test("a statement that is kept holds no values")
     func values() throws {
         try queue.write { db in
@@ -43,7 +58,7 @@ struct RepeatedExecutionTests {
         }
     }
 
-    @Test("what has no values in order, more than one statement, or no rows to change is not kept")
+    @Test("statements with named values, with several statements, or without rows to change are not kept")
     func others() throws {
         try queue.inDatabase { db in
             try db.execute(sql: "INSERT INTO t VALUES (1, 2)")
@@ -67,7 +82,7 @@ struct RepeatedExecutionTests {
         }
     }
 
-    @Test("a failure tells the SQL and, where they are public, the values; the next execution succeeds")
+    @Test("a failure shows the SQL and, if they are public, the values; the next execution succeeds")
     func failure() throws {
         let queue = try DatabaseQueue(
             configuration: Configuration().with { $0.publicStatementArguments = true })

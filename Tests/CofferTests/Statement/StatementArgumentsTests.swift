@@ -79,7 +79,7 @@ struct StatementArgumentsTests {
             try statement.validateArguments([1] + ["b": 2])
             try statement.setArguments([1] + ["b": 2])
             #expect(try Row.fetchOne(statement) == ["a": 1, "b": 2])
-            // What is not given is NULL then.
+            // Missing values are NULL.
             statement.setUncheckedArguments(["b": 3])
             #expect(try Row.fetchOne(statement) == ["a": nil, "b": 3])
             let cursor = try Row.fetchCursor(statement, arguments: [4] + ["b": 5])

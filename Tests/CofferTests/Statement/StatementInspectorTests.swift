@@ -25,7 +25,7 @@ import Testing
             ("SELECT name FROM player WHERE score > 1 ORDER BY teamId", "player(name,score,teamId)"),
             ("SELECT COUNT(*) FROM player", "player(*)"),
             ("SELECT COUNT(*) FROM player WHERE score = 1", "player(score)"),
-            // SQLite takes it for a look at the table as a whole, too.
+            // SQLite also reports this as an access to the whole table.
             ("SELECT rowid FROM player", "player(*)"),
             (
                 "SELECT p.name, t.name FROM player p JOIN team t ON t.id = p.teamId",
@@ -43,14 +43,14 @@ import Testing
         #expect(description == region)
     }
 
-    @Test("a view is read with the tables behind it")
+    @Test("a view is read with its underlying tables")
     func viewRegion() throws {
         let region = try facts("SELECT * FROM winner").databaseRegion
         #expect(region.isModified(byEventsOfKind: .update(tableName: "player", columnNames: ["score"])))
         #expect(!region.isModified(byEventsOfKind: .update(tableName: "player", columnNames: ["teamId"])))
     }
 
-    @Test("a statement may change what its SQL, its triggers and its foreign keys change")
+    @Test("a statement may change the targets of its SQL, its triggers and its foreign keys")
     func eventKinds() throws {
         #expect(try facts("SELECT * FROM team").eventKinds == [])
         #expect(try facts("INSERT INTO Team (id) VALUES (1)").eventKinds == [.insert(tableName: "team")])
@@ -126,14 +126,14 @@ import Testing
             #expect(error?.resultCode == .SQLITE_AUTH)
             let message = try #require(error?.message)
             #expect(message != "not authorized")
-            // The refusal is over with the next statement.
+            // The rejection does not affect the next statement.
             let next = #expect(throws: DatabaseError.self) { try db.execute(sql: "SELECT missing") }
             #expect(next?.message == "no such column: missing")
         }
     }
 
     @Test(
-        "a keyed connection allows what leaves its protection as it is",
+        "a keyed connection allows statements that keep its protection",
         arguments: [
             "PRAGMA temp_store", "PRAGMA temp_store = MEMORY", "PRAGMA temp_store = 2",
             "PRAGMA user_version = 3", "PRAGMA cache_size",

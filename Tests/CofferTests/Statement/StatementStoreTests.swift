@@ -59,7 +59,7 @@ struct StatementStoreTests {
                 #expect(try Bool.fetchOne(statement, arguments: StatementArguments(Array(1...count))) == true)
                 largestMemory = max(largestMemory, db.statementCaches[.application].memory)
             }
-            // The limit was reached, and kept.
+            // The limit was reached but not exceeded.
             #expect(largestMemory > Self.limit / 2)
             #expect(largestMemory <= Self.limit)
             #expect((1..<300).contains(db.statementCaches[.application].count))
@@ -82,12 +82,12 @@ struct StatementStoreTests {
         }
     }
 
-    @Test("what is removed no longer counts")
+    @Test("a removed statement no longer counts")
     func removal() throws {
         try DatabaseQueue().read { db throws in
             var cache = StatementStore(capacity: 2, memoryLimit: Self.limit)
             let statements = try (0..<3).map { try db.makeStatement(sql: "SELECT \($0)") }
-            // Statements that differ in a number need not be of the same size with each engine.
+            // The sizes of statements that differ only in a number depend on the engine.
             let sizes = statements.map { Int($0.handle.memoryUsed) }
             cache.insert(statements[0], for: "0")
             #expect(cache.memory == sizes[0] && sizes[0] > 0)

@@ -16,7 +16,7 @@ struct StatementValuesTests {
         return queue
     }
 
-    @Test("are stored as those of a list are, whatever their types")
+    @Test("are stored like the values of a list, with any types")
     func types() throws {
         let (date, uuid) = (Date(timeIntervalSince1970: 1e9), UUID())
         let (missing, data): (String?, Data) = (nil, Data([0, 1, 255]))

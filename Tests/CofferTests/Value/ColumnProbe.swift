@@ -3,10 +3,10 @@ import SQLCipherBridge
 
 @testable import Coffer
 
-/// Evaluates an SQL expression on an own connection in memory, and reads or binds values with the C statement
-/// itself.
+/// Evaluates an SQL expression on a separate in-memory connection, and reads or binds values directly through
+/// the C statement.
 enum ColumnProbe {
-    /// Calls `body` with a statement that stands on the one row of `SELECT expression`.
+    /// Calls `body` with a statement that is on the only row of `SELECT expression`.
     static func column<Result>(
         _ expression: String, binding value: (any StatementBinding)? = nil, encoding: String = "UTF-8",
         _ body: (OpaquePointer) throws -> Result
@@ -25,7 +25,7 @@ enum ColumnProbe {
         return try unsafe body(statement.pointer)
     }
 
-    /// The first column as the type reads it itself.
+    /// Returns the first column, read directly by the type.
     static func read<Value: StatementColumnConvertible>(
         _ type: Value.Type, _ expression: String, encoding: String = "UTF-8"
     ) throws -> Value? {
@@ -40,12 +40,12 @@ enum ColumnProbe {
         }
     }
 
-    /// What SQLite holds after a value was bound.
+    /// Returns the value that SQLite stores after binding a value.
     static func stored(_ value: some StatementBinding) throws -> DatabaseValue {
         try unsafe column("?", binding: value) { unsafe DatabaseValue(sqliteStatement: $0, index: 0) }
     }
 
-    /// Binds a value and reads it back without a `DatabaseValue`.
+    /// Binds a value and reads it back, without a `DatabaseValue`.
     static func roundTrip<Value: StatementBinding & StatementColumnConvertible>(_ value: Value) throws
         -> Value?
     {

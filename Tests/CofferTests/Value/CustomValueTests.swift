@@ -45,7 +45,7 @@ struct CustomValueTests {
         }
     }
 
-    /// An object, or else a plain string: it tries one container after the other.
+    /// An object or a plain string. Decoding tries one container after the other.
     private enum Either: Codable, Equatable, DatabaseValueConvertible {
         case object(name: String)
         case text(String)
@@ -159,21 +159,21 @@ struct CustomValueTests {
         #expect(Wrapper<[Int]>.fromDatabaseValue("[1,2]".databaseValue) == Wrapper([1, 2]))
     }
 
-    @Test("a type that tries several containers is read as it was stored")
+    @Test("a type that tries several containers is read from its stored form")
     func severalContainers() {
         let object = Either.object(name: "x")
         #expect(object.databaseValue.storage == .string(#"{"name":"x"}"#))
         #expect(Either.fromDatabaseValue(object.databaseValue) == object)
     }
 
-    @Test("the JSON format can be customised")
+    @Test("the JSON format can be customized")
     func customJSON() {
         let value = Custom(date: Date(timeIntervalSince1970: 3))
         #expect(value.databaseValue.storage == .string(#"{"date":3}"#))
         #expect(Custom.fromDatabaseValue(value.databaseValue) == value)
     }
 
-    @Test("storing what JSON does not have is a fatal error")
+    @Test("storing a value that JSON cannot represent is a fatal error")
     func unencodable() async {
         await #expect(processExitsWith: .failure) {
             _ = Color(red: .infinity, green: 0).databaseValue

@@ -72,7 +72,7 @@ struct DatabaseValueTests {
         #expect(DatabaseValue.null.isNull && !"".databaseValue.isNull)
     }
 
-    @Test("the description tells the storage class")
+    @Test("the description shows the storage class")
     func description() {
         #expect(DatabaseValue.null.description == "NULL")
         #expect(1.databaseValue.description == "1")

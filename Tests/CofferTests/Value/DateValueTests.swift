@@ -96,7 +96,23 @@ struct DateValueTests {
         try expect("1582-10-10", is: Self.date(1582, 10, 10))
     }
 
-    @Test("what SQLite's date functions normalise is read as they do")
+    @Test("milliseconds are read as the nearest date, which is also the calendar's")
+    func milliseconds() throws {
+        for year in [1999, 2001, 2015, 2026, 9999] {
+            for millisecond in 0..<1000 {
+                let components = DateComponents(
+                    year: year, month: 7, day: 22, hour: 1, minute: 2, second: 3,
+                    nanosecond: millisecond * 1_000_000)
+                let text = DatabaseDateComponents(components, format: .YMD_HMSS).databaseValue
+                guard Date.fromDatabaseValue(text) == Self.utc.date(from: components) else {
+                    Issue.record("\(text)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("values that SQLite's date functions normalize are read in the same way")
     func normalised() throws {
         for text in [
             "2023-02-29", "2023-02-31", "1900-02-29", "2023-04-31", "2023-12-31 24:00", "2023-12-31 24:30:15",
@@ -108,7 +124,7 @@ struct DateValueTests {
     }
 
     @Test(
-        "what is not a date is not read",
+        "text other than a date is not read",
         arguments: [
             "", " ", "now", "Mom’s birthday", "2015", "2015-07", "2015-7-22", "15-07-22", "2015-13-01",
             "2015-00-01", "2015-01-00",
@@ -167,8 +183,8 @@ struct DateValueTests {
         #expect(
             Self.date(9999, 12, 31, 23, 59, 59, milliseconds: 999).databaseValue
                 == "9999-12-31 23:59:59.999".databaseValue)
-        // Foundation means the Julian calendar: 0001-01-01 of it is two days before that of the Gregorian
-        // one.
+        // Foundation uses the Julian calendar: its 0001-01-01 is two days earlier than in the Gregorian
+        // calendar.
         #expect(Date.distantPast.databaseValue == "0000-12-30 00:00:00.000".databaseValue)
         #expect(try ColumnProbe.roundTrip(Date.distantPast) == .distantPast)
         #expect(Date.distantFuture.databaseValue == "4001-01-01 00:00:00.000".databaseValue)
@@ -247,7 +263,7 @@ struct DateValueTests {
     }
 }
 
-/// A small generator of random numbers that a seed repeats.
+/// A small random number generator that produces the same sequence for the same seed.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -72,7 +72,7 @@ struct NumberValueTests {
         try expect("-1e999", is: Int?.none)
     }
 
-    @Test("NULL is no number")
+    @Test("NULL is not a number")
     func null() throws {
         try expect("NULL", is: Int?.none)
         try expect("NULL", is: UInt8?.none)

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-/// A package that knows GRDB only. The address of GRDB is mirrored to Coffer.
+/// A package that depends only on GRDB. The URL of GRDB is mirrored to Coffer.
 let package = Package(
     name: "Mirrored",
     dependencies: [.package(url: "https://github.com/groue/GRDB.swift", from: "7.6.0")],

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Programs in which Coffer is not alone: beside a plain libsqlite3, in both link orders, and beside direct
-/// calls of its own engine.
+/// Programs that combine Coffer with a plain libsqlite3, in both link orders, and with direct calls to its
+/// own engine.
 let package = Package(
     name: "Neighbours",
     dependencies: [.package(name: "Coffer", path: "../../..")],
@@ -10,7 +10,7 @@ let package = Package(
         .target(name: "Proof", dependencies: [.product(name: "Coffer", package: "Coffer")]),
         .target(name: "Neighbour"),
         .systemLibrary(name: "PlainSQLite"),
-        // A library that a target asks for stands after what the modules ask for.
+        // A library that a target requests is linked after the libraries that its modules request.
         .executableTarget(
             name: "CofferFirst", dependencies: ["Proof", "Neighbour"],
             linkerSettings: [.linkedLibrary("sqlite3")]),

@@ -2,12 +2,12 @@ import Foundation
 
 @testable import Coffer
 
-/// Mutates plaintext databases, as an attacker can who has the key, and salvages them. Whatever they say, the
-/// work has to end, without a trap and without a report of the sanitizer.
+/// Mutates plaintext databases, as an attacker with the key could, and salvages them. Regardless of their
+/// content, salvage must end without a trap and without a report of the sanitizer.
 ///
-/// `pages SEED COUNT FILE... FOLDER`: reads trees and stray pages of mutated files, until so many pages were
-/// mutated. `files SEED COUNT FILE... FOLDER`: salvages so many mutated files, and verifies what was made of
-/// them. `cases CASES FOLDER`: salvages the files of the folder CASES as they are, such as the fuzz cases of
+/// `pages SEED COUNT FILE... FOLDER`: Reads trees and stray pages of mutated files until `COUNT` pages have
+/// been mutated. `files SEED COUNT FILE... FOLDER`: Salvages `COUNT` mutated files and verifies the results.
+/// `cases CASES FOLDER`: Salvages the files in the folder CASES unchanged, for example the fuzz cases of
 /// SQLite's sources.
 struct Mutation {
     private var state: UInt64
@@ -22,12 +22,12 @@ struct Mutation {
         return Int((z ^ (z >> 31)) % UInt64(max(1, bound)))
     }
 
-    /// Changes bytes from a place on: most often those of the head of a page, which lead to others.
+    /// Changes bytes of a page, most often in its header, whose fields lead to other bytes.
     mutating func mutate(_ bytes: inout [UInt8], page: Int, size: Int) {
         let start = page * size
         for _ in 0..<1 + next(4) {
             let place = start + (next(2) == 0 ? next(min(size, 64)) : next(size))
-            // The size of pages stays: with another one there is nothing to be read.
+            // The page size is not changed, because with a wrong one nothing can be read.
             guard place >= 24, place < bytes.count else { continue }
             switch next(8) {
             case 0: bytes[place] = UInt8(next(256))
@@ -40,7 +40,7 @@ struct Mutation {
                 }
             case 5: bytes[place] ^= 1 << UInt8(next(8))
             case 6:
-                // A part of another page.
+                // Copies a part of another page.
                 let count = min(1 + next(size), bytes.count - place)
                 let from = next(max(1, bytes.count - count))
                 bytes.replaceSubrange(place..<place + count, with: Array(bytes[from..<from + count]))
@@ -72,7 +72,7 @@ func readEverything(_ path: String) throws -> Int {
     return rows
 }
 
-/// Salvages databases into a folder, and counts what is refused.
+/// Salvages databases into a folder and counts rejected ones.
 struct Salvager {
     let folder: String
     private(set) var refused: [String: Int] = [:]
@@ -80,7 +80,7 @@ struct Salvager {
 
     init(folder: String) { self.folder = folder }
 
-    /// - Throws: where what was made is not whole, or something is left of what was refused.
+    /// - Throws: an error if the result is not intact, or if a rejected salvage leaves anything behind.
     mutating func salvage(_ bytes: [UInt8], includesFreePages: Bool) throws {
         var options = DatabaseFile.SalvageOptions()
         options.includesFreePages = includesFreePages
@@ -95,7 +95,7 @@ struct Salvager {
             }
             try FileManager.default.removeItem(atPath: folder + "/new.db")
         } catch let error as DatabaseFileError {
-            // What was made of garbage may be refused: one of each kind is kept for a look at it.
+            // The result of garbage may be rejected. One file of each kind is kept for inspection.
             let words = "\(error)".split(separator: ":").dropFirst().joined(separator: ":")
             if refused[words] == nil {
                 try Data(bytes).write(to: URL(fileURLWithPath: folder + "/refused-\(refused.count).db"))

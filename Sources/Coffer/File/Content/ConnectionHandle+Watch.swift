@@ -1,11 +1,11 @@
 internal import SQLCipherBridge
 
 extension ConnectionHandle {
-    /// Runs statements that may take long, any of which can be ended in the middle.
+    /// Runs statements that may take long, and allows each to be interrupted.
     ///
-    /// - Parameter watch: called in the middle of a statement, when the connection must not be used; throws
-    ///   to end it.
-    /// - Throws: what `watch` throws, or what `body` does.
+    /// - Parameter watch: called during a statement, when the connection must not be used; throws to
+    ///   interrupt it.
+    /// - Throws: the error of `watch` or of `body`.
     func watched<Result>(by watch: () throws -> Void, _ body: () throws -> Result) throws -> Result {
         try withoutActuallyEscaping(watch) { watch in
             var reason: (any Error)?
@@ -21,7 +21,7 @@ extension ConnectionHandle {
             defer { handler.remove(from: self) }
             do {
                 let result = try body()
-                // A module may take an end for an answer.
+                // A module may ignore an interruption, and return normally.
                 if let reason { throw reason }
                 return result
             } catch {

@@ -1,42 +1,42 @@
 internal import SQLCipherBridge
 
-/// Copies a database into an empty one that is laid out or encrypted in another way, by its content: what
-/// SQLite's VACUUM does between two files, between two connections.
+/// Copies a database by its content into an empty one with another layout or encryption. This is SQLite's
+/// `VACUUM` between two connections, instead of between two files.
 ///
-/// It copies what `VACUUM` copies (<https://www.sqlite.org/lang_vacuum.html>) and as it does: tables first,
-/// then their rows, then indexes, and at last, as rows of the schema, what has no b-tree: views, triggers and
-/// virtual tables. So no trigger fires, no module is asked, and views may name tables that do not exist. In
-/// addition all row IDs stay, and the values that were read are hashed.
+/// It copies the same content as `VACUUM` (<https://www.sqlite.org/lang_vacuum.html>), in the same order:
+/// tables first, then their rows, then indexes, and finally the objects without a b-tree, as rows of the
+/// schema: views, triggers and virtual tables. So no trigger fires, no module is called, and views may name
+/// tables that do not exist. In addition, all row IDs are kept, and the values that were read are hashed.
 ///
-/// Where the destination can read the pages of the source itself, the engine copies records as they are, and
-/// another thread hashes what the source reads meanwhile. Otherwise values pass from one connection to the
-/// other, and are hashed on the way.
+/// If the destination can read the source's pages itself, the engine copies records unchanged, while another
+/// thread hashes the rows that the source reads. Otherwise values are passed from one connection to the
+/// other, and hashed on the way.
 ///
-/// What the connections do not know of the schema's collations and functions, stand-ins take the places of
-/// (``StandIns``). Tables whose keys, indexes or generated columns need them are copied as records, with the
-/// entries of their indexes. Where that cannot be, the copy ends with the name of what is missing.
+/// Stand-ins (``StandIns``) replace collations and functions of the schema that the connections do not know.
+/// Tables whose keys, indexes or generated columns need them are copied as records, together with their index
+/// entries. If this is not possible, the copy fails with the name of the missing definition.
 struct ContentCopy {
     let source: ConnectionHandle
 
-    /// A connection to a database without content, which has its key and its page size, and on which nothing
-    /// was executed yet but that.
+    /// A connection to a database without content. It has its key and its page size, and has executed nothing
+    /// else yet.
     let destination: ConnectionHandle
 
     /// True if the source has no other user, so that its unknown collations can be replaced.
     var ownsSource = false
 
-    /// The content that the source reads, for a destination that ``FileView`` has opened; nil where only the
+    /// The content that the source reads, for a destination that ``FileView`` has opened; nil if only the
     /// source can read it.
     var pages: (any StoredBytes)?
 
-    /// Called between rows, now and then, and while indexes are made; throws to end the copy.
+    /// Called now and then between rows, and while indexes are created; throws to end the copy.
     let checkpoint: () throws -> Void
 
-    /// Copies everything in one transaction of each side.
+    /// Copies everything, in one transaction on each side.
     ///
-    /// - Parameter watch: called in the middle of long statements, when the connections must not be used;
-    ///   throws to end the copy.
-    /// - Returns: the fingerprint of the source, to compare with that of the copy.
+    /// - Parameter watch: called during long statements, when the connections must not be used; throws to end
+    ///   the copy.
+    /// - Returns: the fingerprint of the source, for comparison with the fingerprint of the copy.
     func run(watch: () throws -> Void) throws -> ContentFingerprint {
         try source.withReadTransaction {
             var digest = try ContentFingerprint(ofSchemaIn: source)
@@ -79,24 +79,25 @@ struct ContentCopy {
         }
     }
 
-    /// Where a statement finds the content of the source.
+    /// A connection that can read the content of the source, and the schema name of the source on it.
     private struct Origin {
         let connection: ConnectionHandle
         let schema: String
 
-        /// The name of the source in statements of the destination.
+        /// The schema name of the source on the destination connection.
         static let attached = "coffer_source"
     }
 
     /// The source, while another thread reads it.
-    // @unchecked: the thread that has begun it copies from other pages, and waits before it touches it again.
+    // @unchecked: the thread that started the other one copies from its own view of the pages, and waits
+    // before it uses the source connection again.
     private struct SideReader: @unchecked Sendable {
         let connection: ConnectionHandle
     }
 
-    /// - Parameter copyRows: copies the rows of a table of this name; is told whether the table needs
-    ///   stand-ins, and returns what is known of the rows.
-    /// - Returns: what that has returned, by the names of the tables.
+    /// - Parameter copyRows: copies the rows of the table with this name. It is passed true if the table
+    ///   needs stand-ins, and returns its findings about the rows.
+    /// - Returns: the results of `copyRows`, by table name.
     private func copyEverything<Rows>(
         from origin: Origin, _ digest: ContentFingerprint, _ standIns: StandIns,
         _ copyRows: (_ table: String, _ needsStandIns: Bool) throws -> Rows
@@ -112,13 +113,14 @@ struct ContentCopy {
         }
         try createIndexes(of: origin, except: schema.indexes, standIns)
         if schema.tables.contains("sqlite_sequence") {
-            // The rows that were copied have left their highest row IDs there.
+            // Copying the rows has left their highest row IDs in this table.
             try destination.execute("DELETE FROM main.sqlite_sequence")
             rows["sqlite_sequence"] = try copying("sqlite_sequence", standIns) {
                 try copyRows("sqlite_sequence", false)
             }
         }
         try copyEntriesWithoutStorage(of: origin, encoding: digest.encoding)
+        try copyDefinitions(of: origin, encoding: digest.encoding)
         try destination.execute(trusted: "PRAGMA user_version = \(digest.userVersion)")
         try destination.execute(trusted: "PRAGMA application_id = \(digest.applicationID)")
         try checkpoint()
@@ -140,17 +142,19 @@ extension ContentCopy {
     /// The tables that were created, and the indexes that had to be created with them.
     private struct CreatedTables {
         var tables: [String]
-        /// Those with a definition, or an index, that names what the connection does not know.
+        /// The tables with a definition or an index that names something the connection does not know.
         var needingStandIns: Set<CaseInsensitiveName> = []
         var indexes: Set<String> = []
     }
 
-    /// Creates the tables that have a b-tree, and those indexes that only stand-ins let be created: before
-    /// there are rows, of which they would have to compute or compare something.
+    /// Creates the tables that have a b-tree, and the indexes that can only be created with stand-ins. These
+    /// indexes have to be created while there are no rows, for which the stand-ins would have to compute or
+    /// compare something.
     private func createTables(of origin: Origin, _ standIns: StandIns) throws -> CreatedTables {
         let tables = try entries(of: origin, "type = 'table' AND coalesce(rootpage, 1) > 0")
         var result = CreatedTables(tables: tables.map(\.name))
-        // SQLite makes that one with the first table that needs it, and keeps it when that one is dropped.
+        // SQLite creates this table with the first table that needs it, and keeps it when that table is
+        // dropped.
         for table in tables where table.name != "sqlite_sequence" {
             try create(table, standIns)
             if standIns.mayBeNamed(in: table.sql) {
@@ -186,7 +190,7 @@ extension ContentCopy {
         }
     }
 
-    /// A name that no table has.
+    /// Returns a name that no table has.
     private func freeName(besides names: [String]) -> String {
         let taken = Set(names.map(CaseInsensitiveName.init))
         var name = "coffer sequence"
@@ -196,7 +200,7 @@ extension ContentCopy {
 
     private static let hasSequences = "SELECT 1 FROM main.sqlite_master WHERE name = 'sqlite_sequence'"
 
-    /// Those without SQL belong to constraints, and were made with their tables.
+    /// Indexes without SQL belong to constraints, and are created with their tables.
     private static let isIndex = "type = 'index' AND sql IS NOT NULL"
 
     private func createIndexes(of origin: Origin, except made: Set<String>, _ standIns: StandIns) throws {
@@ -206,10 +210,10 @@ extension ContentCopy {
         }
     }
 
-    /// What the schema says of a table or an index.
+    /// The schema row of a table or an index.
     private typealias Entry = (name: String, table: String, sql: String)
 
-    /// Those entries of the schema that meet a condition, in its order.
+    /// Returns the entries of the schema that meet a condition, in schema order.
     private func entries(of origin: Origin, _ condition: String) throws -> [Entry] {
         var entries: [Entry] = []
         let sql =
@@ -220,8 +224,8 @@ extension ContentCopy {
         return entries
     }
 
-    /// Executes one statement of the schema. Text that is something else was put there by hand: it is not
-    /// executed.
+    /// Executes one statement of the schema. Refuses any text that is not a `CREATE` statement: it was put
+    /// there by hand.
     private func create(_ entry: Entry, _ standIns: StandIns) throws {
         guard entry.sql.uppercased().hasPrefix("CREATE ") else {
             throw EngineError(code: EngineCode.corrupt, message: "malformed database schema (\(entry.name))")
@@ -231,7 +235,29 @@ extension ContentCopy {
         }
     }
 
-    /// Views, triggers and virtual tables are rows of the schema, and nothing else.
+    /// Copies the definitions of tables and indexes that SQLite has stored in other words. For example, it
+    /// omits `IF NOT EXISTS`, which another program may have stored.
+    private func copyDefinitions(of origin: Origin, encoding: TextEncoding) throws {
+        let condition = "type IN ('table', 'index') AND sql IS NOT NULL"
+        var stored: [String: String] = [:]
+        try destination.forEachRow(
+            trusted: "SELECT name, sql FROM main.sqlite_master WHERE \(condition)"
+        ) { row in stored[row.string(at: 0)] = row.string(at: 1) }
+        let change = "UPDATE main.sqlite_master SET sql = ?2 WHERE name = ?1 AND \(condition)"
+        guard let update = try destination.prepare(trusted: change) else { return }
+        try origin.connection.forEachRow(
+            trusted: "SELECT name, sql FROM \(origin.schema).sqlite_master WHERE \(condition)"
+        ) { row in
+            guard let text = stored[row.string(at: 0)], text != row.string(at: 1) else { return }
+            for column in 0..<CInt(2) {
+                try destination.check(
+                    update.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))
+            }
+            try execute(update.handle)
+        }
+    }
+
+    /// Copies the views, triggers and virtual tables, which consist only of a row in the schema.
     private func copyEntriesWithoutStorage(of origin: Origin, encoding: TextEncoding) throws {
         let selection = """
             SELECT type, name, tbl_name, sql FROM \(origin.schema).sqlite_master \
@@ -253,8 +279,7 @@ extension ContentCopy {
 // MARK: - Rows
 
 extension ContentCopy {
-    /// Has the engine copy all rows of a table: the records as they are where it can, and their values
-    /// otherwise.
+    /// Makes the engine copy all rows of a table: as records if possible, otherwise value by value.
     private func copyRecords(
         of name: String, from origin: Origin, _ encoding: TextEncoding, _ standIns: StandIns,
         _ needsStandIns: Bool
@@ -262,7 +287,7 @@ extension ContentCopy {
         let table = try StoredTable(name: name, in: destination)
         let records = table.copyOfRecords(from: origin.schema)
         if needsStandIns, copiesRecords(records) {
-            // Entries of indexes come as they are stored, too: nothing is computed or sorted anew.
+            // Index entries are copied unchanged too: nothing is computed or sorted again.
             try standIns.inOrder(of: name) { try destination.execute(trusted: records) }
         } else if keepsRecords(of: table, records) {
             try destination.execute(trusted: records)
@@ -275,10 +300,10 @@ extension ContentCopy {
         }
     }
 
-    /// Runs `body`, which inserts the values of all rows in the order of the table.
+    /// Runs `body`, which inserts the values of all rows in table order.
     private func inserting(into table: StoredTable, _ standIns: StandIns, _ body: () throws -> Void) throws {
         if table.hasIndexes || table.storesGeneratedColumns { return try body() }
-        // Generated columns are computed, and not stored.
+        // Generated columns are computed but not stored.
         try standIns.withIdleFunctions {
             if case .primaryKey = table.identity {
                 try standIns.inOrder(of: table.name, body)
@@ -288,24 +313,24 @@ extension ContentCopy {
         }
     }
 
-    /// Whether the engine copies records as they are, and the row IDs with them, as it does between tables
-    /// with the same definition: not where it would number the rows of a table anew that has neither a
-    /// primary key nor an index (<https://www.sqlite.org/lang_vacuum.html>).
+    /// Returns true if the engine copies records unchanged with their row IDs, as it does between tables with
+    /// the same definition. It does not if it would renumber the rows, which happens in a table with neither
+    /// a primary key nor an index (<https://www.sqlite.org/lang_vacuum.html>).
     ///
-    /// Not where it would copy what nobody compares with the rows, and what is made of the rows instead: the
-    /// content of indexes, which are those of constraints at this moment, generated columns, and the
-    /// order of a primary key that is the tree.
+    /// Also returns false if the copy would include data that is derived from the rows and that no later
+    /// check compares with them: index entries (only constraints have indexes at this point), generated
+    /// columns, and the order of a table that is a primary key's b-tree.
     private func keepsRecords(of table: StoredTable, _ records: String) -> Bool {
         if table.hasIndexes || table.storesGeneratedColumns { return false }
         if case .primaryKey = table.identity { return false }
         return copiesRecords(records)
     }
 
-    /// Whether the engine copies records as they are, with their row IDs: the first way that the program of
-    /// the statement has is the one for an empty table.
+    /// Returns true if the engine copies records unchanged with their row IDs. The first branch in the
+    /// statement's program decides: it is the one for an empty table.
     private func copiesRecords(_ statement: String) -> Bool {
         var answer: Bool?
-        // It throws where there are generated columns, and the records cannot be kept.
+        // `EXPLAIN` throws if there are generated columns. The records cannot be copied then.
         try? destination.forEachRow(trusted: "EXPLAIN \(statement)") { row in
             switch row.string(at: 1) {
             case "RowCell", "RowData": answer = answer ?? true
@@ -348,7 +373,7 @@ extension ContentCopy {
         insert.reset()
     }
 
-    /// Adds to an error what was being copied.
+    /// Adds to an error the name of the object that was being copied.
     private func copying<Result>(
         _ name: String, _ standIns: StandIns, _ body: () throws -> Result
     ) throws -> Result {
@@ -358,7 +383,7 @@ extension ContentCopy {
                 try standIns.check()
                 return result
             } catch let error as EngineError {
-                // What was missing is the cause of all that follows.
+                // The missing definition is the cause of all later errors.
                 try standIns.check()
                 throw error
             }
@@ -370,7 +395,7 @@ extension ContentCopy {
 }
 
 extension ConnectionHandle {
-    /// Runs `body` with one state of the database, in the transaction that there is, or in one of its own.
+    /// Runs `body` on one state of the database, in the current transaction or in one of its own.
     func withReadTransaction<Result>(_ body: () throws -> Result) throws -> Result {
         let isOwner = isAutocommit
         if isOwner { try execute("BEGIN") }

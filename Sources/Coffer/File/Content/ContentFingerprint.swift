@@ -1,10 +1,10 @@
 internal import SQLCipherBridge
 
-/// What a database contains, in few bytes: two databases with equal digests have the same schema, the same
-/// rows with the same row IDs and the same values, byte for byte, and the same version numbers.
+/// A fingerprint of a database's content. Two databases with equal fingerprints have the same schema, the
+/// same rows with the same row IDs and the same values, byte for byte, and the same version numbers.
 ///
-/// It does not depend on how pages are laid out, encrypted or ordered, nor on free pages. Generated columns
-/// and indexes are left out: they follow from the rest.
+/// It does not depend on the layout, encryption or order of pages, or on free pages. Generated columns and
+/// indexes are left out, because they follow from the rest.
 struct ContentFingerprint: Equatable, Sendable {
     struct Table: Equatable, Sendable {
         var rowCount = 0
@@ -17,31 +17,37 @@ struct ContentFingerprint: Equatable, Sendable {
     /// SHA-256 over the rows of `sqlite_master`, sorted, without the root pages.
     var schema: [UInt8]
 
+    /// The SQL of the objects in the schema, by type and name, to report which one differs.
+    private let definitions: [String: String]
+
     var encoding: TextEncoding
     var userVersion: Int64
     var applicationID: Int64
 
     static let rowsBetweenCheckpoints = 256
 
-    /// The digest of everything but the rows.
+    /// Creates a fingerprint of everything except the rows.
     init(ofSchemaIn connection: ConnectionHandle) throws {
         let encoding = try connection.textEncoding()
         self.encoding = encoding
         userVersion = try connection.integer(pragma: "user_version")
         applicationID = try connection.integer(pragma: "application_id")
         let hash = try ContentHash()
+        var definitions: [String: String] = [:]
         let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_master ORDER BY type, name, tbl_name"
         try connection.forEachRow(trusted: sql) { row in
             for column in 0..<CInt(4) { try hash.add(column: column, of: row, encoding: encoding) }
+            definitions["\(row.string(at: 0)) \(row.string(at: 1))"] = row.string(at: 3)
         }
         schema = try hash.finish()
+        self.definitions = definitions
     }
 
-    /// The digest of the whole database, which is read row by row.
+    /// Creates a fingerprint of the whole database, by reading all rows.
     ///
     /// - Parameters:
-    ///   - isHashedBeside: whether another thread computes the digests, for which no other work is waiting.
-    ///   - checkpoint: called now and then; throws to end.
+    ///   - isHashedBeside: true if an otherwise idle thread computes the hashes.
+    ///   - checkpoint: called now and then; throws to stop.
     init(
         of connection: ConnectionHandle, isHashedBeside: Bool = false, checkpoint: () throws -> Void = {}
     ) throws {
@@ -66,7 +72,7 @@ struct ContentFingerprint: Equatable, Sendable {
         try standIns.check()
     }
 
-    /// One hash for all, of 32 bytes.
+    /// A single hash of everything, 32 bytes.
     var hash: [UInt8] {
         get throws {
             let hash = try ContentHash()
@@ -84,9 +90,14 @@ struct ContentFingerprint: Equatable, Sendable {
 
     var rowCount: Int { tables.values.reduce(0) { $0 + $1.rowCount } }
 
-    /// What differs, in words, or nil.
+    /// Returns a description of the difference, or nil.
     func difference(from other: ContentFingerprint) -> String? {
-        if schema != other.schema || encoding != other.encoding { return "the schema" }
+        if encoding != other.encoding { return "the text encoding" }
+        if schema != other.schema {
+            let objects = Set(definitions.keys).union(other.definitions.keys).sorted()
+            let changed = objects.first { definitions[$0] != other.definitions[$0] }
+            return changed.map { "the schema, in the definition of the \($0)" } ?? "the schema"
+        }
         if userVersion != other.userVersion || applicationID != other.applicationID {
             return "user_version or application_id"
         }

@@ -1,23 +1,23 @@
 internal import SQLCipherBridge
 
-/// Writes a database as an SQL script, from which any SQLite makes the same content: tables first, then their
-/// rows, indexes, views and triggers, and at last virtual tables, as rows of the schema, whose content is in
-/// tables of its own. It is ``ContentCopy`` in words.
+/// Writes a database as an SQL script, from which any SQLite creates the same content: tables first, then
+/// their rows, indexes, views and triggers, and finally virtual tables. Virtual tables are written as rows of
+/// the schema, because their content is in shadow tables. It is the textual form of ``ContentCopy``.
 ///
-/// A text of the schema that a shell could read as something else than one definition is a value, and never a
-/// statement: ``ScriptedDefinition``.
+/// If a shell could parse a text of the schema as anything but one definition, the script contains it as a
+/// value instead of a statement: see ``ScriptedDefinition``.
 struct ContentScript {
     let source: ConnectionHandle
 
-    /// Takes the text, in pieces.
+    /// Receives the text, in pieces.
     let write: ([UInt8]) throws -> Void
 
-    /// Called between rows, now and then; throws to end the script.
+    /// Called now and then between rows; throws to end the script.
     let checkpoint: () throws -> Void
 
-    /// Writes everything.
+    /// Writes the whole script.
     ///
-    /// - Returns: the fingerprint of what was written.
+    /// - Returns: the fingerprint of the written content.
     func run() throws -> ContentFingerprint {
         try source.withReadTransaction {
             var digest = try ContentFingerprint(ofSchemaIn: source)
@@ -40,31 +40,31 @@ struct ContentScript {
     }
 
     private func writeHead(_ digest: ContentFingerprint, to writer: ScriptWriter) throws {
-        // Before the transaction: they count for what is not there yet.
+        // Before the transaction: these pragmas must be set before there is any content.
         try writer.line("PRAGMA foreign_keys=OFF;\nPRAGMA ignore_check_constraints=ON;")
         if digest.encoding != .utf8 { try writer.line("PRAGMA encoding='\(digest.encoding.rawValue)';") }
         let autoVacuum = try source.integer(pragma: "auto_vacuum")
         if autoVacuum != 0 { try writer.line("PRAGMA auto_vacuum=\(autoVacuum);") }
         if try hasObjectsAsValues(writer.literal) {
-            try writer.line("-- Other shells take the rows of sqlite_master after: .dbconfig defensive off")
+            try writer.line("-- Other shells accept the rows of sqlite_master after: .dbconfig defensive off")
         }
         try writer.line("BEGIN TRANSACTION;\nPRAGMA writable_schema=ON;")
     }
 
     private static let isVirtualTable = "type = 'table' AND coalesce(rootpage, 1) = 0"
 
-    /// The table of the statistics, as `ANALYZE` makes it.
+    /// The definition of the statistics table that `ANALYZE` creates.
     private static let statistics = "CREATE TABLE sqlite_stat1(tbl,idx,stat)"
 
     private func writeTable(_ name: String, to writer: ScriptWriter) throws -> ContentFingerprint.Table {
         try checkpoint()
-        // Its rows come when those of the other tables have left theirs in it.
+        // Its rows are written later, because inserting the rows of the other tables also writes to it.
         guard name != "sqlite_sequence" else { return ContentFingerprint.Table() }
         let condition = "type = 'table' AND name = \(name.sqlLiteral)"
         if try source.firstText(trusted: "SELECT sql FROM main.sqlite_master WHERE \(condition)")
             == ContentScript.statistics
         {
-            // Where the schema must not be written, this makes it, and leaves it empty.
+            // This creates the table and leaves it empty, even for a shell that cannot write to the schema.
             try writer.line("ANALYZE sqlite_master;")
         } else {
             try writeObjects(condition, to: writer)
@@ -103,7 +103,8 @@ struct ContentScript {
             trusted:
                 "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND upper(sql) LIKE '%AUTOINCREMENT%'")
         if hasUser == nil {
-            // The table stays when the last one goes that needs it, and comes only with one.
+            // SQLite keeps the table after the last table that needs it is dropped, but only creates it
+            // together with such a table.
             let taken = Set(
                 try source.column(trusted: "SELECT name FROM main.sqlite_master").map(
                     CaseInsensitiveName.init))
@@ -118,7 +119,7 @@ struct ContentScript {
         return try writeRows(of: "sqlite_sequence", to: writer)
     }
 
-    /// Writes what the schema says of some objects.
+    /// Writes the definitions of some objects.
     private func writeObjects(_ condition: String, to writer: ScriptWriter) throws {
         let sql = """
             SELECT type, name, tbl_name, sql, coalesce(rootpage, 0) FROM main.sqlite_master \
@@ -126,7 +127,7 @@ struct ContentScript {
             """
         try source.forEachRow(trusted: sql) { row in
             try checkpoint()
-            // Asked for as it is stored, before anything has SQLite convert it.
+            // Read in the stored encoding, before any other access makes SQLite convert it.
             let text = writer.literal.plainText(at: 3, of: row)
             let value = try writer.literal.text(at: 3, of: row)
             if let statement = text.flatMap({ ScriptedDefinition($0).statement }) {
@@ -135,7 +136,7 @@ struct ContentScript {
             } else if row.int64(at: 4) != 0,
                 let creation = ScriptedDefinition(text ?? Array(row.string(at: 3).utf8)).creation
             {
-                // It needs pages of its own, and then its text.
+                // The object needs pages of its own. Its exact text is set afterwards.
                 try writer.add(creation)
                 try writer.add(Array("UPDATE sqlite_master SET sql=".utf8) + value)
                 try writer.add(Array(" WHERE type=".utf8))
@@ -156,7 +157,7 @@ struct ContentScript {
         }
     }
 
-    /// Whether something of the schema is written as a value, and not as a statement.
+    /// Returns true if an object of the schema is written as a value instead of a statement.
     private func hasObjectsAsValues(_ literal: ScriptLiteral) throws -> Bool {
         var result = false
         let sql =
@@ -170,14 +171,14 @@ struct ContentScript {
     }
 }
 
-/// Collects the text of a script.
+/// A buffer for the text of a script.
 private final class ScriptWriter {
     let literal: ScriptLiteral
     private let write: ([UInt8]) throws -> Void
     private var buffer: [UInt8] = []
     private var statementLength = 0
 
-    /// The most that any SQLite takes for one statement: <https://www.sqlite.org/limits.html>.
+    /// The maximum length of a statement in SQLite, at its default: <https://www.sqlite.org/limits.html>.
     private static let longestStatement = 1_000_000_000
 
     init(_ literal: ScriptLiteral, _ write: @escaping ([UInt8]) throws -> Void) {

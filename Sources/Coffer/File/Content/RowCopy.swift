@@ -1,11 +1,11 @@
 internal import SQLCipherBridge
 
-/// Copies the content of a file row by row, into one with other pages or another protection.
+/// Copies the content of a file row by row, into one with another page layout or another protection.
 struct RowCopy: CopyMethod {
     /// Gives a connection the functions and collations that the schema needs.
     let prepare: (ConnectionHandle) throws -> Void
 
-    /// A file that a connection reads which has no changes of its own.
+    /// The file of a source connection that has no uncommitted changes.
     struct Source {
         let path: String
         let protection: FileProtection
@@ -23,9 +23,9 @@ struct RowCopy: CopyMethod {
     /// Copies from a connection that has the functions and collations of its schema.
     ///
     /// - Parameters:
-    ///   - file: the file of the source; nil where it may have changes of its own.
-    ///   - path: for errors.
-    /// - Returns: what was found in the source.
+    ///   - file: the file of the source; nil if the connection may have uncommitted changes.
+    ///   - path: the path for error messages.
+    /// - Returns: the fingerprint of the source.
     func write(
         _ source: ConnectionHandle, of file: Source?, to target: HeldFile, _ protection: FileProtection,
         _ path: String, _ progress: ProgressReport
@@ -49,31 +49,31 @@ struct RowCopy: CopyMethod {
         }
     }
 
-    /// What a connection reads, where that is what the file has: nothing of it is in a log.
+    /// Returns the content that a connection reads, if it is all in the file and nothing in a log.
     ///
-    /// A connection that reads keeps others from writing to the file: in WAL mode from bringing in a log that
-    /// was empty, so that the file stays as it is then as well.
+    /// The connection's read transaction keeps it that way: in rollback mode others cannot write to the file,
+    /// and in WAL mode they cannot checkpoint commits into it.
     private func pages(of file: Source, _ source: ConnectionHandle) throws -> (any StoredBytes)? {
         let pageSize = try Int(source.integer(pragma: "page_size"))
         let pageCount = try Int(source.integer(pragma: "page_count"))
-        // What cannot be read in this way is read by the connection, which says why it cannot.
+        // If this fails, the connection reads the content instead, and its error explains why.
         guard
             let view = try? StoredView(SystemFile.resolved(file.path), pageSize: pageSize, timeout: 0),
             view.sideFilePath == nil
         else { return nil }
         let decrypted = try DecryptedView(view, file.protection, readable: .authentic)
-        // A file may be longer than its database.
+        // The file may be longer than its database.
         return decrypted.size == Int64(pageCount) * Int64(pageSize) ? decrypted : nil
     }
 }
 
-/// Proves a copy by all of its rows.
+/// Proves a copy by comparing all of its rows.
 struct RowProof: ContentProof {
-    /// Of the source, while it was copied.
+    /// The fingerprint of the source, computed while it was copied.
     let fingerprint: ContentFingerprint
     let prepare: (ConnectionHandle) throws -> Void
 
-    /// What is known of a copy that was proved.
+    /// The facts about the proved copy.
     var content: ProvedContent {
         get throws {
             try ProvedContent(
@@ -98,7 +98,7 @@ struct RowProof: ContentProof {
         return proved
     }
 
-    /// - Parameter pageCount: how many pages the progress is about.
+    /// - Parameter pageCount: the total for progress reports.
     func prove(_ copy: ConnectionHandle, _ path: String, pageCount: Int, _ progress: ProgressReport) throws {
         try prepare(copy)
         try progress(.verifying, 0, of: pageCount)
@@ -116,24 +116,24 @@ struct RowProof: ContentProof {
 }
 
 extension FileProtection {
-    /// Has a new file filled through a connection to it, which is made permanent as a whole later on, so that
-    /// it needs no journal.
+    /// Fills a new file through a connection to it. The file is synced and published as a whole later, so it
+    /// needs no journal.
     ///
-    /// - Parameter path: for errors.
+    /// - Parameter path: the path for error messages.
     func fill<Result>(
         _ file: HeldFile, _ path: String, _ body: (ConnectionHandle) throws -> Result
     ) throws -> Result {
         try FileProtection.fill(path, open(writing: file), body)
     }
 
-    /// The same, with pages that another thread seals where they are encrypted.
+    /// Fills a new file in the same way. If it is encrypted, another thread encrypts its pages.
     fileprivate func fillWithRows<Result>(
         _ file: HeldFile, _ path: String, _ body: (ConnectionHandle) throws -> Result
     ) throws -> Result { try ring == nil ? fill(file, path, body) : fillSealed(file, path, body) }
 
     /// - Parameters:
-    ///   - path: for errors.
-    ///   - connection: to the new file. It is closed.
+    ///   - path: the path for error messages.
+    ///   - connection: a connection to the new file. It is closed.
     static func fill<Result>(
         _ path: String, _ connection: consuming EngineConnection,
         _ body: (ConnectionHandle) throws -> Result
@@ -152,8 +152,8 @@ extension FileProtection {
         }
     }
 
-    /// SQLite distinguishes a full disk from other errors of the disk, but not the limit of a user or of a
-    /// process.
+    /// Returns true if the disk is full, or a limit of the user or the process was reached. SQLite reports
+    /// only a full disk as such.
     private static func isFull(_ error: any Error, systemError: CInt) -> Bool {
         guard let error = error as? EngineError else { return false }
         return error.primaryCode == EngineCode.full

@@ -1,17 +1,17 @@
 internal import SQLCipherBridge
 
-/// Values as literals of SQL, from which SQLite makes the same bytes again.
+/// Values as SQL literals that SQLite reads back to the same bytes.
 final class ScriptLiteral {
     let encoding: TextEncoding
 
     private let connection: ConnectionHandle
 
-    /// Asks SQLite which number it makes of digits.
+    /// A query for the number that SQLite reads from digits.
     private let reading: EngineStatement
 
     init(_ connection: ConnectionHandle, _ encoding: TextEncoding) throws {
         guard let reading = try connection.prepare(trusted: "SELECT CAST(?1 AS REAL)") else {
-            throw EngineError(code: EngineCode.error, message: "SQLite reads no numbers")
+            throw EngineError(code: EngineCode.error, message: "SQLite cannot read numbers")
         }
         self.encoding = encoding
         self.connection = connection
@@ -23,7 +23,7 @@ final class ScriptLiteral {
         case EngineType.integer: return Array(String(row.int64(at: column)).utf8)
         case EngineType.float: return Array(try text(of: row.double(at: column)).utf8)
         case EngineType.text:
-            // Shells take the end of a line of two bytes for one of one, also in quotes.
+            // Shells convert CRLF to LF, even inside quotes.
             guard let text = plainText(at: column, of: row), !text.hasLineEndOfTwoBytes else {
                 return Array("CAST(".utf8) + hexadecimal(at: column, of: row) + Array(" AS TEXT)".utf8)
             }
@@ -35,7 +35,7 @@ final class ScriptLiteral {
 
     // MARK: Text
 
-    /// A text in UTF-8, if it can stand in SQL text as it is and come back the same.
+    /// Returns a text in UTF-8; nil if it would not come back unchanged from SQL text.
     func plainText(at column: CInt, of row: StatementHandle) -> [UInt8]? {
         let bytes = unsafe [UInt8](row.storedBytes(at: column, encoding: encoding))
         switch encoding {
@@ -46,8 +46,8 @@ final class ScriptLiteral {
                 let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
                 return encoding == .utf16LittleEndian ? second << 8 | first : first << 8 | second
             }
-            // SQLite takes the first one for a mark of the byte order, and replaces the last two when it
-            // converts a text.
+            // SQLite interprets a leading U+FEFF as a byte order mark, and replaces U+FFFE and U+FFFF when it
+            // converts text.
             let special: Set<UInt16> = [0, 0xfffe, 0xffff]
             guard units.first != 0xfeff, !units.contains(where: special.contains) else { return nil }
             return String(validating: units, as: UTF16.self).map { Array($0.utf8) }
@@ -89,7 +89,7 @@ final class ScriptLiteral {
         return ScriptLiteral.product(number)
     }
 
-    /// What SQLite makes of digits: not always the nearest number.
+    /// Returns the number that SQLite reads from digits, which is not always the nearest one.
     private func read(_ digits: String) throws -> Double {
         let handle = reading.handle
         try connection.check(handle.bind(digits, at: 1))
@@ -100,8 +100,8 @@ final class ScriptLiteral {
         return handle.double(at: 0)
     }
 
-    /// A number that SQLite reads as a neighbour, as an integer times powers of two, each of which it knows
-    /// exactly.
+    /// Returns an exact expression for a number whose digits SQLite reads as a neighboring number: an integer
+    /// times powers of two, each of which SQLite represents exactly.
     static func product(_ number: Double) -> String {
         let significand = number.significandBitPattern | (number.isNormal ? 1 << 52 : 0)
         let shift = (number.isNormal ? Int(number.exponentBitPattern) : 1) - 1075

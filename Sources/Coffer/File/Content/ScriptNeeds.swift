@@ -1,12 +1,12 @@
 internal import SQLCipherBridge
 
-/// Finds out which definitions of a script no connection can make that does not know the collations and
-/// functions of the application.
+/// Finds the definitions of a script that only a connection with the application's collations and functions
+/// can create.
 struct ScriptNeeds {
-    /// The database that the script is of.
+    /// The database that the script was made from.
     let source: ConnectionHandle
 
-    /// - Returns: each collation and function that is missing, with the first table or index that names it.
+    /// - Returns: the missing collations and functions, each with the first table or index that names it.
     func find() throws -> [String] {
         let connection = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
         let handle = connection.handle
@@ -23,7 +23,7 @@ struct ScriptNeeds {
             """
         try source.forEachRow(trusted: sql) { row in
             let (definition, name) = (row.string(at: 0), row.string(at: 1))
-            // A text that was put into the schema by hand is not executed.
+            // Text that was put into the schema by hand is not executed.
             guard ScriptedDefinition(Array(definition.utf8)).creation != nil else { return }
             try? standIns.adding {
                 needs.append("\($0) (\(name))")

@@ -1,8 +1,8 @@
 internal import SQLCipherBridge
 
-/// Why a script cannot become a database.
+/// An error in a script that keeps it from becoming a database.
 package struct ScriptError: Error {
-    /// What SQLite said of a statement; nil where the script as a whole is at fault.
+    /// The result code of a statement; nil if the script as a whole is at fault.
     package let code: ResultCode?
     package let message: String
 
@@ -11,12 +11,12 @@ package struct ScriptError: Error {
         self.code = code.map { ResultCode(rawValue: $0) }
     }
 
-    /// What is wrong with a script that writes rows of the schema itself, where the database that it makes
-    /// does not hold together; nil where the script is not at fault.
+    /// Returns the error for a script that writes rows of the schema itself and thereby makes an inconsistent
+    /// database; nil if the script is not at fault.
     static func ofSchema(_ error: DatabaseFileError) -> ScriptError? {
         let words: String
         switch error.reason {
-        case .damaged, .copyRejected, .emptyFile: words = "SQLite finds it damaged"
+        case .damaged, .copyRejected, .emptyFile: words = "SQLite finds damage"
         case .inconsistent(let text), .missingDefinition(let text): words = text
         case .engine(let code, let text):
             guard
@@ -30,32 +30,34 @@ package struct ScriptError: Error {
         }
         let reason = words.hasSuffix(".") ? String(words.dropLast()) : words
         return ScriptError(
-            "The script writes rows of sqlite_master itself, and they make no database: \(reason)")
+            "The script writes rows of sqlite_master itself, and the result is not a valid database: "
+                + "\(reason)")
     }
 }
 
-/// Fills an empty database with what the statements of a script make, as one transaction.
+/// Executes the statements of a script in an empty database, as one transaction.
 ///
-/// A script may come from anywhere. It reaches nothing but this database: it attaches nothing, sets no keys,
-/// and chooses neither journals nor files. What would be lost is refused: temporary tables, and statements
-/// without the values of their parameters.
+/// A script may come from anywhere. It has access to this database only: it cannot attach files or set keys,
+/// and its choice of journal mode and other connection settings is ignored. Statements whose effects would be
+/// lost are refused: temporary tables, and statements with parameters, for which there are no values.
 struct ScriptedContent {
     let destination: ConnectionHandle
 
-    /// Gives one statement after the other, and nil at the end.
+    /// Returns the next statement, and nil at the end.
     let next: () throws -> [UInt8]?
 
-    /// Called in the middle of long statements, when the connection must not be used; throws to end it.
+    /// Called during long statements, when the connection must not be used; throws to interrupt the
+    /// statement.
     let watch: () throws -> Void
 
     private enum Transaction { case none, begun, ended }
 
-    /// Whether a statement writes rows of the schema itself, which the engine believes.
+    /// Returns true if a statement writes rows of the schema itself, which the engine trusts.
     static func writesSchema(_ statement: [UInt8]) -> Bool {
         var scanner = SQLScanner(statement)
         let first = scanner.next()?.word ?? ""
         guard ["insert", "update", "delete", "replace", "with"].contains(first) else { return false }
-        // The table is among the first words, but for a statement with tables of its own.
+        // The table name is among the first words, except in a statement with common table expressions.
         var rest = first == "with" ? Int.max : 8
         while rest > 0, let token = scanner.next() {
             if ["sqlite_master", "sqlite_schema"].contains(token.word) { return true }
@@ -64,7 +66,7 @@ struct ScriptedContent {
         return false
     }
 
-    /// - Returns: the fingerprint of what was made.
+    /// - Returns: the fingerprint of the new content.
     func run() throws -> ContentFingerprint {
         try destination.watched(by: watch) {
             try destination.withFunctionsOfNewerShells(makeEverything)
@@ -98,11 +100,10 @@ struct ScriptedContent {
             case "commit", "end": transaction = .ended
             case "rollback":
                 throw ScriptError(
-                    "The script takes back what it has made, as scripts do that could not be written to "
-                        + "their end"
+                    "The script rolls its changes back, as an incomplete dump does"
                 )
             default:
-                // Pragmas at the beginning count for what is not there yet.
+                // Leading pragmas must be set before there is any content.
                 if destination.isAutocommit, word != "pragma" {
                     try ours("BEGIN IMMEDIATE")
                     hasContent = true
@@ -117,10 +118,10 @@ struct ScriptedContent {
         }
         guard hasContent else {
             throw ScriptError(
-                "The script has no statement that makes anything: it is empty, or its end is missing")
+                "The script has no statement that creates anything: it is empty, or its end is missing")
         }
         guard transaction != .begun else {
-            throw ScriptError("The script begins a transaction and does not end it: its end is missing")
+            throw ScriptError("The script begins a transaction but does not end it: its end is missing")
         }
         isOurs = true
         if !destination.isAutocommit { try destination.execute("COMMIT") }
@@ -129,7 +130,7 @@ struct ScriptedContent {
     private func execute(_ bytes: [UInt8]) throws {
         guard !bytes.contains(0) else {
             throw EngineError(
-                code: EngineCode.misuse, message: "it has a byte of zero in it, where SQLite would end it")
+                code: EngineCode.misuse, message: "it contains a zero byte, where SQLite would end it")
         }
         let text = bytes.map { CChar(bitPattern: $0) } + [0]
         var offset = 0
@@ -138,7 +139,7 @@ struct ScriptedContent {
         {
             guard statement.handle.parameterCount == 0 else {
                 throw EngineError(
-                    code: EngineCode.misuse, message: "it has parameters, and a script has no values for them"
+                    code: EngineCode.misuse, message: "it has parameters, but a script has no values for them"
                 )
             }
             var code = statement.handle.step()
@@ -149,9 +150,9 @@ struct ScriptedContent {
         }
     }
 
-    // MARK: What scripts may do
+    // MARK: Permissions of scripts
 
-    /// What pragmas with a value say about the content.
+    /// The pragmas with an argument that a script may use: they set properties of the content, or query it.
     private static let allowed: Set<String> = [
         "foreign_keys", "ignore_check_constraints", "encoding", "auto_vacuum", "writable_schema",
         "user_version", "application_id",
@@ -160,7 +161,7 @@ struct ScriptedContent {
         "index_xinfo", "foreign_key_list", "foreign_key_check", "case_sensitive_like",
     ]
 
-    /// What others say about a connection or a file, which this one has its own for.
+    /// The pragmas that are ignored: they set properties of the connection or the file, which Coffer chooses.
     private static let ignored: Set<String> = [
         "synchronous", "journal_mode", "cache_size", "page_size", "locking_mode", "busy_timeout",
         "temp_store", "mmap_size",
@@ -174,7 +175,7 @@ struct ScriptedContent {
         case let action where action.makesTemporary: return .deny
         case .pragma:
             let name = (request.first ?? "").lowercased()
-            // Virtual tables ask for some.
+            // Virtual tables query some pragmas.
             guard request.second != nil, !allowed.contains(name) else { return .allow }
             return ignored.contains(name) ? .ignore : .deny
         default: return .allow
@@ -185,10 +186,10 @@ struct ScriptedContent {
         switch request.action {
         case .pragma: "A script must not set the pragma \((request.first ?? "").lowercased())"
         case .attach: "A script must not attach files"
-        case .insert: "A script must not make what is temporary: it would be lost"
+        case .insert: "A script must not create temporary objects: they would be lost"
         case let action where action.makesTemporary:
-            "A script must not make what is temporary: it would be lost"
-        default: "A script is one transaction, and has none within"
+            "A script must not create temporary objects: they would be lost"
+        default: "A script is one transaction and must not contain others"
         }
     }
 }

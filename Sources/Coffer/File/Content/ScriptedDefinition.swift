@@ -1,9 +1,9 @@
-/// The text of a table, index, view or trigger in the schema, and the statements that make the object of it
+/// The text of a table, index, view or trigger in the schema, and the statements that create this object
 /// wherever a script runs.
 ///
-/// A text can have been put into the schema by hand, and shells cut scripts into statements and commands by
-/// rules of their own. So a text is a statement only if it is read as this one statement by all of them, and
-/// if SQLite keeps exactly this text of it.
+/// The text may have been put into the schema by hand, and shells split scripts into statements and commands
+/// by their own rules. So a text is written as a statement only if all of them parse it as this one
+/// statement, and if SQLite stores exactly this text for it.
 struct ScriptedDefinition {
     private let text: [UInt8]
     private let tokens: [SQLScanner.Token]
@@ -26,7 +26,7 @@ struct ScriptedDefinition {
         var words: [Substring] { rawValue.lowercased().split(separator: " ") }
     }
 
-    /// The text as a statement, with its semicolon; nil if it has to be brought into the schema as a value.
+    /// The text as a statement, with its semicolon; nil if it has to be written to the schema as a value.
     var statement: [UInt8]? {
         guard let kind = Kind.allCases.first(where: { text.starts(with: $0.rawValue.utf8) }),
             hasPlainName(after: kind), isReadAlike,
@@ -35,15 +35,15 @@ struct ScriptedDefinition {
         let rest = text[last.range.upperBound...]
         switch kind {
         case .table:
-            // SQLite keeps what follows the options of a table, if it has some, and nothing else after the
-            // parenthesis.
+            // After the parenthesis, SQLite stores only the table options with any text that follows them.
+            // Without options, it stores nothing more.
             guard isOne, last.kind == .word || rest.isEmpty else { return nil }
         case .index:
             guard isOne else { return nil }
         case .uniqueIndex:
             guard isOne else { return nil }
         case .view:
-            // White space at the end is not kept, so that it may end a comment.
+            // SQLite drops trailing white space, which may end a comment.
             guard isOne, let byte = text.last, byte > 0x20 else { return nil }
             return ended(";\n") ?? ended("\n;\n")
         case .trigger:
@@ -52,9 +52,10 @@ struct ScriptedDefinition {
         return ended(";\n")
     }
 
-    /// A statement that makes the same table or index, but for what is written between the words of its text.
+    /// A statement that creates the same table or index, but without the comments and the spacing of the
+    /// text.
     ///
-    /// SQLite takes the first statement of a text for the definition.
+    /// SQLite uses the first statement of a text as the definition.
     var creation: [UInt8]? {
         let first = tokens.prefix { $0.kind != .semicolon }
         let words = first.prefix(3).map(\.word)
@@ -71,7 +72,7 @@ struct ScriptedDefinition {
         return result + Array(";\n".utf8)
     }
 
-    // MARK: What all read alike
+    // MARK: Unambiguous text
 
     private func hasPlainName(after kind: Kind) -> Bool {
         let count = kind.words.count
@@ -84,9 +85,9 @@ struct ScriptedDefinition {
             && tokens[count + 1].word != "."
     }
 
-    /// Whether there is nothing that shells read in another way than SQLite: the names of variables, which
-    /// hide quotes, lines that stand for a semicolon, ends of lines that are shortened, and characters that
-    /// SQLite knows as nothing.
+    /// True if the text has nothing that shells read differently from SQLite: variable names, which can hide
+    /// quotes; lines that replace a semicolon; CRLF line ends, which are converted; and characters that are
+    /// not part of SQL.
     private var isReadAlike: Bool {
         let spaces: [UInt8] = [0x09, 0x0a, 0x0c, 0x0d]
         guard text.allSatisfy({ $0 >= 0x20 || spaces.contains($0) }), !text.hasLineEndOfTwoBytes else {
@@ -109,8 +110,8 @@ struct ScriptedDefinition {
 
     private var isOne: Bool { !tokens.contains { $0.kind == .semicolon } }
 
-    /// The statements of a trigger have semicolons. The one that ends it for shells follows an `END` that
-    /// follows one.
+    /// The statements in a trigger end with semicolons. For shells, the trigger ends with a semicolon after
+    /// an `END` that follows one of these.
     private var isOneTrigger: Bool {
         let ends = tokens.indices.dropFirst().filter { index in
             tokens[index - 1].kind == .semicolon && tokens[index].kind == .word && tokens[index].word == "end"
@@ -118,7 +119,7 @@ struct ScriptedDefinition {
         return ends == [tokens.count - 1]
     }
 
-    /// The text with an end, if that is not in a comment.
+    /// Returns the text with `end` appended; nil if that would be inside a comment.
     private func ended(_ end: String) -> [UInt8]? {
         let whole = text + Array(end.utf8)
         var scanner = SQLScanner(whole)
@@ -130,7 +131,7 @@ struct ScriptedDefinition {
 }
 
 extension [UInt8] {
-    /// Whether there are ends of lines that shells make one byte of.
+    /// True if there are CRLF line ends, which shells convert to LF.
     var hasLineEndOfTwoBytes: Bool {
         zip(self, dropFirst()).contains { $0 == UInt8(ascii: "\r") && $1 == UInt8(ascii: "\n") }
     }

@@ -1,10 +1,10 @@
 internal import SQLCipherBridge
 
-/// Takes the places of collations and functions that only an application has, on one connection, so that
-/// statements which name them can be compiled.
+/// Placeholders for an application's collations and functions on one connection, so that statements that name
+/// them can be compiled.
 ///
-/// Reading rows needs no answer of them, and neither does copying records as they are. A statement that asks
-/// for one fails, or is found by ``check()``: nothing is made of a guess.
+/// Reading rows does not call them, and neither does copying records unchanged. A statement that calls one
+/// fails, or is found by ``check()``, so no result depends on a placeholder.
 final class StandIns {
     private let connection: ConnectionHandle
     private let answers = Answers()
@@ -12,18 +12,18 @@ final class StandIns {
     private var functions: Set<CaseInsensitiveName> = []
     private var knownCollations = Set(["BINARY", "NOCASE", "RTRIM"].map(CaseInsensitiveName.init))
 
-    /// What the collations and functions answer.
+    /// The shared state of the placeholders.
     private final class Answers {
-        /// The first one that was asked for.
+        /// The error for the first placeholder that was called.
         var missing: EngineError?
 
-        /// The result of every comparison; nil where none is right.
+        /// The result of every comparison; nil if no constant result would be right.
         var order: CInt?
 
         /// True while the results of functions are not stored anywhere.
         var hasIdleFunctions = false
 
-        /// The first function that was called meanwhile.
+        /// The error for the first function that was called in that time.
         var idle: EngineError?
 
         func note(_ definition: EngineError.MissingDefinition) -> EngineError {
@@ -37,15 +37,15 @@ final class StandIns {
 
     // MARK: Adding
 
-    /// Adds those of some collations that the connection does not know.
+    /// Adds the given collations that the connection does not know.
     func add(collations names: [String]) throws {
         guard try !unknown(names).isEmpty else { return }
         for name in try unknown(names) { try add(.collation(name)) }
-        // An index whose collation was missing once is not used until the schema is read again.
+        // An index with a missing collation stays unusable until the schema is read again.
         try connection.forgetSchema()
     }
 
-    /// Those of some collations that the connection does not know.
+    /// Returns the given collations that the connection does not know.
     private func unknown(_ names: [String]) throws -> [String] {
         var result: [String] = []
         for name in names {
@@ -56,7 +56,8 @@ final class StandIns {
         return result
     }
 
-    /// Asks the engine to compile a comparison: its list of collations has those that only a schema names.
+    /// Asks the engine to compile a comparison. Its list of collations cannot be used, because it includes
+    /// collations that are only named in a schema.
     private func isMissing(_ collation: String) throws -> Bool {
         let comparison = "SELECT '' < '' COLLATE \(collation.quotedDatabaseIdentifier)"
         do {
@@ -68,7 +69,7 @@ final class StandIns {
         }
     }
 
-    /// Throws the error of the engine for the first of some collations that the connection does not know.
+    /// Throws the engine's error for the first of the given collations that the connection does not know.
     func checkKnows(_ names: [String]) throws {
         if let name = try unknown(names).first { throw EngineError(missing: .collation(name)) }
     }
@@ -93,9 +94,9 @@ final class StandIns {
         }
     }
 
-    /// Runs `body` again and again, each time with what it has missed, until it misses nothing more.
+    /// Runs `body` repeatedly, adding the definition that it was missing each time, until nothing is missing.
     ///
-    /// - Parameter note: called with each definition that was added.
+    /// - Parameter note: called with each added definition.
     func adding<Result>(
         _ note: (EngineError.MissingDefinition) -> Void = { _ in }, whileMissing body: () throws -> Result
     ) throws -> Result {
@@ -110,7 +111,7 @@ final class StandIns {
         }
     }
 
-    /// Whether a definition may name one of them: its text has the name somewhere.
+    /// Returns true if a definition may name one of the placeholders: its text contains the name.
     func mayBeNamed(in sql: String) -> Bool {
         guard !collations.isEmpty || !functions.isEmpty else { return false }
         let text = sql.foldingASCIICase()
@@ -126,35 +127,35 @@ final class StandIns {
 
     // MARK: Answering
 
-    /// Whether one of some collations has only its place taken.
+    /// Returns true if one of the given collations is a placeholder.
     func replacesAny(of names: [String]) -> Bool {
         names.contains { collations.contains(CaseInsensitiveName($0)) }
     }
 
-    /// Runs `body`, which inserts rows or entries of indexes in the order in which another tree has them.
+    /// Runs `body`, which inserts rows or index entries in the order of an existing b-tree.
     ///
-    /// Each one then belongs after all that are there, so that comparisons have the same result, also where
-    /// only the application knows the order. That cannot be where some keys ascend and others descend.
+    /// Each one then belongs after all existing ones, so every comparison has the same known result, even if
+    /// only the application knows the order. This does not work if some keys ascend and others descend.
     func inOrder(of table: String, _ body: () throws -> Void) throws {
         defer { answers.order = nil }
         answers.order = try order(of: table)
         try body()
     }
 
-    /// Runs `body`, which inserts rows that store nothing of what functions return.
+    /// Runs `body`, which inserts rows without storing any results of functions.
     func withIdleFunctions(_ body: () throws -> Void) throws {
         answers.hasIdleFunctions = true
         defer { (answers.hasIdleFunctions, answers.idle) = (false, nil) }
         do {
             try body()
         } catch {
-            // A constraint may have refused the zero.
+            // A constraint may have refused the placeholder's result, zero.
             answers.missing = answers.missing ?? answers.idle
             throw error
         }
     }
 
-    /// The result of comparing any entry with a later one.
+    /// Returns the result of comparing any entry with a later one.
     private func order(of table: String) throws -> CInt? {
         guard !collations.isEmpty else { return nil }
         var directions: Set<Bool> = []
@@ -177,14 +178,14 @@ final class StandIns {
         return result
     }
 
-    /// - Throws: the error of the engine for what was asked for, and is not there.
+    /// - Throws: the engine's error for the first missing definition that was called.
     func check() throws {
         if let missing = answers.missing { throw missing }
     }
 
     // MARK: Removing
 
-    /// Removes all of them: checks of the structure are to find what is missing.
+    /// Removes all placeholders, so that later structure checks report missing definitions.
     func remove() {
         for name in collations { try? connection.removeCollation(name.spelling) }
         for name in functions { try? connection.removeFunction(name.spelling, argumentCount: -1) }

@@ -2,8 +2,8 @@ internal import SQLCipherBridge
 
 /// Reads the rows of a table in the order of its b-tree.
 ///
-/// Two statements read a table whose columns leave no place for the row ID in a result. In one transaction
-/// they meet the same rows in the same order.
+/// If the columns leave no room for the row ID in a result, two statements read the table. In one transaction
+/// they return the same rows in the same order.
 final class StoredRows {
     private let connection: ConnectionHandle
     private let fields: EngineStatement
@@ -17,8 +17,8 @@ final class StoredRows {
     }
 
     /// - Parameters:
-    ///   - schema: the name of the database on the connection.
-    ///   - condition: an SQL expression, for some rows of a table without row IDs; nil for all rows.
+    ///   - schema: the schema name of the database on the connection.
+    ///   - condition: an SQL expression that selects rows of a table without row IDs; nil for all rows.
     init(
         of table: StoredTable, in connection: ConnectionHandle, schema: String = "main",
         where condition: String? = nil
@@ -35,7 +35,7 @@ final class StoredRows {
         rowIDs = try selections.rowIDs.map { RowIDs(try prepare($0)) }
     }
 
-    /// The statement that takes the values of a condition.
+    /// The statement to which the values of the condition are bound.
     var statement: StatementHandle { fields.handle }
 
     /// Moves to the next row, and returns false after the last one.
@@ -43,7 +43,10 @@ final class StoredRows {
         let hasRow = try step(fields.handle)
         guard let rowIDs else { return hasRow }
         guard try step(rowIDs.statement.handle) == hasRow else {
-            throw EngineError(code: EngineCode.corrupt, message: "Two reads of a table find different rows")
+            throw EngineError(
+                code: EngineCode.corrupt,
+                message:
+                    "Two reads of a table returned different rows")
         }
         return hasRow
     }
@@ -60,12 +63,12 @@ final class StoredRows {
     var row: StoredRow { StoredRow(fields: fields.handle, rowID: rowIDs?.statement.handle) }
 }
 
-/// A row of a stored table, until its reader moves on.
+/// A row of a stored table. It is valid until its reader moves on.
 struct StoredRow {
     fileprivate let fields: StatementHandle
     fileprivate let rowID: StatementHandle?
 
-    /// The statement that has a field, and the column in which it has it.
+    /// Returns the statement and the column that contain a field.
     func field(_ index: Int) -> (statement: StatementHandle, column: CInt) {
         guard let rowID else { return (fields, CInt(index)) }
         return index == 0 ? (rowID, 0) : (fields, CInt(index - 1))
@@ -76,8 +79,8 @@ extension StoredTable {
     /// Calls `body` with each row, in the order of the b-tree.
     ///
     /// - Parameters:
-    ///   - schema: the name of the database on the connection.
-    ///   - body: throws to end.
+    ///   - schema: the schema name of the database on the connection.
+    ///   - body: throws to stop.
     func forEachRow(
         in connection: ConnectionHandle, schema: String = "main", _ body: (StoredRow) throws -> Void
     ) throws {

@@ -1,34 +1,34 @@
 internal import SQLCipherBridge
 
-/// A table as its b-tree stores it: which columns have values of their own, and what orders and identifies
-/// its rows.
+/// A table as its b-tree stores it: the columns that are stored, and the key that orders and identifies its
+/// rows.
 ///
-/// Generated columns are left out: they are computed. Virtual tables have no rows of their own, their shadow
-/// tables have.
+/// Generated columns are left out, because they are computed. Virtual tables are left out, because their rows
+/// are in their shadow tables.
 struct StoredTable {
     let name: String
 
-    /// Everything that a row consists of, as SQL: the row ID where no column has it, then the columns.
+    /// All fields of a row, as SQL: the row ID if no column contains it, then the columns.
     let fields: [String]
 
-    /// The names of what the fields are, as the schema has them.
+    /// The names of the fields, in the spelling of the schema.
     let names: [String]
 
-    /// What distinguishes one row from the others.
+    /// The key that distinguishes one row from the others.
     let identity: Identity
 
-    /// Whether it has indexes, its own b-tree not counted.
+    /// True if the table has indexes, not counting its own b-tree.
     let hasIndexes: Bool
 
-    /// Whether records have values of generated columns.
+    /// True if records contain values of generated columns.
     let storesGeneratedColumns: Bool
 
     enum Identity: Equatable {
-        /// The row ID, which is the field of this index.
+        /// The row ID, at this index of the fields.
         case rowID(Int)
-        /// In tables without row IDs: these fields.
+        /// The columns of the primary key, in a table without row IDs.
         case primaryKey([String])
-        /// No statement can see it.
+        /// The row ID, which no statement can read.
         case none
     }
 
@@ -39,7 +39,7 @@ struct StoredTable {
     /// read the rows.
     let readsRowIDApart: Bool
 
-    /// The clauses that have a statement read the b-tree from its start to its end, as SQL.
+    /// The clauses that make a statement read the b-tree from start to end, as SQL.
     private let order: String
 
     init(name: String, in connection: ConnectionHandle) throws {
@@ -65,8 +65,8 @@ struct StoredTable {
         if let primaryKeyIndex,
             let key = try StoredTable.clusteredKey(index: primaryKeyIndex, in: connection)
         {
-            // WITHOUT ROWID: the index of the primary key is the table. Its order is that of the tree, which
-            // needs no comparison of keys.
+            // WITHOUT ROWID: the index of the primary key is the table. Reading it in b-tree order needs no
+            // comparison of keys.
             hasIndexes = indexCount > 1
             self.fields = stored
             self.order = "INDEXED BY \(primaryKeyIndex.quotedDatabaseIdentifier)"
@@ -92,7 +92,7 @@ struct StoredTable {
                 identity = .rowID(0)
                 readsRowIDApart = fields.count > connection.limit(.columns)
             } else {
-                // Columns have taken all names of the row ID: no statement can see it.
+                // Columns have taken all names of the row ID, so no statement can read it.
                 self.fields = stored
                 self.order = "NOT INDEXED"
                 self.names = storedNames
@@ -102,8 +102,8 @@ struct StoredTable {
         (self.keyCollations, self.readsRowIDApart) = (keyCollations, readsRowIDApart)
     }
 
-    /// The key of a table that has no row ID: its columns, quoted, and their collations. Nil for an index
-    /// in addition to a table: that one ends with the row ID.
+    /// Returns the key of a table without row IDs: its columns, quoted, and their collations. Nil for a
+    /// separate index of a table, which ends with the row ID.
     private static func clusteredKey(
         index: String, in connection: ConnectionHandle
     ) throws -> (columns: [String], collations: [String])? {
@@ -118,10 +118,11 @@ struct StoredTable {
         return endsWithRowID ? nil : (columns, collations)
     }
 
-    /// The queries for the fields of all rows, in the order in which the b-tree has them: one, or, if
-    /// ``readsRowIDApart``, one for the columns and one for the row IDs.
+    /// Returns the queries for the fields of all rows, in b-tree order: one, or, if ``readsRowIDApart``, one
+    /// for the columns and one for the row IDs.
     ///
-    /// - Parameter condition: an SQL expression, for some rows in any order.
+    /// - Parameter condition: an SQL expression that selects some rows, which are then in no particular
+    ///   order.
     func selections(
         from schema: String, where condition: String? = nil
     ) -> (fields: String, rowIDs: String?) {
@@ -134,13 +135,13 @@ struct StoredTable {
         )
     }
 
-    /// A statement that copies all rows of the table of the same name in another schema.
+    /// Returns a statement that copies all rows of the table with the same name in another schema.
     func copy(from schema: String) -> String {
         let (table, fields) = (name.quotedDatabaseIdentifier, fields.joined(separator: ", "))
         return "INSERT INTO main.\(table) (\(fields)) SELECT \(fields) FROM \(schema).\(table) \(order)"
     }
 
-    /// A statement that copies them as records, where the engine can.
+    /// Returns a statement that copies these rows as records, if the engine can.
     func copyOfRecords(from schema: String) -> String {
         let table = name.quotedDatabaseIdentifier
         return "INSERT INTO main.\(table) SELECT * FROM \(schema).\(table)"

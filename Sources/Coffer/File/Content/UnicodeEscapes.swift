@@ -1,7 +1,7 @@
 internal import SQLCipherBridge
 
-/// The text that the argument of SQLite's function `unistr` stands for: a backslash and digits are a
-/// character (<https://www.sqlite.org/lang_corefunc.html#unistr>).
+/// The decoded argument of SQLite's function `unistr`, in which a backslash and digits represent a character
+/// (<https://www.sqlite.org/lang_corefunc.html#unistr>).
 struct UnicodeEscapes {
     private let text: [UInt8]
 
@@ -13,7 +13,7 @@ struct UnicodeEscapes {
     var decoded: [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
-        // As SQLite does: what follows a byte of zero has no escapes.
+        // Like SQLite, this decodes no escapes after a zero byte.
         let end = text.firstIndex(of: 0) ?? text.count
         var index = 0
         while index < end {
@@ -29,11 +29,11 @@ struct UnicodeEscapes {
         return result + text[end...]
     }
 
-    /// What follows a backslash.
+    /// An escape sequence, without its backslash.
     private struct Escape {
-        /// What it stands for.
+        /// The bytes of the character.
         let bytes: [UInt8]
-        /// The number of its bytes.
+        /// The number of bytes in the sequence.
         let length: Int
     }
 
@@ -62,7 +62,7 @@ struct UnicodeEscapes {
         return number
     }
 
-    /// The bytes that SQLite writes for a number, also for one that is not a character of its own.
+    /// Returns the bytes that SQLite writes for a code point, even for one that is not a valid character.
     private static func utf8(_ number: UInt32) -> [UInt8] {
         func rest(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(truncatingIfNeeded: number >> shift & 0x3f) }
         return switch number {
@@ -77,10 +77,10 @@ struct UnicodeEscapes {
 extension ConnectionHandle {
     private static let escapeFunction = "unistr"
 
-    /// Runs `body` on a connection that knows the function of newer SQLite versions with which their shells
-    /// write texts that have control characters.
+    /// Runs `body` on a connection that has the `unistr` function. Shells of newer SQLite versions use it to
+    /// write text with control characters.
     ///
-    /// Only statements can call it: no schema keeps it.
+    /// Only statements can call the function, so no schema can depend on it.
     func withFunctionsOfNewerShells<Result>(_ body: () throws -> Result) throws -> Result {
         let name = ConnectionHandle.escapeFunction
         let isKnown = "SELECT 1 FROM pragma_function_list WHERE name = '\(name)'"

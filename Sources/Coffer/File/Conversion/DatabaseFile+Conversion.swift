@@ -1,25 +1,26 @@
 extension DatabaseFile {
-    /// What can be done to the content of a file, which keeps its rows.
+    /// An operation on the content of a file that keeps its rows.
     package enum Work: Sendable {
-        /// Without a destination, the result takes the place of the file.
+        /// Encrypts the file. Without a destination, the result replaces the file.
         case encrypt(to: String?, DatabaseKey)
         case decrypt(to: String?, DatabaseKey)
-        /// Without a new key, the file keeps its own.
+        /// Upgrades the file. Without a new key, the file keeps its own.
         case upgrade(DatabaseKey, newKey: DatabaseKey?)
         case vacuum(DatabaseKey?)
-        /// By pages, where the result can have the same.
+        /// Copies pages, if the result can have the same ones.
         case backup(to: String, DatabaseKey?, newKey: DatabaseKey?)
-        /// The same, under a name with the date in a folder.
+        /// Copies pages to a file whose name contains the date, in a folder.
         case datedBackup(in: String, DatabaseKey?, newKey: DatabaseKey?)
-        /// The same, given out in pieces once it is proved. Until then it is in a folder, without a name.
+        /// Copies pages, and passes the copy on in pieces once it is proved. Until then the copy is in a
+        /// folder, without a name.
         case streamedBackup(
             in: String, DatabaseKey?, newKey: DatabaseKey?, write: @Sendable ([UInt8]) throws -> Void)
-        /// The same, in the place of another file, which gets another name.
+        /// Copies pages to the place of another file, which gets another name.
         case restore(to: String, DatabaseKey?, newKey: DatabaseKey?)
-        /// By rows.
+        /// Copies rows.
         case copy(to: String, DatabaseKey?, newKey: DatabaseKey?)
 
-        /// Whether it is a backup without a key of its own.
+        /// True for a backup without a key of its own.
         var keepsKey: Bool {
             switch self {
             case .backup(_, _, let newKey), .datedBackup(_, _, let newKey),
@@ -29,7 +30,7 @@ extension DatabaseFile {
             }
         }
 
-        /// A new file for the result; nil where it takes the place of the file.
+        /// The path of a new file for the result; nil if the result replaces the file.
         package var destination: String? {
             switch self {
             case .encrypt(let path, _), .decrypt(let path, _): path
@@ -42,12 +43,12 @@ extension DatabaseFile {
         }
     }
 
-    /// Finds out what ``perform(_:options:progress:)`` would do, and changes nothing.
+    /// Returns a plan of ``perform(_:options:progress:)``, and changes nothing.
     package func plan(_ work: Work, options: ConversionOptions) throws -> ConversionPlan {
         try FileConversion(path: path, work, options).plan()
     }
 
-    /// Does something to the file. The public functions below say what each one does.
+    /// Performs an operation on the file. See the public functions below for the details of each.
     package func perform(_ work: Work, options: ConversionOptions, progress: ProgressFunction?) throws
         -> ConversionResult
     {
@@ -60,24 +61,23 @@ extension DatabaseFile {
 extension DatabaseFile {
     /// Encrypts a plaintext database.
     ///
-    /// The content is copied row by row, with all row IDs, and the copy is proved as ``ConversionProof``
-    /// says. Without a destination it takes the place of the file, whose mode, owner, access control lists
-    /// and journal mode it has, as in ``rotate(from:to:options:progress:)``. With one, the file is only read,
-    /// also while others use it.
+    /// The content is copied row by row, with all row IDs, and the copy is proved as described for
+    /// ``ConversionProof``. Without a destination it replaces the file, and keeps its mode, owner, access
+    /// control lists, and journal mode, as in ``rotate(from:to:options:progress:)``. With a destination, the
+    /// file is only read, and may be in use.
     ///
-    /// What was plaintext on the disk may remain in blocks that the file system does not use any more.
+    /// Old plaintext may remain on the disk in blocks that the file system no longer uses.
     ///
     ///     try DatabaseFile(path: plainPath).encrypt(to: encryptedPath, key: key)
     ///
     /// - Parameters:
-    ///   - destination: a path where nothing is; nil to take the place of the file.
+    ///   - destination: a free path; nil to replace the file.
     ///   - key: the key of the result.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it, which leaves everything as it
-    ///     was.
-    /// - Throws: a ``DatabaseFileError``: `exists` when there is something at the destination; in place,
-    ///   `busy` when another connection or process has the file open, and `unsafeFile(.sharedDirectory)`
-    ///   where other users may rename files in the directory.
+    ///   - progress: called with the number of completed pages; throws to end the work, which then changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseFileError``: `exists` if the destination is taken; in place, `busy` if another
+    ///   connection or process has the file open, and `unsafeFile(.sharedDirectory)` if other users may
+    ///   rename files in the directory.
     @discardableResult
     public func encrypt(
         to destination: String? = nil, key: DatabaseKey, options: ConversionOptions = ConversionOptions(),
@@ -86,12 +86,11 @@ extension DatabaseFile {
         try perform(.encrypt(to: destination, key), options: options, progress: progress)
     }
 
-    /// Finds out what ``encrypt(to:key:options:progress:)`` would do, and changes nothing.
+    /// Returns a plan of ``encrypt(to:key:options:progress:)``, and changes nothing.
     ///
     /// - Parameters:
-    ///   - destination: a path where nothing is; nil to take the place of the file.
-    ///   - key: the key that the file has, or gets.
-    ///   - options: how it would be done.
+    ///   - destination: a free path; nil to replace the file.
+    ///   - key: the key of the result.
     public func encryptionPlan(
         to destination: String? = nil, key: DatabaseKey, options: ConversionOptions = ConversionOptions()
     ) throws -> ConversionPlan {
@@ -100,24 +99,23 @@ extension DatabaseFile {
 
     /// Decrypts a database: the result is a SQLite file that needs no key.
     ///
-    /// It is made and proved as ``encrypt(to:key:options:progress:)`` says. Only its owner can read the
-    /// result, also where others could read the encrypted file: give them the right to read it afterwards, if
-    /// that is meant.
+    /// It is made and proved as by ``encrypt(to:key:options:progress:)``. Only its owner can read the result,
+    /// even if other users could read the encrypted file. If they are meant to read the result, give them
+    /// permission afterwards.
     ///
     /// ```swift
     /// try DatabaseFile(path: path).decrypt(
     ///     to: plainPath, key: key, confirming: .contentBecomesReadableByAnyone)
     /// ```
     /// - Parameters:
-    ///   - destination: a path where nothing is; nil to take the place of the file.
+    ///   - destination: a free path; nil to replace the file.
     ///   - key: the key of the file.
-    ///   - confirmation: that this is meant.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it, which leaves everything as it
-    ///     was.
-    /// - Returns: what was done and proved.
-    /// - Throws: a ``DatabaseFileError``: `unsafeFile(.sharedDirectory)` where other users may rename files
-    ///   in the directory of the result.
+    ///   - confirmation: confirms that the result may be unencrypted.
+    ///   - progress: called with the number of completed pages; throws to end the work, which then changes
+    ///     nothing.
+    /// - Returns: the result with its proof.
+    /// - Throws: a ``DatabaseFileError``: `unsafeFile(.sharedDirectory)` if other users may rename files in
+    ///   the directory of the result.
     @discardableResult
     public func decrypt(
         to destination: String? = nil, key: DatabaseKey, confirming confirmation: PlaintextConfirmation,
@@ -126,12 +124,11 @@ extension DatabaseFile {
         try perform(.decrypt(to: destination, key), options: options, progress: progress)
     }
 
-    /// Finds out what ``decrypt(to:key:confirming:options:progress:)`` would do, and changes nothing.
+    /// Returns a plan of ``decrypt(to:key:confirming:options:progress:)``, and changes nothing.
     ///
     /// - Parameters:
-    ///   - destination: a path where nothing is; nil to take the place of the file.
-    ///   - key: the key that the file has, or gets.
-    ///   - options: how it would be done.
+    ///   - destination: a free path; nil to replace the file.
+    ///   - key: the key of the file.
     public func decryptionPlan(
         to destination: String? = nil, key: DatabaseKey, options: ConversionOptions = ConversionOptions()
     ) throws -> ConversionPlan {
@@ -142,19 +139,19 @@ extension DatabaseFile {
 // MARK: - Copying
 
 extension DatabaseFile {
-    /// Copies the file into a new one, page by page, also while others use it.
+    /// Copies the file into a new one, page by page, even while it is in use.
     ///
-    /// The copy is one state of the database. It has a salt of its own, and gets its name when a fresh
-    /// connection has found the same content in it. Nothing is overwritten, and nothing is left behind on an
-    /// error. What a crash leaves goes when a copy is made to the same place again.
+    /// The copy is one state of the database. It has its own salt, and gets its name after a fresh connection
+    /// has found the same content in it. Nothing is overwritten, and no file is left after an error.
+    /// Leftovers of a crash are removed when a copy is made to the same place again.
+    ///
     /// - Parameters:
-    ///   - destination: a path where nothing is.
+    ///   - destination: a free path.
     ///   - key: the key of the file; nil for a file without encryption.
-    ///   - newKey: the key of the copy; nil for that of the file.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it.
-    /// - Throws: a ``DatabaseFileError``: `exists` when there is something at the path, `busy` when another
-    ///   run is making the same copy.
+    ///   - newKey: the key of the copy; nil for the file's key.
+    ///   - progress: called with the number of completed pages; throws to end the work.
+    /// - Throws: a ``DatabaseFileError``: `exists` if the destination is taken, `busy` if another run is
+    ///   making the same copy.
     @discardableResult
     public func backup(
         to destination: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
@@ -170,11 +167,10 @@ extension DatabaseFile {
     ///     try file.vacuum(into: compactPath, key: key)
     ///
     /// - Parameters:
-    ///   - destination: a path where nothing is.
-    ///   - key: the key of the file; nil for a plaintext one.
-    ///   - newKey: the key of the copy; nil is that of the file.
-    ///   - options: how it is done.
-    ///   - progress: called with what was done so far; throws to end it.
+    ///   - destination: a free path.
+    ///   - key: the key of the file; nil for a file without encryption.
+    ///   - newKey: the key of the copy; nil for the file's key.
+    ///   - progress: called with the number of completed pages; throws to end the work.
     @discardableResult
     public func vacuum(
         into destination: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
@@ -184,14 +180,13 @@ extension DatabaseFile {
         try perform(.copy(to: destination, key, newKey: newKey), options: options, progress: progress)
     }
 
-    /// Finds out what ``backup(to:key:newKey:options:progress:)`` or
-    /// ``vacuum(into:key:newKey:options:progress:)`` would do, and changes nothing.
+    /// Returns a plan of ``backup(to:key:newKey:options:progress:)`` or
+    /// ``vacuum(into:key:newKey:options:progress:)``, and changes nothing.
     ///
     /// - Parameters:
-    ///   - destination: a path where nothing is.
-    ///   - key: the key of the file; nil for a plaintext one.
-    ///   - newKey: the key of the copy; nil is that of the file.
-    ///   - options: how it would be done.
+    ///   - destination: a free path.
+    ///   - key: the key of the file; nil for a file without encryption.
+    ///   - newKey: the key of the copy; nil for the file's key.
     public func copyPlan(
         to destination: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
         options: ConversionOptions = ConversionOptions()
@@ -203,29 +198,26 @@ extension DatabaseFile {
 // MARK: - In place
 
 extension DatabaseFile {
-    /// Brings a file of the formats 1 to 3 of SQLCipher, or of other cipher settings, into format 4, in its
-    /// place.
+    /// Upgrades a file of SQLCipher's formats 1 to 3, or with other cipher settings, to format 4, in place.
     ///
-    /// The format is found out, also that of files from big-endian machines, and settings that are common
-    /// without being those of a format: other sizes of pages and hash functions, one round of PBKDF2, a
-    /// plaintext header, no codes. ``ConversionOptions/cipher`` has others. The content is copied row by row
-    /// into pages of the new size, with all row IDs, and the copy takes the place of the file when it is
-    /// proved, with its mode, owner, access control lists and journal mode, as in
-    /// ``rotate(from:to:options:progress:)``. A crash leaves the file whole in one of the two formats;
-    /// running the upgrade again completes it.
+    /// The format is detected, also for files from big-endian machines, and for common settings that belong
+    /// to no format: other page sizes and hash functions, a single round of PBKDF2, a plaintext header, no
+    /// authentication codes. Use ``ConversionOptions/cipher`` for any others. The content is copied row by
+    /// row into pages of the new size, with all row IDs. The copy replaces the file once it is proved, with
+    /// its mode, owner, access control lists, and journal mode, as in ``rotate(from:to:options:progress:)``.
+    /// After a crash the file is complete in one of the two formats; running the upgrade again completes it.
     ///
-    /// When the file has format 4 already, there is nothing to do, and ``ConversionResult/isChanged`` is
-    /// false.
+    /// If the file has format 4 already, nothing is done, and ``ConversionResult/isChanged`` is false.
+    ///
     /// - Parameters:
     ///   - key: the key of the file. It must be the same in all formats that are tried: a passphrase is
     ///     derived for each.
     ///   - newKey: another key for the result; nil to keep the key.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it, which leaves everything as it
-    ///     was.
-    /// - Throws: a ``DatabaseFileError``: `key` when the key opens the file in no format, `busy` when another
-    ///   connection or process has it open, `unsafeFile(.sharedDirectory)` where other users may rename files
-    ///   in the directory.
+    ///   - progress: called with the number of completed pages; throws to end the work, which then changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseFileError``: `key` if the key does not open the file in any format, `busy` if
+    ///   another connection or process has it open, `unsafeFile(.sharedDirectory)` if other users may rename
+    ///   files in the directory.
     @discardableResult
     public func upgrade(
         key: DatabaseKey, newKey: DatabaseKey? = nil, options: ConversionOptions = ConversionOptions(),
@@ -234,31 +226,28 @@ extension DatabaseFile {
         try perform(.upgrade(key, newKey: newKey), options: options, progress: progress)
     }
 
-    /// Finds out what ``upgrade(key:newKey:options:progress:)`` would do, and changes nothing.
+    /// Returns a plan of ``upgrade(key:newKey:options:progress:)``, and changes nothing.
     ///
-    /// - Parameters:
-    ///   - key: the key of the file.
-    ///   - newKey: the key of the result; nil keeps that of the file.
-    ///   - options: how it would be done.
+    /// - Parameter newKey: another key for the result; nil to keep the key.
     public func upgradePlan(
         key: DatabaseKey, newKey: DatabaseKey? = nil, options: ConversionOptions = ConversionOptions()
     ) throws -> ConversionPlan {
         try plan(.upgrade(key, newKey: newKey), options: options)
     }
 
-    /// Takes the free pages out of the file, in its place, with the same care as a rotation.
+    /// Removes the free pages of the file, in place, with the same care as a rotation.
     ///
-    /// The content is copied row by row into a new file beside this one, with the same key and settings and a
-    /// fresh salt (unless the key has a salt of its own). The copy takes the place of the file when it is
-    /// proved, with the file's mode, owner, access control lists and journal mode. A crash leaves the file
-    /// whole. Unlike `VACUUM` this needs room on the disk instead of memory, keeps all row IDs, reports its
-    /// progress, and can be ended at any time; but no other connection may have the file open.
+    /// The content is copied row by row into a new file next to this one, with the same key and settings and
+    /// a fresh salt (unless the key has a salt of its own). The copy replaces the file once it is proved,
+    /// with the file's mode, owner, access control lists, and journal mode. After a crash the file is
+    /// complete. Unlike `VACUUM` this needs disk space instead of memory, keeps all row IDs, reports its
+    /// progress, and can be ended at any time, but no other connection may have the file open.
+    ///
     /// - Parameters:
     ///   - key: the key of the file; nil for a file without encryption.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done; throws to end it, which leaves everything as it
-    ///     was.
-    /// - Throws: a ``DatabaseFileError``: `busy` when another connection or process has the file open.
+    ///   - progress: called with the number of completed pages; throws to end the work, which then changes
+    ///     nothing.
+    /// - Throws: a ``DatabaseFileError``: `busy` if another connection or process has the file open.
     @discardableResult
     public func vacuum(
         key: DatabaseKey?, options: ConversionOptions = ConversionOptions(), progress: ProgressFunction? = nil
@@ -266,11 +255,9 @@ extension DatabaseFile {
         try perform(.vacuum(key), options: options, progress: progress)
     }
 
-    /// Finds out what ``vacuum(key:options:progress:)`` would do, and changes nothing.
+    /// Returns a plan of ``vacuum(key:options:progress:)``, and changes nothing.
     ///
-    /// - Parameters:
-    ///   - key: the key of the file; nil for a plaintext one.
-    ///   - options: how it would be done.
+    /// - Parameter key: the key of the file; nil for a file without encryption.
     public func vacuumPlan(key: DatabaseKey?, options: ConversionOptions = ConversionOptions()) throws
         -> ConversionPlan
     {

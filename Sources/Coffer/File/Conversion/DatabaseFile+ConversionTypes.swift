@@ -1,131 +1,135 @@
 public import Foundation
 
 extension DatabaseFile {
-    /// How the content of a file is written in another form: encrypted, decrypted, in another format, or into
-    /// another file.
+    /// Options for writing the content of a file in another form: encrypted, decrypted, in another format, or
+    /// into another file.
     public struct ConversionOptions: Sendable {
-        /// The cipher settings of the file as it is. Upgrades find out themselves, except for settings that
-        /// are not common, such as another number of iterations.
+        /// The current cipher settings of the file. Upgrades detect the settings, except for uncommon ones
+        /// such as an unusual number of iterations.
         public var cipher = CipherSettings()
 
-        /// The cipher settings of the result: by default those of SQLCipher 4 where content gets encrypted or
-        /// upgraded, and those of the source for other copies.
+        /// The cipher settings of the result. By default, SQLCipher 4's settings for encryptions and
+        /// upgrades, and the source's settings for other copies.
         public var newCipher: CipherSettings?
 
-        /// Where the old file is kept when the result takes its place, on the same file system; nothing may
-        /// be there.
+        /// The path at which the old file is kept when the result replaces it, on the same file system. The
+        /// path must be free.
         public var keepOldPath: String?
 
-        /// How long to wait for others, in seconds.
+        /// The time to wait for other connections, in seconds.
         public var lockTimeout: TimeInterval = 0
 
-        /// The functions that indexes, checks and generated columns call, where the file has such.
+        /// The functions that the file's indexes, checks, and generated columns call.
         ///
-        /// Most files can be copied without: see ``DatabaseFileError/Reason/missingDefinition(_:)``.
+        /// Most files can be copied without them: see ``DatabaseFileError/Reason/missingDefinition(_:)``.
         public var functions: [DatabaseFunction] = []
 
-        /// The collations that tables and indexes name, besides those that every connection knows.
+        /// The collations that tables and indexes name, in addition to the built-in ones.
         public var collations: [DatabaseCollation] = []
 
-        /// Whether a backup has the encrypted pages themselves, instead of pages that are encrypted anew:
-        /// those that nobody has written to since are byte for byte the same as in the last backup, so that
-        /// programs that store equal parts once have little to store.
+        /// True if a backup contains the stored encrypted pages, instead of pages that are encrypted anew.
+        /// Pages that have not been written to since the last backup are then identical to those in it, so
+        /// programs with deduplication have little to store.
         ///
-        /// Such a backup has the key and the salt of the file. Whoever gets several of them sees which pages
-        /// have changed, and whoever may write to one can put a page of one into another unnoticed.
+        /// Such a backup has the key and the salt of the file. Anyone with several backups can see which
+        /// pages have changed, and anyone with write access to one can put a page of another into it without
+        /// being detected.
         public var keepsStoredPages = false
 
-        /// Records what was done, before it counts as completed, where the result takes the place of the
-        /// file. When it throws, the work throws ``DatabaseFileError/Reason/auditFailed(_:)``, and a later
-        /// run, which finds it done, does not call this again.
+        /// Records the result before the operation counts as completed, if the result replaces the file. If
+        /// it throws, the operation throws ``DatabaseFileError/Reason/auditFailed(_:)``, and a later run,
+        /// which finds the work done, does not call this again.
         public var audit: (@Sendable (ConversionResult) throws -> Void)?
 
         /// The companion of a new file, which gets its name just before the file.
         package var companion: (any FileCompanion)?
 
+        /// True if an old file that a restore keeps gets a copy of the keyring at its former path.
+        package var keepsKeyring = false
+
         public init() {}
     }
 
-    /// What a conversion would do.
+    /// The steps and requirements of a conversion that has not begun.
     public struct ConversionPlan: Sendable, Hashable {
-        /// Whether the file is already what it would become.
+        /// True if the file is already in the requested form.
         public var isAlreadyDone: Bool
 
-        /// The format of SQLCipher that was found, from 1 to 4, for upgrades. With a raw key, formats 2 and 3
+        /// The SQLCipher format that was found, from 1 to 4, for upgrades. With a raw key, formats 2 and 3
         /// are the same.
         public var format: Int?
 
         /// The size of the file, with its write-ahead log, in bytes.
         public var size: Int64
 
-        /// The room that is needed, in bytes.
+        /// The required disk space, in bytes.
         public var requiredSpace: Int64
-        /// The room that there is, in bytes.
+        /// The available disk space, in bytes.
         public var availableSpace: Int64
 
-        /// What an interrupted run has left, and would be removed.
+        /// The paths of the files that an interrupted run left, and that would be removed.
         public var leftovers: [String]
 
         /// The steps, in words.
         public var steps: [String]
     }
 
-    /// What a conversion has done, and proved.
+    /// The outcome of a conversion, with its proof.
     public struct ConversionResult: Sendable, Hashable, Codable {
-        /// False when the file was already what it should become.
+        /// False if the file was already in the requested form.
         public var isChanged: Bool
 
-        /// Whether an earlier run, which was interrupted, had left something to complete or to remove.
+        /// True if an earlier, interrupted run had left work to complete or files to remove.
         public var isResumed: Bool
 
-        /// What was proved; nil when nothing was changed.
+        /// The proof; nil if the file was not changed.
         public var proof: ConversionProof?
 
-        /// Where the result is.
+        /// The path of the result.
         public var path: String
 
-        /// Where the old file is, if it was to be kept.
+        /// The path of the old file, if it was kept.
         public var keptOldPath: String?
 
-        /// How long it took, in seconds.
+        /// The duration of the conversion, in seconds.
         public var duration: TimeInterval
     }
 
-    /// What was proved on the new file, by a fresh connection, before it got its name.
+    /// The facts that a fresh connection proved about the new file before it got its name.
     ///
-    /// Each page is authentic where pages carry codes, the structure is whole, the new key opens it and the
-    /// old one does not, and its schema, all rows with their row IDs, and its version numbers are those of
-    /// the source.
+    /// Each page is authentic if pages carry authentication codes, the structure is intact, the new key opens
+    /// the file and the old one does not, and the schema, all rows with their row IDs, and the version
+    /// numbers equal the source's.
     public struct ConversionProof: Sendable, Hashable, Codable {
-        /// How many pages the result has.
+        /// The number of pages of the result.
         public var pageCount: Int
         /// The size of its pages, in bytes.
         public var pageSize: Int
-        /// How many tables were compared.
+        /// The number of compared tables.
         public var tableCount: Int
-        /// How many rows were compared.
+        /// The number of compared rows.
         public var rowCount: Int
 
-        /// The salts, as hexadecimal digits; nil for files without encryption.
+        /// The salt of the source, in hexadecimal digits; nil for a file without encryption.
         public var saltBefore: String?
-        /// The salt of the result.
+        /// The salt of the result; nil for a file without encryption.
         public var saltAfter: String?
 
         /// An authentication code (HMAC-SHA-256) of the schema, of all rows with their row IDs, and of the
-        /// version numbers, as hexadecimal digits. It does not depend on pages. The key of the code is that
-        /// of the result, or that of the source where the result is plaintext, so that nobody can try out
-        /// contents on it without that key.
+        /// version numbers, in hexadecimal digits. It does not depend on pages. The key of the code is the
+        /// key of the result, or the key of the source if the result is plaintext. Without that key, the code
+        /// cannot be used to check a guess at the content.
         public var contentDigest: String
 
-        /// Names for the keys, as in ``RotationProof``; nil for files without encryption.
+        /// An identifier of the source's key, as in ``RotationProof``; nil for a file without encryption.
         public var oldKeyID: String?
-        /// A name for the key of the result.
+        /// An identifier of the result's key; nil for a file without encryption.
         public var newKeyID: String?
     }
 
-    /// The caller's word for a copy that is not encrypted.
+    /// The caller's confirmation that a copy may be unencrypted.
     public enum PlaintextConfirmation: Sendable, Hashable {
-        /// Whoever can read the result can read the content.
+        /// Anyone with access to the result can read the content.
         case contentBecomesReadableByAnyone
     }
 }

@@ -1,35 +1,35 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// A change of the content of a closed file, or a copy of a file that others may use.
+/// A change to the content of a closed file, or a copy of a file that may be in use.
 ///
-/// What its plan has derived from the keys serves its run.
+/// Keys that its plan derives are reused when it runs.
 struct FileConversion {
     private let path: String
     private let options: DatabaseFile.ConversionOptions
     private let target: Target
     private let change: FileChange
-    /// Whether pages are copied as they are.
+    /// True if pages are copied instead of rows.
     private var copiesPages = false
-    /// What was found out, for an upgrade.
+    /// The format that was found, for an upgrade.
     private var format: Int?
 
-    /// Where the result goes.
+    /// The destination of the result.
     private enum Target {
-        /// In the place of the file, under a note of this operation.
+        /// Replaces the file, under a note of this operation.
         case place(ReplacementOperation)
         case newFile(NewFilePlace)
-        /// In a file without a name in this folder, and from there to a function.
+        /// A file without a name in this folder, whose content is passed to a function.
         case stream(folder: String, ([UInt8]) throws -> Void)
-        /// In the place of another file.
+        /// Replaces another file.
         case restored(RestoredPlace)
 
-        /// - Parameter path: of a new file; nil for the place of the file.
+        /// - Parameter path: the path of a new file; nil to replace the file.
         init(_ path: String?, _ operation: ReplacementOperation) {
             self = path.map { .newFile(NewFilePlace(path: $0)) } ?? .place(operation)
         }
 
-        /// What is not there yet, where the file stays as it is; nil where the result takes its place.
+        /// The path of the new file if the source is not changed; nil if the result replaces it.
         var newPath: String? {
             switch self {
             case .newFile(let place): place.path
@@ -40,14 +40,14 @@ struct FileConversion {
         }
     }
 
-    /// Asks providers for their keys, and checks the keys and the settings. Nothing is opened, but for an
-    /// upgrade, which finds out the format.
+    /// Asks providers for their keys, and checks the keys and the settings. Opens no file, except for an
+    /// upgrade, which has to find the format.
     init(path: String, _ work: DatabaseFile.Work, _ options: DatabaseFile.ConversionOptions) throws {
         func protection(_ key: DatabaseKey?, _ cipher: CipherSettings?) throws -> FileProtection {
             guard let key else { return .plaintext }
             return try .encrypted(key, cipher: cipher ?? CipherSettings())
         }
-        // A file without a key may get one, and never the reverse.
+        // A copy of a file without a key may get one, but a copy of an encrypted file is never plaintext.
         func copied(_ key: DatabaseKey?, _ newKey: DatabaseKey?) throws -> FileProtection {
             try protection(newKey ?? key, options.newCipher ?? (key == nil ? nil : options.cipher))
         }
@@ -78,7 +78,7 @@ struct FileConversion {
                         .unsupported("A vacuum keeps the cipher settings of the file."), path: path)
                 }
                 before = try protection(key?.stayingInPlace(path), options.cipher)
-                // A key ring of its own: the copy has a salt of its own.
+                // A separate key ring, because the copy has its own salt.
                 after = try before.withoutDerivedKeys()
             case .backup(let path, let key, let newKey):
                 (target, copiesPages) = (.newFile(NewFilePlace(path: path)), true)
@@ -99,7 +99,8 @@ struct FileConversion {
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             case .restore(let path, let key, let newKey):
                 let place = try RestoredPlace(
-                    path, keepOldPath: options.keepOldPath, timeout: options.lockTimeout)
+                    path, keepOldPath: options.keepOldPath, keepsKeyring: options.keepsKeyring,
+                    timeout: options.lockTimeout)
                 (target, copiesPages) = (.restored(place), true)
                 (before, after) = try (protection(key, options.cipher), copied(key, newKey))
             case .copy(let path, let key, let newKey):
@@ -110,7 +111,8 @@ struct FileConversion {
                 guard copiesPages, before.ring != nil, options.newCipher == nil, work.keepsKey else {
                     throw DatabaseFileError(
                         .unsupported(
-                            "Stored pages can be kept in backups with the key of an encrypted file only."),
+                            "Stored pages can only be kept in a backup of an encrypted file that keeps its "
+                                + "key."),
                         path: path)
                 }
             }
@@ -169,7 +171,7 @@ struct FileConversion {
             duration: (ContinuousClock.now - start) / .seconds(1))
     }
 
-    /// What the schema of the file may need.
+    /// Adds the functions and collations that the schema of the file may need.
     private func prepare(_ connection: ConnectionHandle) throws {
         try connection.install(options.functions, options.collations)
     }
@@ -229,8 +231,8 @@ extension FileConversion {
         return result(proof, path: made.path, since: start)
     }
 
-    /// Finds out whether it is damage that keeps the source from being read, and where: the engine's own
-    /// words say little.
+    /// Runs `body`. If it fails, looks for damage in the source and throws an error that names the damaged
+    /// pages: the engine's own message has little detail.
     private func tellingDamage<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -254,8 +256,8 @@ extension FileConversion {
         try SystemFile.status("\(path)-wal") != nil
     }
 
-    /// Calls `body` with a connection that leaves the file as it is, but for what a process has left that
-    /// ended in the middle.
+    /// Calls `body` with a connection that does not change the file, except to recover the journal or log of
+    /// an interrupted process.
     private static func reading<Result>(
         _ path: String, _ protection: FileProtection, timeout: TimeInterval, keepingLog: Bool? = nil,
         _ body: (ConnectionHandle) throws -> Result
@@ -263,15 +265,15 @@ extension FileConversion {
         let hadLog = try keepingLog ?? hasLog(path)
         var connection: EngineConnection
         do {
-            // Only a connection that may write can play back a journal, and remove the log that it has to
-            // make.
+            // Only a connection that can write can replay a journal, and remove the log that it has to
+            // create.
             connection = try protection.open(path, timeout: timeout)
         } catch KeyError.engine(let error)
             where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.primaryCode)
         {
             connection = try protection.open(path, flags: .readOnly, timeout: timeout)
         }
-        // Who finds a log leaves it: the last one to close would bring it into the file.
+        // An existing log stays: the last connection to close would checkpoint it.
         connection.checkpointsAtEnd = !hadLog
         try connection.handle.execute("PRAGMA query_only = 1")
         return try body(connection.handle)
@@ -281,8 +283,7 @@ extension FileConversion {
 // MARK: - Comparing
 
 extension FileConversion {
-    /// Calls `body` with connections to two files, each in a transaction that reads, and leaves both files as
-    /// they are.
+    /// Calls `body` with connections to two files, each in a read transaction. Both files stay unchanged.
     static func comparing<Result>(
         _ path: String, _ key: DatabaseKey?, _ other: String, _ otherKey: DatabaseKey?,
         _ options: DatabaseFile.ConversionOptions,
@@ -311,7 +312,7 @@ extension FileConversion {
                     return try body(first, second)
                 } catch let error as EngineError where first.isCause(of: error) && !second.isCause(of: error)
                 {
-                    // Otherwise it would count as one of the second file.
+                    // Otherwise the error would be attributed to the second file.
                     throw DatabaseFileError(error, path: path)
                 }
             }
@@ -324,10 +325,10 @@ extension FileConversion {
 extension FileConversion {
     /// The format of a file.
     private struct Format {
-        /// From 1 to 4: of settings that are none of a format, the nearest one.
+        /// From 1 to 4. For settings that match no format, the nearest one.
         let number: Int
         let settings: CipherSettings
-        /// Whether the file has the settings that it is to have.
+        /// True if the file has the requested settings already.
         let isDone: Bool
 
         init(of settings: CipherSettings) {
@@ -336,21 +337,21 @@ extension FileConversion {
         }
 
         private init() {
-            // No older format opens the file, which is how the run finds out that it is done.
+            // No older format opens the file, and the run concludes from this that the work is done.
             (number, settings, isDone) = (4, .sqlcipher(format: 3), true)
         }
 
         static let done = Format()
     }
 
-    /// Finds out the format of a file.
+    /// Finds the format of a file.
     private static func format(
         of path: String, key: DatabaseKey, newKey: DatabaseKey?, _ options: DatabaseFile.ConversionOptions
     ) throws -> Format {
         try checkIsFile(path)
         let hadLog = try hasLog(path)
         let format = try findFormat(of: path, key: key, newKey: newKey, options)
-        // The connections that tried may have made a log, which one that knows the key takes away again.
+        // The failed attempts may have created a log, which a connection with the right key removes.
         if !hadLog, !format.isDone {
             try reading(path, .encrypted(key, cipher: format.settings), timeout: 0, keepingLog: false) { _ in
             }
@@ -379,7 +380,7 @@ extension FileConversion {
             throw KeyError.encryption(failure, code: code)
         }
         throw DatabaseFileError(
-            .unsupported("The file has format 4 already. Rotate its key to give it another one."), path: path)
+            .unsupported("The file already has format 4. To change its key, rotate the key."), path: path)
     }
 
     func plan() throws -> DatabaseFile.ConversionPlan {
@@ -415,7 +416,7 @@ extension FileConversion {
         }
     }
 
-    /// Whether a new file can be made.
+    /// Checks that a new file can be made.
     private func checkDestination(_ destination: String, isName: Bool) throws -> CopyRoom {
         guard try !isName || SystemFile.status(destination) == nil else {
             throw DatabaseFileError(.exists, path: destination)
@@ -429,35 +430,36 @@ extension FileConversion {
 
     private var steps: [String] {
         let copy =
-            "copy the \(copiesPages ? "pages" : "rows") into a new file beside \(target.newPath ?? path)"
-        let prove = "prove the copy on a fresh connection: key, each page, structure, all rows"
+            "copy the \(copiesPages ? "pages" : "rows") into a new file next to \(target.newPath ?? path)"
+        let prove = "verify the copy on a new connection: key, every page, structure, all rows"
         switch target {
         case .newFile(let place) where place.name != nil:
-            return [copy, prove, "give it a name with the date"]
-        case .newFile: return [copy, prove, "give it its name, which must still be free"]
+            return [copy, prove, "give the copy a name with the date"]
+        case .newFile: return [copy, prove, "give the copy its name, which must still be free"]
         case .restored(let place) where place.isOccupied:
-            let aside = "give the file that is there, and its log or journal, the name \(place.keptPath)"
+            let aside = "rename the existing file, and its log or journal, to \(place.keptPath)"
             return [copy, prove, aside, "put the copy in its place"]
         case .restored: return [copy, prove, "give it its name"]
-        case .stream: return [copy, prove, "write it to its reader, and remove it"]
+        case .stream: return [copy, prove, "write the copy to its reader, and delete it"]
         case .place: break
         }
         return [
-            "open \(path) and play back what an interrupted process has left", "make a note beside it",
-            "leave the WAL mode and lock the file", copy,
-            prove, "bring the copy to the disk, and put it in the place of the file",
+            "open \(path) and roll back or replay the work of an interrupted process",
+            "create a note next to it",
+            "leave WAL mode and lock the file", copy,
+            prove, "sync the copy to disk, and replace the file with it",
             "restore the journal mode, and remove the note",
         ]
     }
 }
 
 extension ConnectionHandle {
-    /// Whether its last statement ended with an error.
+    /// Returns true if the last statement of the connection failed with this error.
     fileprivate func isCause(of error: EngineError) -> Bool { lastExtendedErrorCode == error.code }
 }
 
 extension EncryptionFailure {
-    /// The settings that a file has in place of those of format 4.
+    /// The settings of the file if they differ from format 4 and can be upgraded.
     fileprivate var settingsToUpgrade: CipherSettings? {
         if case .newerFormat = self { nil } else { foundSettings }
     }

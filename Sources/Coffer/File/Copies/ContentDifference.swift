@@ -1,14 +1,14 @@
 internal import SQLCipherBridge
 
-/// Compares the content of two databases, in one pass over each, and with two rows in memory at a time.
+/// Compares the content of two databases in one pass over each, with two rows in memory at a time.
 struct ContentDifference {
     let old: ConnectionHandle
     let new: ConnectionHandle
 
-    /// Called now and then; throws to end it.
+    /// Called regularly; throws to end the comparison.
     let checkpoint: () throws -> Void
 
-    /// Called for each row that differs; nil to count them only.
+    /// Called for each row that differs; nil to only count such rows.
     var row: ((DatabaseFile.RowDifference) throws -> Void)?
 
     func run() throws -> DatabaseFile.Difference {
@@ -66,7 +66,7 @@ struct ContentDifference {
             return difference
         }
         guard before.table.identity == after.table.identity, before.table.fields == after.table.fields else {
-            // Other columns: rows have nothing in common to be compared by.
+            // The columns differ, so there is nothing to compare rows by.
             difference.isComparable = false
             difference.rowCountBefore = try before.count(checkpoint)
             difference.rowCountAfter = try after.count(checkpoint)
@@ -82,7 +82,7 @@ struct ContentDifference {
         return difference
     }
 
-    /// All rows of a table that the other database has not.
+    /// Reports all rows of a table that only one database has.
     private func all(_ side: TableSide, _ rowCount: inout Int, isOld: Bool) throws -> Int {
         while try side.step() {
             rowCount += 1
@@ -93,7 +93,7 @@ struct ContentDifference {
         return rowCount
     }
 
-    /// Tables with row IDs, whose rows come in their order.
+    /// Compares tables with row IDs, whose rows are read in the order of their IDs.
     private func merge(
         _ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference
     ) throws {
@@ -123,7 +123,8 @@ struct ContentDifference {
         }
     }
 
-    /// Tables without row IDs: the order of their keys is that of collations, so that each row is looked up.
+    /// Compares tables without row IDs. Collations determine the order of their keys, so each row is looked
+    /// up.
     private func lookUp(
         _ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference
     ) throws {
@@ -152,8 +153,8 @@ struct ContentDifference {
         }
     }
 
-    /// Tables whose columns have taken all names of the row ID, and those whose keys only the application can
-    /// compare: rows are compared in their order, and only as a whole.
+    /// Compares tables whose columns use all names of the row ID, and tables whose keys only the application
+    /// can compare. Rows are compared in their order, and only as a whole.
     private func inOrder(
         _ before: TableSide, _ after: TableSide, _ difference: inout DatabaseFile.TableDifference
     ) throws {
@@ -214,10 +215,10 @@ private final class TableSide {
 
     deinit { standIns.remove() }
 
-    /// The next row, if there is one.
+    /// Advances to the next row, if there is one.
     func step() throws -> Bool { try rows.step() }
 
-    /// Whether only the application knows the order of the keys.
+    /// True if only the application knows the order of the keys.
     var hasUnknownOrder: Bool { standIns.replacesAny(of: table.keyCollations) }
 
     func count(_ checkpoint: () throws -> Void) throws -> Int {
@@ -227,14 +228,14 @@ private final class TableSide {
             ?? 0
     }
 
-    /// Of the current row, where rows have one.
+    /// The row ID of the current row, or zero if the table has none.
     var rowID: Int64 {
         guard case .rowID(let index) = table.identity else { return 0 }
         let (statement, column) = rows.row.field(index)
         return statement.int64(at: column)
     }
 
-    /// Byte for byte, and type for type.
+    /// Returns true if both rows have the same types and values, byte for byte.
     func hasSameRow(as other: TableSide) throws -> Bool {
         let (row, otherRow) = (rows.row, other.rows.row)
         for index in table.fields.indices {
@@ -270,12 +271,13 @@ private final class TableSide {
         }
     }
 
-    /// Finds rows of this table by their key.
+    /// Returns a finder for rows of this table by their key.
     func finder() throws -> RowFinder {
         guard case .primaryKey(let keys) = table.identity else {
             throw EngineError(code: EngineCode.error, message: "The rows of a table have no key")
         }
-        // One comparison of two lists: an expression of many comparisons can be too deep.
+        // One comparison of two row values: an expression with many comparisons can exceed SQLite's depth
+        // limit.
         let list = keys.joined(separator: ", ")
         let condition = "(\(list)) = (\(databaseQuestionMarks(count: keys.count)))"
         let columns = keys.compactMap { table.fields.firstIndex(of: $0).map { CInt($0) } }
@@ -291,8 +293,8 @@ private final class TableSide {
             self.columns = columns
         }
 
-        /// - Parameter body: called with the row that has the key of the current row of another table; nil
-        ///   where there is none.
+        /// - Parameter body: called with the row that has the same key as the current row of another table,
+        ///   or with nil if there is no such row.
         func find(_ other: TableSide, _ body: (TableSide?) throws -> Void) throws {
             let statement = side.rows.statement
             statement.reset()

@@ -1,41 +1,40 @@
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// How far a backup has come.
+/// The progress of a backup.
 public struct DatabaseBackupProgress: Sendable {
-    /// How many pages are not copied yet.
+    /// The number of pages that are not copied yet.
     public let remainingPageCount: Int
 
-    /// How many pages the source has.
+    /// The number of pages of the source.
     public let totalPageCount: Int
 
-    /// How many pages are copied.
+    /// The number of copied pages.
     public var completedPageCount: Int { totalPageCount - remainingPageCount }
 
-    /// Whether the backup is complete.
+    /// True if the backup is complete.
     public let isCompleted: Bool
 }
 
 extension Database {
     /// Copies the content of this database into another one, which keeps its own key, and proves the copy.
     ///
-    /// Between databases with the same page layout, pages are copied. Where the layouts differ, or one of the
-    /// two is not encrypted, the content is copied row by row into a database beside the destination first,
-    /// in memory or in an encrypted temporary file, and then into the destination: that takes longer, and
-    /// nothing of the destination changes if it fails.
+    /// Between databases with the same page layout, pages are copied. If the layouts differ, or only one of
+    /// the two is encrypted, the content is first copied row by row into a temporary database, in memory or
+    /// in an encrypted temporary file, and then into the destination. That takes longer, and the destination
+    /// does not change if it fails.
     ///
     /// - Parameters:
-    ///   - destDb: what it contained is lost. The copy has what this database contains at the end of the
-    ///     backup.
-    ///   - pagesPerStep: how many pages are copied between two calls of `progress`; all of them if negative.
-    ///     A write by another connection between two steps makes the backup start again.
-    ///   - progress: throws to end the backup. That leaves the destination as it was, unless it was the last
-    ///   step, whose error is ignored. It must not use the destination before the last step: that throws
-    ///   `SQLITE_LOCKED`.
-    /// - Throws: before anything is written, `SQLITE_MISUSE` when this database is encrypted, and the
-    ///   destination is a file that is not and was opened without ``Configuration/allowsPlaintext``;
-    ///   `SQLITE_ERROR` when the destination is in use; `SQLITE_BUSY` inside of a transaction that has
-    ///   written to this database.
+    ///   - destDb: its content is lost. The copy has the content of this database at the end of the backup.
+    ///   - pagesPerStep: the number of pages that are copied between two calls of `progress`; all of them if
+    ///     negative. A write by another connection between two steps restarts the backup.
+    ///   - progress: throws to end the backup. The destination then stays unchanged, unless it was the last
+    ///     step, whose error is ignored. It must not use the destination before the last step: that throws
+    ///     `SQLITE_LOCKED`.
+    /// - Throws: before anything is written, `SQLITE_MISUSE` if this database is encrypted, and the
+    ///   destination is an unencrypted file that was opened without ``Configuration/allowsPlaintext``;
+    ///   `SQLITE_ERROR` if the destination is in use; `SQLITE_BUSY` inside a transaction that has written to
+    ///   this database.
     public func backup(
         to destDb: Database, pagesPerStep: CInt = -1,
         progress: ((DatabaseBackupProgress) throws -> Void)? = nil
@@ -45,7 +44,7 @@ extension Database {
         guard !isClosed, !destDb.isClosed else { throw DatabaseError.connectionIsClosed() }
         guard pagesPerStep != 0 else {
             throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "A backup in steps of no page would never end.")
+                resultCode: .SQLITE_MISUSE, message: "A backup with zero pages per step would never finish.")
         }
         try destDb.checkMayReceiveCopy(of: self)
         defer { destDb.clearSchemaCache() }
@@ -87,8 +86,8 @@ extension Database {
         let isOneStep = pagesPerStep < 0
         let copy = { [self] () throws -> (remaining: Int, total: Int) in
             let backup = try BackupHandle(from: source, to: destination.handle)
-            // One step could not be cancelled. In a transaction, many are one: nobody's write can come
-            // between.
+            // A single step could not be canceled, so there are many. In a transaction they act as one: no
+            // write can come between them.
             let pages = try step(backup, pages: isOneStep ? 1000 : pagesPerStep) { report in
                 if !isOneStep { try destination.receivingCopy { try progress?(report) } }
             }
@@ -96,7 +95,7 @@ extension Database {
             return pages
         }
         let pages = try isOneStep ? source.withReadTransaction(copy) : copy()
-        // The copy is made: an error of the last report cannot undo it.
+        // The copy is complete: an error from the last report cannot undo it.
         try? progress?(
             DatabaseBackupProgress(
                 remainingPageCount: pages.remaining, totalPageCount: pages.total, isCompleted: true))
@@ -123,8 +122,8 @@ extension Database {
                     handle.transactionState == .write
                 {
                     message +=
-                        " - the transaction of the source has written: make the backup after it, or from "
-                        + "another connection"
+                        " - the source is in a transaction that has written: make the backup after the "
+                        + "transaction, or from another connection"
                 }
                 throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
             }
@@ -135,18 +134,18 @@ extension Database {
 // MARK: - The destination
 
 extension Database {
-    /// Refuses copies that would have less protection than their source, unless this database was opened so
-    /// on purpose (I1).
+    /// Refuses a copy with less protection than its source, unless this database was opened to allow that
+    /// (invariant "No plaintext by accident").
     private func checkMayReceiveCopy(of source: Database) throws {
         guard source.isEncrypted, !isEncrypted else { return }
-        // A database of SQLite in a temporary file is a file, too.
+        // A temporary database of SQLite may be stored in a file, too.
         guard configuration.allowsPlaintext || protection == .memory && !path.isEmpty else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message: """
                     An encrypted database cannot be backed up into a file without a key. Give the \
                     destination a key, or set Configuration.allowsPlaintext if the copy is meant to be \
-                    readable by everybody.
+                    readable by everyone.
                     """)
         }
     }
@@ -156,8 +155,8 @@ extension Database {
         return try handle.journalMode() != .wal
     }
 
-    /// A database for the moment, whose pages can go to this one: encrypted with a key that nobody knows if
-    /// this one is encrypted.
+    /// Opens a temporary database whose pages can be copied to this one. If this one is encrypted, so is the
+    /// temporary one, with a random key.
     func openScratch(pageSize: Int64) throws -> EngineConnection {
         let scratch = try EngineConnection(path: isEncrypted ? "" : ":memory:", flags: [.readWrite, .create])
         if isEncrypted {
@@ -169,47 +168,47 @@ extension Database {
         return scratch
     }
 
-    /// Opens the file of an encrypted database on a fresh connection, looks at the code of each page, and
-    /// reads the structure.
+    /// Opens the file of an encrypted database with a fresh connection, verifies the authentication code of
+    /// each page, and checks the structure.
     func proveFile() throws {
         guard isEncrypted, let ring = keying.ring, !path.isEmpty,
             handle.filename(schema: "main")?.isEmpty == false
         else { return }
         guard let fresh = try openBeside(ring) else {
-            // No other connection can look while this one keeps the file to itself: its own view must do.
+            // This connection has the file locked, so no other one can read it: check its own view instead.
             handle.releaseMemory()
             return try StructureCheck.prove(handle, readsCodes: true)
         }
-        // From this size on SQLite brings a transaction into the file after the commit; zero is never.
+        // From this size on, SQLite checkpoints a transaction after the commit; zero means never.
         let checkpointedCount = try handle.integer(pragma: "wal_autocheckpoint")
         guard try checkpointedCount > 0 && handle.integer(pragma: "page_count") >= checkpointedCount else {
             return try proveFile(fresh.handle, ring)
         }
-        // Handed to the other thread, which is the only one to use it until both threads have done their
-        // work.
+        // Passed to the other thread, which is the only one to use it until both threads have finished.
         nonisolated(unsafe) let own = handle
         _ = try SideWork<Void>.run(
             side: { _ in
-                // Brings what the copy left in a write-ahead log into the file, as commits of this size do
-                // and backups do not: otherwise the database would do it when it is closed. The copy is as
-                // good without, so that an error does not matter here.
+                // Checkpoints the write-ahead log that the copy has left. SQLite does this after commits of
+                // this size, but not after backups, and would otherwise do it on closing. The copy is valid
+                // without it, so an error is ignored.
                 _ = unsafe own.checkpoint(schema: "main", mode: CheckpointMode.passive.rawValue)
             },
             main: { _ in try proveFile(fresh.handle, ring) })
     }
 
-    /// - Parameter fresh: a connection to the file.
+    /// - Parameter fresh: another connection to the file.
     private func proveFile(_ fresh: ConnectionHandle, _ ring: KeyRing) throws {
         func check(_ content: ContentReader) throws {
             try addCustomizations(to: content.handle)
             try content.proveStructure(readsCodes: true) { try checkIsNotInterrupted() }
         }
         let progress = ProgressReport(nil, isCancellable: false)
-        // Pages are read with the first key.
+        // The page reader uses the first key only.
         guard ring.usedKeyIndex ?? 0 == 0 else { return try check(ContentReader(fresh)) }
         let protection = FileProtection.encrypted(ring)
         guard try fresh.journalMode() != .wal else {
-            // What cannot be pinned, because it is damaged or others write too fast, the engine looks at.
+            // The engine checks a state that cannot be pinned, because it is damaged or other connections
+            // write too fast.
             guard let state = try? StoredState(pinning: path, protection, timeout: 0.5) else {
                 return try check(ContentReader(fresh))
             }
@@ -223,7 +222,7 @@ extension Database {
         }
     }
 
-    /// A fresh connection to the file, or nil if it is locked.
+    /// Opens a fresh connection to the file, or returns nil if the file is locked.
     private func openBeside(_ ring: KeyRing) throws -> EngineConnection? {
         do {
             let keyed = try ring.openKeyed(open: openForReading)
@@ -240,12 +239,13 @@ extension Database {
         return connection
     }
 
-    /// Gives another connection the functions and collations of this one.
+    /// Adds the functions and collations of this connection to another one.
     func addCustomizations(to connection: ConnectionHandle) throws {
         try connection.install(additions.functions, additions.collations)
     }
 
-    /// Ends long work that consists of other things than statements of this connection.
+    /// Throws `SQLITE_INTERRUPT` if the connection was interrupted. Long work that runs no statements of this
+    /// connection calls it.
     func checkIsNotInterrupted() throws {
         guard handle.isInterrupted || sharedState.isCancelled.load(ordering: .relaxed) else { return }
         throw DatabaseError(resultCode: .SQLITE_INTERRUPT)
@@ -255,14 +255,15 @@ extension Database {
 extension DatabaseReader {
     /// Copies the content of the database into another one, which keeps its own key.
     ///
-    /// The destination cannot be used by others meanwhile. What other connections commit to the source during
-    /// the backup may or may not be in the copy, which is always one state of the source.
+    /// Other accesses cannot use the destination during the backup. Commits of other connections to the
+    /// source during the backup may or may not be in the copy, which is always one state of the source.
     ///
     ///     try queue.backup(to: other)
     ///
     /// - Parameters:
-    ///   - writer: what it contained is lost.
-    ///   - pagesPerStep: how many pages are copied between two calls of `progress`; all of them if negative.
+    ///   - writer: its content is lost.
+    ///   - pagesPerStep: the number of pages that are copied between two calls of `progress`; all of them if
+    ///     negative.
     ///   - progress: throws to end the backup.
     /// - Throws: as ``Database/backup(to:pagesPerStep:progress:)``.
     public func backup(

@@ -1,10 +1,10 @@
 internal import SQLCipherBridge
 
 extension Database {
-    /// Removes all content, in one step that nothing in the schema can disturb: an empty database takes the
-    /// place of the content.
+    /// Removes all content in one step: an empty database replaces it, so triggers and other parts of the
+    /// schema cannot interfere.
     ///
-    /// The key, the cipher settings, the text encoding, the auto-vacuum mode and the journal mode stay;
+    /// The key, the cipher settings, the text encoding, the auto-vacuum mode, and the journal mode stay;
     /// `user_version` and `application_id` are zero.
     func eraseContent() throws {
         checkIsUsedInItsAccess()
@@ -14,7 +14,7 @@ extension Database {
         }
         guard !isInsideTransaction else {
             throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "A database cannot be erased inside of a transaction.")
+                resultCode: .SQLITE_MISUSE, message: "A database cannot be erased inside a transaction.")
         }
         releaseMemory()
         do {
@@ -23,7 +23,7 @@ extension Database {
             let scratch = connection.handle
             try scratch.execute(trusted: "PRAGMA encoding = '\(try handle.textEncoding().rawValue)'")
             try scratch.execute(trusted: "PRAGMA auto_vacuum = \(try handle.integer(pragma: "auto_vacuum"))")
-            // Makes the first page.
+            // Creates the first page.
             try scratch.execute("PRAGMA user_version = 0")
             let backup = try BackupHandle(from: scratch, to: handle)
             guard case .done = backup.step(pages: -1) else {
@@ -33,8 +33,8 @@ extension Database {
         } catch {
             throw DatabaseError.publicError(error)
         }
-        // What was erased is still in the WAL file, and in the file until the WAL file is in it. Others who
-        // read may prevent that.
+        // The erased content is still in the WAL file, and in the database file until the WAL file is
+        // checkpointed. Other readers may prevent the checkpoint.
         if try handle.journalMode() == .wal {
             _ = handle.checkpoint(schema: "main", mode: CheckpointMode.truncate.rawValue)
         }

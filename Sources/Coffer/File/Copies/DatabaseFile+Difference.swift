@@ -1,62 +1,63 @@
 internal import SQLCipherBridge
 
 extension DatabaseFile {
-    /// What two databases do not have in common.
+    /// The differences between an older database and this one.
     public struct Difference: Sendable, Hashable {
-        /// Versions and the encoding, where they differ.
+        /// Version numbers and the encoding, if they differ.
         public var settings: [SettingDifference] = []
 
-        /// Tables, indexes, views and triggers that are not the same in both.
+        /// Tables, indexes, views, and triggers that are not the same in both.
         public var schema: [SchemaDifference] = []
 
-        /// All tables of both, also those without a difference.
+        /// All tables of both databases, including those without a difference.
         public var tables: [TableDifference] = []
 
-        /// Whether both have the same schema, versions and rows.
+        /// True if both have the same schema, version numbers, encoding, and rows.
         public var isEmpty: Bool {
             settings.isEmpty && schema.isEmpty && !tables.contains(where: \.isDifferent)
         }
     }
 
-    /// A value that belongs to a database as a whole.
+    /// A value that belongs to a database as a whole, and differs.
     public struct SettingDifference: Sendable, Hashable {
-        /// Such as `user_version`.
+        /// The name, such as `user_version`.
         public var name: String
-        /// The value in this database.
+        /// The value in the older database.
         public var before: String
-        /// The value in the other one.
+        /// The value in this database.
         public var after: String
     }
 
-    /// A table, index, view or trigger that was made, dropped or changed.
+    /// A table, index, view, or trigger that was created, dropped, or changed.
     public struct SchemaDifference: Sendable, Hashable {
-        /// As in `sqlite_master`: `table`, `index`, `view` or `trigger`.
+        /// The type as in `sqlite_master`: `table`, `index`, `view`, or `trigger`.
         public var type: String
         public var name: String
-        /// Its SQL, which is empty for the indexes that SQLite makes itself; nil where it is not there.
+        /// Its SQL in the older database, which is empty for the indexes that SQLite creates itself; nil if
+        /// it does not exist there.
         public var before: String?
-        /// The same in the other database.
+        /// Its SQL in this database.
         public var after: String?
     }
 
-    /// How the rows of a table differ.
+    /// The differences between the rows of a table.
     public struct TableDifference: Sendable, Hashable {
         public var name: String
-        /// How many rows there are; zero where there is no such table.
+        /// The number of rows in the older database; zero if it does not have the table.
         public var rowCountBefore = 0
-        /// The same in the other database.
+        /// The number of rows in this database.
         public var rowCountAfter = 0
-        /// How many rows only the other database has.
+        /// The number of rows that only this database has.
         public var addedCount = 0
-        /// How many rows only this database has.
+        /// The number of rows that only the older database has.
         public var removedCount = 0
-        /// How many rows both have, with other values.
+        /// The number of rows that both have, with different values.
         public var changedCount = 0
-        /// False where it is known that rows differ, and not which: the tables have other columns, or rows
-        /// without anything that distinguishes one from the other.
+        /// False if rows differ but it is not known which: the tables have different columns, or rows without
+        /// an identity.
         public var isComparable = true
 
-        /// Whether any row differs.
+        /// True if any row differs.
         public var isDifferent: Bool { !isComparable || addedCount + removedCount + changedCount > 0 }
 
         init(name: String) { self.name = name }
@@ -64,30 +65,30 @@ extension DatabaseFile {
 
     /// A row that differs.
     public struct RowDifference: Sendable, Hashable {
-        /// In which way a row differs.
+        /// The kind of a row's difference.
         public enum Change: String, Sendable, Hashable {
-            /// The row is only in the other database, only in this one, or in both with other values.
+            /// The row is only in this database, only in the older one, or in both with different values.
             case added, removed, changed
         }
 
         /// The name of the table.
         public var table: String
-        /// In which way the row differs.
+        /// The kind of the difference.
         public var change: Change
-        /// The columns, in front of them `rowid` where no column has it.
+        /// The names of the columns, preceded by `rowid` if none of them holds the row ID.
         public var columns: [String]
-        /// The values as literals of SQL, each of which stands for one value only; nil where the row is not
-        /// there.
+        /// The values in the older database as SQL literals, each of which stands for one value only; nil if
+        /// the row does not exist there.
         public var before: [String]?
-        /// The same in the other database.
+        /// The values in this database.
         public var after: [String]?
     }
 
-    /// Finds out how another database differs from this one, by schema, table and row.
+    /// Compares this database with an older one, by schema, table, and row.
     ///
-    /// Both may be in use: each is read in one transaction. Rows are the same row by their row ID, or by
-    /// their primary key in tables without one. Values are compared byte for byte and with their types.
-    /// However large the databases are, a few rows at a time are in memory.
+    /// Both may be in use: each is read in one transaction. Rows are identified by their row ID, or by their
+    /// primary key in tables without one. Values are compared byte for byte and with their types. Only a few
+    /// rows are in memory at a time, however large the databases are.
     ///
     /// ```swift
     /// let backup = DatabaseFile(path: backupPath)
@@ -97,13 +98,13 @@ extension DatabaseFile {
     /// }
     /// ```
     /// - Parameters:
-    ///   - old: the other database, which counts as the older one: rows that only this one has were added.
-    ///   - key: the key of this file; nil for one without encryption.
-    ///   - oldKey: the key of the other file; nil for that of this one.
-    ///   - options: cipher settings of both files, functions, collations, and how long to wait for others.
-    ///   - progress: called now and then; throws to end it.
+    ///   - old: the older database: rows that only this database has count as added.
+    ///   - key: the key of this file; nil if it is not encrypted.
+    ///   - oldKey: the key of the older file; nil for the same key.
+    ///   - options: the cipher settings of both files, functions, collations, and the time to wait for locks.
+    ///   - progress: called regularly; throws to end the comparison.
     ///   - row: called for each row that differs, table by table.
-    /// - Throws: a ``DatabaseFileError``, or what `row` throws.
+    /// - Throws: a ``DatabaseFileError``, or an error of `row`.
     public func difference(
         from old: DatabaseFile, key: DatabaseKey?, oldKey: DatabaseKey? = nil,
         options: ConversionOptions = ConversionOptions(),

@@ -1,13 +1,11 @@
 extension DatabaseFile {
-    /// Puts a backup in the place of this file, which gets another name.
+    /// Replaces this file with a backup, and keeps the old file under another name.
     ///
-    /// The backup is copied beside the file, with a fresh salt, and proved there: each page is authentic, the
-    /// structure is whole, the content is that of the backup. Then the copy takes the place of the file in
-    /// one step, with its mode, owner and access control lists. What is in the place may be anything: a file
-    /// that is damaged, empty, or has another key, or nothing. It is kept under another name with the log or
-    /// the journal that belongs to it, which never gets to the new file. A crash leaves the old database, or
-    /// the new one.
-    ///
+    /// The backup is copied to a file next to this one, with a fresh salt, and proved there: each page is
+    /// authentic, the structure is intact, and the content equals the backup's. Then the copy replaces the
+    /// file in one step, with its mode, owner, and access control lists. The file may be damaged, empty, or
+    /// missing, or have another key. It is kept under another name together with its log or journal, which is
+    /// never applied to the new file. After a crash there is either the old database or the new one.
     /// ```swift
     /// let vault = DatabaseFile(path: path)
     /// if let last = try vault.backups(in: folder).last {
@@ -16,18 +14,18 @@ extension DatabaseFile {
     /// }
     /// ```
     /// - Parameters:
-    ///   - backup: a database file, which stays as it is.
-    ///   - key: the key of the backup; nil for one without encryption.
-    ///   - newKey: the key that the file is to have; nil for that of the backup.
-    ///   - options: ``ConversionOptions/keepOldPath`` says where the old file is kept: by default beside the
+    ///   - backup: the path of a database file, which is not changed.
+    ///   - key: the key of the backup; nil if it is not encrypted.
+    ///   - newKey: the key for the file; nil for the backup's key.
+    ///   - options: ``ConversionOptions/keepOldPath`` is the path of the old file: by default next to the
     ///     file, under its name with `.replaced-` and the time in UTC. ``ConversionOptions/audit`` is called
     ///     with the new file in its place.
-    ///   - progress: called with the pages that were done; throws to end it, which leaves everything as it
-    ///     was.
-    /// - Returns: what was done and proved. ``ConversionResult/keptOldPath`` is where the old file is, if
+    ///   - progress: called with the number of completed pages; throws to end the restore, which then changes
+    ///     nothing.
+    /// - Returns: the result with its proof. ``ConversionResult/keptOldPath`` is the path of the old file, if
     ///   there was one.
-    /// - Throws: a ``DatabaseFileError``: `busy` when another connection or process has the file open,
-    ///   `damaged` for the backup, `exists` when there is something where the old file is to be kept.
+    /// - Throws: a ``DatabaseFileError``: `busy` if another connection or process has the file open,
+    ///   `damaged` for the backup, `exists` if the path for the old file is taken.
     @discardableResult
     public func restore(
         from backup: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
@@ -38,13 +36,12 @@ extension DatabaseFile {
             .restore(to: path, key, newKey: newKey), options: options, progress: progress)
     }
 
-    /// Finds out what ``restore(from:key:newKey:options:progress:)`` would do, and changes nothing.
+    /// Returns a plan of ``restore(from:key:newKey:options:progress:)``, and changes nothing.
     ///
     /// - Parameters:
     ///   - backup: the path of the backup.
-    ///   - key: the key of the backup.
-    ///   - newKey: the key that the restored file would get; nil keeps that of the backup.
-    ///   - options: how it would be done.
+    ///   - key: the key of the backup; nil if it is not encrypted.
+    ///   - newKey: the key for the file; nil for the backup's key.
     public func restorationPlan(
         from backup: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
         options: ConversionOptions = ConversionOptions()

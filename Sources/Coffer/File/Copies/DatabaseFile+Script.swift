@@ -1,14 +1,14 @@
 internal import SQLCipherBridge
 
-/// What is known of a database that was written as a script, or made from one.
+/// The properties of a database that was written as a script, or made from one.
 package struct ScriptSummary: Sendable, Hashable {
-    /// SHA-256 over everything that was written: the same for databases with the same content.
+    /// The SHA-256 digest of everything that was written. It is the same for databases with the same content.
     package let digest: String
     package let tableCount: Int
     package let rowCount: Int
 
-    /// The collations and functions, with the first table or index that names each, without which the script
-    /// that was written cannot run.
+    /// The collations and functions that the script needs to run, each with the first table or index that
+    /// uses it.
     package let needs: [String]
 
     fileprivate init(_ content: ProvedContent, needs: [String] = []) throws {
@@ -22,12 +22,13 @@ package struct ScriptSummary: Sendable, Hashable {
 }
 
 extension Database {
-    /// Writes the database as an SQL script, from which any SQLite makes the same content, as of one moment.
+    /// Writes one state of the database as an SQL script, from which any SQLite can restore the same content.
     ///
     /// The script is plaintext.
+    ///
     /// - Parameters:
-    ///   - write: takes the text in pieces, which may end within a character.
-    ///   - checkpoint: called now and then; throws to end it.
+    ///   - write: called with the text in pieces, which may end within a character.
+    ///   - checkpoint: called regularly; throws to end the work.
     package func writeScript(
         _ write: @escaping ([UInt8]) throws -> Void, checkpoint: @escaping () throws -> Void
     ) throws -> ScriptSummary {
@@ -47,11 +48,11 @@ extension DatabaseFile {
     ///
     /// - Parameters:
     ///   - companion: the companion of the new file, which gets its name just before the file.
-    ///   - statements: gives one statement after the other, and nil at the end.
-    ///   - watch: called in the middle of long statements; throws to end it.
-    ///   - confirm: called with what was made, before the file gets its name; throws to have none.
-    /// - Throws: a ``ScriptError`` for a script that cannot become a database, a ``DatabaseFileError``
-    ///   otherwise.
+    ///   - statements: returns one statement after the other, and nil at the end.
+    ///   - watch: called during long statements; throws to end the work.
+    ///   - confirm: called with the summary before the file gets its name; throws to discard the file.
+    /// - Throws: a ``ScriptError`` for a script that cannot become a database, or else a
+    ///   ``DatabaseFileError``.
     package func make(
         key: DatabaseKey, cipher: CipherSettings, companion: (any FileCompanion)? = nil,
         progress: ProgressFunction?,

@@ -1,32 +1,28 @@
 extension DatabaseQueue {
-    /// A copy in memory of the database at a path. What is written to it is lost with it.
+    /// Returns a copy in memory of the database at a path. Changes to the copy are lost when it is closed.
     ///
-    /// The file is opened read-only. The copy of an encrypted file is encrypted, so that it can be backed up
-    /// in its turn.
+    /// The file is opened read-only. The copy of an encrypted file is encrypted, so that the copy can be
+    /// backed up.
     ///
     ///     let copy = try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration)
     ///
-    /// - Parameters:
-    ///   - path: the path of the file.
-    ///   - configuration: the key, and all else that the connections have in common.
-    /// - Throws: what opening the file throws: it is not made where there is none.
+    /// - Parameter configuration: the key, and all other settings that both connections share.
+    /// - Throws: the errors of opening the file, which is not created if it does not exist.
     public static func inMemoryCopy(fromPath path: String, configuration: Configuration = Configuration())
         throws -> DatabaseQueue
     {
         try copy(fromPath: path, to: .memory(name: nil), configuration: configuration)
     }
 
-    /// A temporary copy of the database at a path, which disappears with the queue.
+    /// Returns a temporary copy of the database at a path, which disappears with the queue.
     ///
-    /// The file is opened read-only. The copy of an encrypted file is encrypted. SQLite keeps it in memory as
-    /// far as its page cache goes, and beyond that in a file that has no name.
+    /// The file is opened read-only. The copy of an encrypted file is encrypted. SQLite keeps the copy in its
+    /// page cache, and the pages that do not fit in a file without a name.
     ///
     ///     let copy = try DatabaseQueue.temporaryCopy(fromPath: path, configuration: configuration)
     ///
-    /// - Parameters:
-    ///   - path: the path of the file.
-    ///   - configuration: the key, and all else that the connections have in common.
-    /// - Throws: what opening the file throws: it is not made where there is none.
+    /// - Parameter configuration: the key, and all other settings that both connections share.
+    /// - Throws: the errors of opening the file, which is not created if it does not exist.
     public static func temporaryCopy(fromPath path: String, configuration: Configuration = Configuration())
         throws -> DatabaseQueue
     {

@@ -1,21 +1,21 @@
 extension DatabaseReader {
-    /// Makes a compact copy of the database in a new file, with the same key and cipher settings, but a salt
-    /// of its own.
+    /// Makes a compact copy of the database in a new file, with the same key and cipher settings, but its own
+    /// salt.
     ///
-    /// The copy is one state of the database. It has the same tables, rows, row IDs, versions, text encoding
-    /// and auto-vacuum mode; its journal mode is `DELETE`. It gets its name when a fresh connection has read
-    /// it and found the same content, and is readable by its owner only. When this method throws, nothing is
-    /// left behind.
+    /// The copy is one state of the database. It has the same tables, rows, row IDs, version numbers, text
+    /// encoding, and auto-vacuum mode; its journal mode is `DELETE`. It gets its name after a fresh
+    /// connection has read it and found the same content, and is readable by its owner only. If this method
+    /// throws, no file is left.
     ///
-    /// As for `VACUUM`, the connection must know the collations and functions that the schema uses. A salt
+    /// As for `VACUUM`, the connection must have the collations and functions that the schema uses. A salt
     /// that comes with the key is kept.
     ///
     ///     try queue.vacuum(into: compactPath)
     ///
-    /// - Parameter filePath: a path where nothing is.
-    /// - Throws: `SQLITE_ERROR` if there is a file already; `SQLITE_CANTOPEN` if the directory cannot be
-    ///   written to; `SQLITE_BUSY` if another run is making the same file; `SQLITE_FULL` and other errors of
-    ///   files; ``EncryptionFailure/noKey`` for a database in memory without a key, unless
+    /// - Parameter filePath: a free path.
+    /// - Throws: `SQLITE_ERROR` if the file exists already; `SQLITE_CANTOPEN` if the directory is not
+    ///   writable; `SQLITE_BUSY` if another run is making the same file; `SQLITE_FULL` and other file errors;
+    ///   ``EncryptionFailure/noKey`` for a database in memory without a key, unless
     ///   ``Configuration/allowsPlaintext`` is set.
     public func vacuum(into filePath: String) throws {
         try read { try $0.copyContent(into: filePath, protection: nil) }
@@ -26,12 +26,12 @@ extension DatabaseReader {
         try await read { try $0.copyContent(into: filePath, protection: nil) }
     }
 
-    /// Makes a compact copy with a key of its own, as `vacuum(into:)` does with the same one.
+    /// Makes a compact copy as `vacuum(into:)` does, but with another key.
     ///
     /// - Parameters:
-    ///   - filePath: a path where nothing is.
+    ///   - filePath: a free path.
     ///   - key: the key of the copy.
-    ///   - cipher: the format of the copy; nil for that of this database, or for the default where this
+    ///   - cipher: the format of the copy; nil for the format of this database, or for the default if this
     ///     database is not encrypted.
     public func vacuum(into filePath: String, key: DatabaseKey, cipher: CipherSettings? = nil) throws {
         try read {
@@ -41,11 +41,6 @@ extension DatabaseReader {
 
     /// Makes a compact copy as ``vacuum(into:key:cipher:)-(String,_,_)`` does, without blocking a thread
     /// while it waits.
-    ///
-    /// - Parameters:
-    ///   - filePath: a path where nothing is.
-    ///   - key: the key of the copy.
-    ///   - cipher: the settings of the copy; nil are those of this database.
     public func vacuum(into filePath: String, key: DatabaseKey, cipher: CipherSettings? = nil) async throws {
         try await read {
             try $0.copyContent(into: filePath, protection: try $0.protection(key: key, cipher: cipher))
@@ -63,7 +58,7 @@ extension Database {
         }
     }
 
-    /// - Parameter protection: nil for the protection of this database.
+    /// - Parameter protection: nil for this database's own protection.
     fileprivate func copyContent(into path: String, protection: FileProtection?) throws {
         checkIsUsedInItsAccess()
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
@@ -74,7 +69,7 @@ extension Database {
                 progress: ProgressReport({ _ in try self.checkIsNotInterrupted() }, isCancellable: false))
             try file.make(from: handle, at: path)
         } catch let error as DatabaseFileError where error.reason == .exists {
-            // As SQLite says it of `VACUUM INTO`.
+            // The same error as SQLite's `VACUUM INTO`.
             throw DatabaseError(resultCode: .SQLITE_ERROR, message: "output file already exists: \(path)")
         } catch let error as DatabaseFileError {
             throw error.databaseError

@@ -1,9 +1,11 @@
 extension DatabaseWriter {
-    /// Removes the free pages of the database file and brings the pages of each table together: `VACUUM`.
+    /// Removes the free pages of the database file and makes the pages of each table contiguous, by `VACUUM`.
     ///
-    /// It keeps the key and the cipher settings. The new content is made in memory, which needs as much of it
-    /// as the content is large.
-    /// - Throws: `SQLITE_BUSY` and `SQLITE_LOCKED` if others use the database; the error of a statement.
+    /// The key and the cipher settings are kept. The new content is built in memory, and needs as much memory
+    /// as its size.
+    ///
+    /// - Throws: `SQLITE_BUSY` and `SQLITE_LOCKED` if the database is in use elsewhere; the error of a
+    ///   statement.
     public func vacuum() throws {
         try writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
     }
@@ -17,9 +19,10 @@ extension DatabaseWriter {
     /// numbers.
     ///
     /// The key and the cipher settings stay, and the file remains a valid, encrypted database. No other
-    /// access runs meanwhile; snapshots of a pool keep what they see. Erased content may remain in free parts
-    /// of the disk, and in the WAL file as long as a snapshot needs it.
-    /// - Throws: `SQLITE_BUSY` if another connection uses the database; the database is as it was then.
+    /// access runs at the same time; snapshots of a pool keep their content. Erased content may remain in
+    /// free areas of the disk, and in the WAL file as long as a snapshot needs it.
+    ///
+    /// - Throws: `SQLITE_BUSY` if another connection uses the database, which then stays unchanged.
     public func erase() throws {
         try barrierWriteWithoutTransaction { try $0.eraseContent() }
     }

@@ -1,6 +1,7 @@
-/// One page of a b-tree, read without trust: <https://www.sqlite.org/fileformat2.html#b_tree_pages>.
+/// One page of a b-tree, parsed defensively: <https://www.sqlite.org/fileformat2.html#b_tree_pages>.
 ///
-/// Nothing that it answers leads outside of the page or of the file.
+/// The page may be forged. All offsets it returns are within the page, and no payload is larger than the
+/// file.
 struct BTreePage {
     enum Kind: UInt8 {
         case interiorOfIndex = 2
@@ -12,25 +13,25 @@ struct BTreePage {
         var isOfTable: Bool { self == .interiorOfTable || self == .leafOfTable }
     }
 
-    /// What a cell says.
+    /// The content of a cell.
     struct Cell {
-        /// The page that has what is not greater, in interior pages.
+        /// The page with the keys up to and including this cell's; only in interior pages.
         var child: Int?
-        /// In tables.
+        /// Only in table b-trees.
         var rowID: Int64 = 0
         /// Nil in interior pages of tables.
         var payload: Payload?
-        /// Where it begins, and how many bytes of the page it has.
+        /// The offset of the cell in the page, and the number of bytes it takes there.
         fileprivate var start = 0
         fileprivate(set) var size = 0
     }
 
-    /// A record, the first bytes of which are on the page.
+    /// A record that starts on the page.
     struct Payload {
         let size: Int
-        /// The place of these bytes.
+        /// The offsets of these bytes in the page.
         let local: Range<Int>
-        /// Where the rest begins; nil when all of it is on the page.
+        /// The first overflow page; nil if the whole record is on this page.
         let overflowPage: Int?
     }
 
@@ -43,9 +44,9 @@ struct BTreePage {
 
     /// - Parameters:
     ///   - content: the decrypted page.
-    ///   - usableSize: its bytes without those that are reserved at its end.
-    ///   - pageCount: of the database, which holds all payloads.
-    /// - Returns: nil when this is no such page.
+    ///   - usableSize: the page size without the bytes reserved at the end of each page.
+    ///   - pageCount: the size of the database in pages, which limits the size of a payload.
+    /// - Returns: nil if this is not a b-tree page.
     init?(_ content: [UInt8], number: Int, usableSize: Int, pageCount: Int) {
         guard
             let layout = Layout(
@@ -55,11 +56,13 @@ struct BTreePage {
         self.content = content
     }
 
-    /// The bytes of a record that are on the page.
+    /// Returns the bytes of a record that are on the page.
     func local(_ payload: Payload) -> ArraySlice<UInt8> { content[payload.local] }
 
-    /// The cells of a page in their order: together they take no more than the page, so that what is read of
-    /// a page cannot be a multiple of it.
+    /// The cells of a page in order.
+    ///
+    /// Cells of a forged page may overlap. Their sizes together are limited to the page, so reading a page
+    /// never yields a multiple of its size.
     struct Cells {
         private let page: BTreePage
         private var index = 0
@@ -72,7 +75,7 @@ struct BTreePage {
 
         var isAtEnd: Bool { index == page.cellCount }
 
-        /// The next cell; nil for one that says what cannot be, and at the end.
+        /// Returns the next cell; nil if it is malformed, and at the end.
         mutating func next() -> Cell? {
             guard !isAtEnd else { return nil }
             index += 1
@@ -84,7 +87,7 @@ struct BTreePage {
         }
     }
 
-    /// Calls `body` with each cell, and with nil for one that says what cannot be.
+    /// Calls `body` with each cell, or with nil for a malformed one.
     func forEachCell(_ body: (Cell?) throws -> Void) rethrows {
         var cells = Cells(of: self)
         while !cells.isAtEnd { try body(cells.next()) }
@@ -92,26 +95,28 @@ struct BTreePage {
 }
 
 extension BTreePage {
-    /// Where things are on a page, by what its beginning says. The bytes of the page are with the caller, so
-    /// that nobody counts references to them for each cell.
+    /// The layout of a page, parsed from its header.
+    ///
+    /// The caller keeps the bytes of the page and passes them in, which saves reference counting for each
+    /// cell.
     struct Layout {
         let kind: Kind
-        /// The page for everything behind the last cell of an interior page.
+        /// The right-most child of an interior page.
         let lastChild: Int?
         let cellCount: Int
 
-        /// Where its header begins.
+        /// The offset of the page header.
         private let start: Int
         private let usableSize: Int
-        /// Where cells may be: behind the list of them.
+        /// The lowest offset that a cell may have: the end of the cell pointer array.
         private let firstPlace: Int
         private let largestPayload: Int
 
         /// - Parameters:
         ///   - content: the decrypted page.
-        ///   - usableSize: its bytes without those that are reserved at its end.
-        ///   - pageCount: of the database, which holds all payloads.
-        /// - Returns: nil when this is no page of a b-tree.
+        ///   - usableSize: the page size without the bytes reserved at the end of each page.
+        ///   - pageCount: the size of the database in pages, which limits the size of a payload.
+        /// - Returns: nil if this is not a b-tree page.
         init?(_ content: Span<UInt8>, number: Int, usableSize: Int, pageCount: Int) {
             let start = number == 1 ? DatabaseHeader.size : 0
             guard content.count >= usableSize, usableSize >= start + 12,
@@ -127,19 +132,19 @@ extension BTreePage {
             self.firstPlace = firstPlace
             cellCount = count
             lastChild = kind.isInterior ? content.word(at: start + 8) : nil
-            // The engine takes no longer row either.
+            // The engine accepts no longer row either.
             largestPayload = min(pageCount * usableSize, 999_000_000)
         }
 
         fileprivate var roomForCells: Int { usableSize - firstPlace }
 
-        /// All cells, if each byte behind the beginning of the page belongs to one of them or to one free
-        /// block, but for as many as the page says that are lost between them.
+        /// Returns all cells if the page is consistent: each byte of the cell content area belongs to exactly
+        /// one cell or freeblock, except as many fragmented bytes as the header counts.
         ///
         /// - Parameters:
-        ///   - content: of the page that this is the layout of.
-        ///   - map: at least as large as the page.
-        /// - Returns: nil where it is otherwise.
+        ///   - content: the page with this layout.
+        ///   - map: a scratch map for at least as many bytes as a page has.
+        /// - Returns: nil if the page is inconsistent.
         func cells(in content: Span<UInt8>, filling map: inout ByteMap) -> [Cell]? {
             map.removeAll()
             let bytes = content.extracting(..<usableSize)
@@ -164,19 +169,19 @@ extension BTreePage {
             while block != 0 {
                 guard block + 4 <= usableSize else { return nil }
                 let (next, size) = (bytes.halfWord(at: block), bytes.halfWord(at: block + 2))
-                // Those that are next to each other, or almost, are one block.
+                // Adjacent freeblocks, and those less than four bytes apart, are always merged.
                 guard size >= 4, next == 0 || next > block + size + 3, take(block, size) else { return nil }
                 block = next
             }
             return left == Int(bytes[start + 7]) ? cells : nil
         }
 
-        /// - Parameter content: of the page that this is the layout of.
-        /// - Returns: nil for a cell that says what cannot be.
+        /// - Parameter content: the page with this layout.
+        /// - Returns: nil for a malformed cell.
         fileprivate func cell(_ index: Int, in content: Span<UInt8>) -> Cell? {
             let bytes = content.extracting(..<usableSize)
             var offset = bytes.halfWord(at: firstPlace - 2 * (cellCount - index))
-            // A cell has four bytes at least, wherever it is.
+            // A cell takes at least four bytes, wherever it is.
             guard offset >= firstPlace, offset + 4 <= usableSize else { return nil }
             let start = offset
             var cell = Cell()
@@ -192,7 +197,7 @@ extension BTreePage {
                 return cell
             }
             let sizeStart = offset
-            // Of nine bytes the engine would read another number.
+            // The engine would decode a nine-byte varint to another number.
             guard let size = bytes.varint(at: &offset).flatMap(Int.init(exactly:)), size >= 0,
                 size <= largestPayload, offset < sizeStart + 9
             else { return nil }
@@ -222,7 +227,7 @@ extension BTreePage {
 }
 
 extension ArraySlice<UInt8> {
-    /// Two bytes, the higher one first.
+    /// Reads a big-endian 16-bit integer.
     func halfWord(at offset: Int) -> Int {
         Int(self[startIndex + offset]) << 8 | Int(self[startIndex + offset + 1])
     }
@@ -233,12 +238,12 @@ extension Span<UInt8> {
 
     fileprivate func word(at offset: Int) -> Int { halfWord(at: offset) << 16 | halfWord(at: offset + 2) }
 
-    /// Reads an integer of up to nine bytes, and moves behind it:
+    /// Reads a varint of up to nine bytes, and moves the offset past it:
     /// <https://www.sqlite.org/fileformat2.html#varint>.
     ///
-    /// - Returns: nil when the bytes end within it.
+    /// - Returns: nil if the bytes end within it.
     func varint(at offset: inout Int) -> Int64? {
-        // Most have one byte.
+        // Most varints have one byte.
         if offset < count, self[offset] < 0x80 {
             offset += 1
             return Int64(self[offset - 1])
@@ -256,7 +261,7 @@ extension Span<UInt8> {
     }
 }
 
-/// A set of bytes of a page.
+/// A set of byte offsets in a page.
 struct ByteMap {
     private var words: [UInt64]
 
@@ -266,7 +271,7 @@ struct ByteMap {
         for index in words.indices { words[index] = 0 }
     }
 
-    /// - Returns: false when one of the bytes is there already.
+    /// - Returns: false if one of the bytes is already in the set.
     mutating func insert(_ range: Range<Int>) -> Bool {
         var offset = range.lowerBound
         while offset < range.upperBound {

@@ -1,8 +1,8 @@
 internal import SQLCipherBridge
 
-// What a database says of itself.
+// Facts that a database states about itself.
 extension ConnectionHandle {
-    /// The integer that a pragma answers.
+    /// Returns the integer result of a pragma.
     func integer(pragma: String) throws -> Int64 {
         try firstText(trusted: "PRAGMA main.\(pragma)").flatMap(Int64.init) ?? 0
     }
@@ -12,13 +12,13 @@ extension ConnectionHandle {
             let encoding = try firstText(trusted: "PRAGMA main.encoding").flatMap(
                 TextEncoding.init(rawValue:))
         else {
-            throw EngineError(code: EngineCode.error, message: "The encoding of the database is not known")
+            throw EngineError(code: EngineCode.error, message: "The encoding of the database is unknown")
         }
         return encoding
     }
 
-    /// The tables that have a b-tree, with SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and the shadow
-    /// tables of virtual tables.
+    /// Returns the tables that have a b-tree, including SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and
+    /// the shadow tables of virtual tables.
     func storedTableNames() throws(EngineError) -> [String] {
         try column(
             trusted:

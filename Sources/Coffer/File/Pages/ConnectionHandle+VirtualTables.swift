@@ -5,7 +5,7 @@ struct VirtualTable {
     let name: String
     let sql: String
 
-    /// The module that makes it, in lower case; empty where its definition does not say.
+    /// The module of the table, in lower case; empty if the definition does not name one.
     var module: String {
         let words = sql.lowercased().split { $0.isWhitespace || "(\"'`[];".contains($0) }
         return zip(words, words.dropFirst()).first { word, _ in word == "using" }.map { String($0.1) } ?? ""
@@ -13,7 +13,7 @@ struct VirtualTable {
 }
 
 extension ConnectionHandle {
-    /// Returns the virtual tables of the schema, in its order.
+    /// Returns the virtual tables of the schema, in schema order.
     func virtualTables() throws(EngineError) -> [VirtualTable] {
         let condition = "FROM main.sqlite_master WHERE type = 'table' AND rootpage = 0 ORDER BY rowid"
         let names = try column(trusted: "SELECT name \(condition)")
@@ -21,11 +21,12 @@ extension ConnectionHandle {
         return zip(names, definitions).map { VirtualTable(name: $0, sql: $1) }
     }
 
-    /// Returns the virtual tables that their own module refuses to open, and why, in its words.
+    /// Returns the virtual tables that their own module refuses to open, each with the module's error
+    /// message.
     ///
-    /// A table whose module, tokenizer, function or collation only an application has is not among them:
-    /// that application opens it. Neither is one whose module knows no option of its definition, as a newer
-    /// version may.
+    /// Leaves out a table whose module, tokenizer, function or collation is defined by an application: that
+    /// application can open it. Also leaves out a table whose definition has an option that the module does
+    /// not know: a newer version may know it.
     func virtualTablesThatDoNotOpen() throws(EngineError) -> [String] {
         var found: [String] = []
         for table in try virtualTables() {
@@ -41,7 +42,7 @@ extension ConnectionHandle {
         return found
     }
 
-    /// The words of SQLite and of its full-text modules.
+    /// The messages come from SQLite and its full-text modules.
     private static func namesWhatAnApplicationHas(_ words: String) -> Bool {
         let beginnings = [
             "no such module: ", "no such tokenizer: ", "unknown tokenizer", "error in tokenizer constructor",

@@ -1,7 +1,6 @@
 internal import SQLCipherBridge
 
-/// A change of how the content of a file is protected: where the file is, and what protects it before and
-/// after.
+/// A change to the encryption of a file: its path, and its protection before and after.
 struct FileChange: Sendable {
     let path: String
     let before: FileProtection
@@ -10,21 +9,21 @@ struct FileChange: Sendable {
 
 /// A way to copy the content of a file.
 protocol CopyMethod {
-    /// Writes the whole content of the source into the file of the copy, which is empty. There is no other
-    /// way to write to it.
+    /// Writes the whole content of the source into the empty file of the copy. Nothing else writes to that
+    /// file.
     ///
-    /// - Parameter source: a connection in a read transaction, which sees everything. It has no functions and
-    ///   collations of an application.
-    /// - Returns: what finds out whether the copy has that content.
+    /// - Parameter source: a connection in a read transaction that sees the whole content. It has no
+    ///   functions or collations of an application.
+    /// - Returns: the proof that then checks whether the copy has that content.
     func copy(
         _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
     ) throws -> any ContentProof
 }
 
-/// A way to find out whether a copy has the content of its source.
+/// A way to check that a copy has the content of its source.
 protocol ContentProof {
     /// - Parameters:
-    ///   - copy: a fresh connection to the copy, that cannot write.
+    ///   - copy: a fresh read-only connection to the copy.
     ///   - file: the file of the copy, for other readers.
     /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``; ``DatabaseFileError/Reason/damaged(pages:)``
     ///   for the source.
@@ -35,15 +34,15 @@ protocol ContentProof {
     ) throws -> ProvedContent
 }
 
-/// What is known of a copy whose content is that of its source.
+/// The facts about a copy that was shown to equal its source.
 struct ProvedContent {
-    /// What the digest of the content is made of.
+    /// The source of the content digest.
     private let digests: Digests
-    /// What is damaged in the structure; nil when it was not looked at.
+    /// The structural damage that was found; nil if the structure was not checked.
     var structure: [String]?
-    /// Whether the old key opens the copy; nil when it was not tried.
+    /// True if the old key opens the copy; nil if it was not tried.
     var isOldKeyAccepted: Bool?
-    /// What was compared row by row; zero for pages.
+    /// The number of tables that were compared row by row; zero if pages were compared.
     let tableCount: Int
     let rowCount: Int
 
@@ -63,7 +62,7 @@ struct ProvedContent {
         self.rowCount = rowCount
     }
 
-    /// The same with another content, of whose pages these are the digests.
+    /// Creates a copy of `proved` for newer content, given the digests of its pages.
     init(_ proved: ProvedContent, digests: PageDigests) {
         self.digests = .ofPages(digests)
         structure = proved.structure
@@ -72,8 +71,7 @@ struct ProvedContent {
         rowCount = proved.rowCount
     }
 
-    /// The digest of the content, as hexadecimal digits. It may have to be made of those of all pages each
-    /// time.
+    /// The digest of the content, as hexadecimal digits. Each access may hash the digests of all pages again.
     var digest: String {
         get throws(CryptographyFailure) {
             switch digests {

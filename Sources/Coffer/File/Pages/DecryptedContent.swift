@@ -1,13 +1,13 @@
 internal import SQLCipherBridge
 
-/// The content of a file, which we decrypt for the engine.
+/// The content of a file that Coffer decrypts for the engine.
 final class DecryptedContent {
     private let connection: EngineConnection
     private let view: DecryptedView
     private let file: any StoredBytes
     private let protection: FileProtection
 
-    /// Reads a copy without a look at the codes of its pages: those are checked before, or at the same time.
+    /// Reads a copy without checking the MACs of its pages: they are checked before, or at the same time.
     init(_ file: any StoredBytes, _ protection: FileProtection) throws {
         view = try DecryptedView(file, protection)
         connection = try FileView.open(view)
@@ -16,7 +16,7 @@ final class DecryptedContent {
         try connection.handle.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
     }
 
-    /// Reads a file that others may write to: a page without the right code cannot be read.
+    /// Reads a file that others may write to: reading a page with a wrong MAC fails.
     init(checkingCodesOf file: any StoredBytes, _ protection: FileProtection) throws {
         view = try DecryptedView(file, protection, readable: .authenticOrZeros)
         connection = try FileView.open(view)
@@ -25,11 +25,11 @@ final class DecryptedContent {
     }
 
     private func useMemory() throws {
-        // What a check may have to sort is not for the disk.
+        // The temporary data of a check must not reach the disk in the clear.
         try connection.handle.execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000")
     }
 
-    /// - Returns: what the engine finds; only the page, where it meets one that cannot be read.
+    /// - Returns: the engine's findings; or, if a page cannot be read, only that page.
     func findings(_ check: StructureCheck, progress: ProgressReport) throws -> StructureFindings {
         do {
             return try check.findings(connection.handle, progress: progress)
@@ -39,17 +39,19 @@ final class DecryptedContent {
         }
     }
 
-    /// For the time that this is there.
+    /// A connection to the content, valid as long as this object exists.
     var reader: ContentReader { ContentReader(connection.handle, of: self) }
 
-    /// - Returns: what is damaged in its b-trees, in the words of the engine.
+    /// - Returns: the damage in the b-trees, in the words of the engine.
     func damage(_ progress: ProgressReport) throws -> [String] {
         if try isWhole({ try progress(.checkingStructure, 0, of: 0) }) { return [] }
         return try StructureCheck.quick.findings(connection.handle, progress: progress).damage
     }
 
-    /// Whether its b-trees are certain to be whole. Pages whose codes are right are as a program wrote them,
-    /// and what it wrote into rows is for the engine to look at when somebody asks.
+    /// True if the b-trees are certainly whole.
+    ///
+    /// This holds only for pages with MACs: an authentic page is one that a program wrote, so the values in
+    /// its rows are checked only when a check of the content is requested.
     fileprivate func isWhole(_ checkpoint: () throws -> Void) throws -> Bool {
         try protection.ring?.settings.usesHMAC == true
             && TreeCheck.isWhole(
@@ -57,10 +59,10 @@ final class DecryptedContent {
     }
 }
 
-/// A connection that reads a file which was made, and nobody writes to.
+/// A connection that reads a finished file, to which nothing writes.
 struct ContentReader {
     let handle: ConnectionHandle
-    /// Nil when the engine decrypts the pages.
+    /// Nil if the engine decrypts the pages.
     private let decrypted: DecryptedContent?
 
     init(_ handle: ConnectionHandle, of decrypted: DecryptedContent? = nil) {
@@ -68,17 +70,17 @@ struct ContentReader {
         self.decrypted = decrypted
     }
 
-    /// Proves that the b-trees are whole: see ``StructureCheck/prove(_:readsCodes:)``.
+    /// Verifies that the b-trees are whole: see ``StructureCheck/prove(_:readsCodes:)``.
     ///
     /// - Parameters:
-    ///   - readsCodes: whether it is the engine that looks at the codes of pages, when it decrypts them.
-    ///   - checkpoint: called now and then; throws to end.
+    ///   - readsCodes: true if the engine itself checks the MACs, while it decrypts the pages.
+    ///   - checkpoint: called now and then; throws to stop.
     func proveStructure(readsCodes: Bool = false, checkpoint: () throws -> Void = {}) throws {
         if let decrypted, try decrypted.isWhole(checkpoint) { return }
         try StructureCheck.prove(handle, readsCodes: decrypted == nil && readsCodes)
     }
 
-    /// - Returns: what is damaged in the b-trees, in the words of the engine.
+    /// - Returns: the damage in the b-trees, in the words of the engine.
     func structureDamage(_ progress: ProgressReport) throws -> [String] {
         try decrypted?.damage(progress) ?? StructureCheck.quick.findings(handle, progress: progress).damage
     }

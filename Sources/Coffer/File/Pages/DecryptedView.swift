@@ -1,32 +1,32 @@
 internal import SQLCipherBridge
 
-/// The content of an encrypted file that nobody writes to, for the engine to read as one without encryption,
-/// in memory only.
+/// An encrypted file that nothing writes to, presented to the engine as a plaintext file. The plaintext
+/// exists only in memory.
 final class DecryptedView: StoredBytes {
-    /// Which pages can be read.
+    /// The pages that can be read.
     enum Readable {
-        /// All, where codes are checked elsewhere.
+        /// All pages: the MACs are checked elsewhere.
         case all
-        /// Those that have the right code.
+        /// The pages with the right MAC.
         case authentic
-        /// Those, and those of zeros, which are empty to the engine as well.
+        /// The pages with the right MAC, and all-zero pages, which the engine also treats as empty.
         case authenticOrZeros
     }
 
     let size: Int64
     private let file: PageFile
     private let readable: Readable
-    /// Those that cannot be read among the pages that were read ahead.
+    /// The pages in the read-ahead buffer that cannot be read.
     private var damaged: Set<Int> = []
-    /// The first page that was asked for, and cannot be read.
+    /// The first requested page that could not be read.
     private(set) var refusedPage: Int?
-    /// Stored pages that are likely to be asked for next, and at most how many.
+    /// The read-ahead buffer: stored pages that are likely to be requested next, at most `countAhead`.
     private var ahead: PageRun
     private let countAhead: Int
-    /// For reads of parts of pages.
+    /// A buffer for reads of parts of pages.
     private var page: [UInt8]
 
-    /// - Parameter stored: the pages as they are stored.
+    /// - Parameter stored: the encrypted pages.
     init(_ stored: any StoredBytes, _ protection: FileProtection, readable: Readable = .all) throws {
         self.readable = readable
         file = try PageFile(stored, protection)
@@ -74,7 +74,7 @@ final class DecryptedView: StoredBytes {
             throw EngineError(code: EngineCode.corrupt, message: "The page \(number) is not authentic")
         }
         try ahead.decrypt(number, into: &target)
-        // The salt is in its place.
+        // The file has the salt there.
         let magic = DatabaseHeader.magic
         if number == 1 && file.isEncrypted { target.copy(magic.span) }
     }
@@ -84,15 +84,15 @@ final class DecryptedView: StoredBytes {
         case .all: return []
         case .authenticOrZeros: return try ahead.unauthentic()
         case .authentic:
-            // No page that is asked for is one that was never written.
+            // The engine requests only pages with content, so an all-zero page is damaged.
             let zeros =
                 file.isEncrypted ? ahead.numbers.filter { $0 != file.lockPage && ahead.isZero($0) } : []
             return try ahead.unauthentic() + zeros
         }
     }
 
-    /// The pages that are read with one: trees are mostly written in order, read in order, and checked from
-    /// their end to their start.
+    /// Returns the pages to read together with one: b-trees are usually written in order, read in order, and
+    /// checked from end to start.
     private func likely(from number: Int) -> Range<Int> {
         if number == ahead.numbers.upperBound {
             return number..<min(number + countAhead, file.pageCount + 1)

@@ -1,16 +1,16 @@
 internal import Glibc
 internal import SQLCipherBridge
 
-/// Compares FTS5 indexes with the content that they have outside of their own tables: the engine's checks of
-/// the structure do that for FTS4 only.
+/// Compares FTS5 indexes with content that is not in their own shadow tables: the engine's structure checks
+/// do this for FTS4 only.
 ///
-/// The module does it in a statement that inserts, although it writes nothing. So the connection reads the
-/// pages through ``UnwritableBytes``, which refuse each write.
+/// The module runs this check in an `INSERT` statement, although it writes nothing. So the connection reads
+/// the pages through ``UnwritableBytes``, which refuses every write.
 struct ExternalIndexCheck: ~Copyable {
     private let view: DecryptedView
     private let connection: EngineConnection
 
-    /// - Parameter stored: the pages as they are stored.
+    /// - Parameter stored: the encrypted pages.
     init(_ stored: any StoredBytes, _ protection: FileProtection) throws {
         let view = try DecryptedView(stored, protection, readable: .authenticOrZeros)
         let connection = try FileView.open(writing: UnwritableBytes(view))
@@ -20,13 +20,14 @@ struct ExternalIndexCheck: ~Copyable {
         self.connection = connection
     }
 
-    /// Returns the indexes that do not match their content, in the words that the engine has for others.
+    /// Returns the indexes that do not match their content, in the words that the engine uses for other
+    /// indexes.
     ///
-    /// An index whose content cannot be read has nothing to be compared with.
+    /// Skips an index whose content cannot be read, since there is nothing to compare it with.
     func findings(_ progress: ProgressReport) throws -> [String] {
         let handle = connection.handle
         var failure: (any Error)?
-        // Some hundred times a second.
+        // A few hundred times per second.
         let handler = ProgressHandler(handle, every: 200_000) {
             do {
                 try progress(.checkingStructure, 0, of: 0)
@@ -48,7 +49,7 @@ struct ExternalIndexCheck: ~Copyable {
                     trusted: "INSERT INTO main.\(name)(\(name), rank) VALUES ('integrity-check', 1)")
             } catch {
                 if let failure { throw failure }
-                // A page that is not as it was when the structure was looked at.
+                // The page has changed since the structure check.
                 if view.refusedPage != nil { throw error }
                 guard error.primaryCode == EngineCode.corrupt else { continue }
                 found.append("malformed inverted index for FTS5 table main.\(table.name)")
@@ -58,13 +59,13 @@ struct ExternalIndexCheck: ~Copyable {
     }
 }
 
-/// The bytes of a database as one without a write-ahead log, for a connection that may begin a transaction
-/// that writes: each write is refused.
+/// The bytes of a database, presented as one without a write-ahead log, for a connection that may begin a
+/// write transaction. Every write is refused.
 private final class UnwritableBytes: WritableBytes {
     private let bytes: any StoredBytes
     var size: Int64 { bytes.size }
 
-    /// Where the header has the journal mode.
+    /// The offsets of the journal mode in the header.
     private static let versions = Int64(18)..<20
 
     init(_ bytes: any StoredBytes) { self.bytes = bytes }

@@ -2,12 +2,12 @@ internal import Foundation
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// How the content of a file is protected, and thereby how a connection to it is opened.
+/// The protection of a file's content, which determines how connections to it are opened.
 enum FileProtection: Sendable {
     case plaintext
     case encrypted(KeyRing)
 
-    /// Asks a provider for its key, once, and checks the key and the settings.
+    /// Asks a key provider for its key once, and checks the key and the settings.
     static func encrypted(_ key: DatabaseKey, cipher: CipherSettings) throws(KeyError) -> FileProtection {
         let asked = try KeyRing(key: key, settings: cipher).resolve(keyIndex: 0)
         return .encrypted(try KeyRing(key: asked, settings: cipher))
@@ -17,10 +17,10 @@ enum FileProtection: Sendable {
         if case .encrypted(let ring) = self { ring } else { nil }
     }
 
-    /// Opens a connection, and proves that the key opens the file (I3). It does not roll back, checkpoint or
-    /// write by itself, but for what every first read does.
+    /// Opens a connection, and verifies that the key opens the file (invariant "Key first"). Apart from the
+    /// usual effects of a first read, it does not roll back, checkpoint or write.
     ///
-    /// - Parameter work: who does the cryptographic work of the connection.
+    /// - Parameter work: the implementation that encrypts and decrypts the connection's pages.
     /// - Throws: ``KeyError`` or ``EngineError``.
     func open(
         _ path: String, flags: EngineConnection.OpenFlags = .readWrite, locking: FileLocking = .shared,
@@ -42,19 +42,19 @@ enum FileProtection: Sendable {
             return connection
         case .encrypted(let ring):
             let keyed = try ring.openKeyed(work: work, open: open)
-            // Sorts would be on the disk in the clear.
+            // Sorting would write plaintext to the disk.
             try keyed.handle.execute("PRAGMA temp_store = MEMORY")
             return keyed.connection
         }
     }
 
-    /// Opens a connection that can only read to the bytes of a file that has no name to trust, and proves
-    /// that the key opens it.
+    /// Opens a read-only connection to the bytes of a file whose name cannot be trusted, and verifies that
+    /// the key opens it.
     func open(viewing bytes: any StoredBytes) throws -> EngineConnection {
         try open { () throws(EngineError) in try FileView.open(bytes) }
     }
 
-    /// Opens a connection to the bytes of a new file, which it writes without a journal.
+    /// Opens a connection to the bytes of a new file, which writes without a journal.
     func open(writing bytes: any WritableBytes) throws -> EngineConnection {
         let connection = try open { () throws(EngineError) in try FileView.open(writing: bytes) }
         guard try connection.handle.firstText(trusted: "PRAGMA main.journal_mode = OFF") == "off" else {
@@ -64,10 +64,10 @@ enum FileProtection: Sendable {
         return connection
     }
 
-    /// Opens a connection that can write, as ``open(_:flags:locking:timeout:work:)`` does.
+    /// Opens a connection that can write, like ``open(_:flags:locking:timeout:work:)``.
     ///
-    /// SQLite answers with one that can only read when the system refuses to open the file for writing, be it
-    /// only once.
+    /// SQLite silently falls back to a read-only connection if the system refuses to open the file for
+    /// writing, even if it does so only once. So this tries twice.
     func openForWriting(
         _ path: String, locking: FileLocking = .shared, timeout: TimeInterval = 0, work: PageWork = .engine
     ) throws -> EngineConnection {
@@ -78,11 +78,11 @@ enum FileProtection: Sendable {
         throw EngineError(code: EngineCode.readOnly, message: "The file cannot be opened for writing")
     }
 
-    /// Whether a fresh connection can read the file. Unlike ``open(_:flags:locking:timeout:work:)`` it does
-    /// not look for the reason when it cannot.
+    /// Returns true if a fresh connection can read the file. Unlike ``open(_:flags:locking:timeout:work:)``,
+    /// it does not look for the reason of a failure.
     func opens(_ path: String) throws -> Bool { try opens(EngineConnection(path: path, flags: .readOnly)) }
 
-    /// Whether a fresh connection can read the bytes of a file that has no name to trust.
+    /// Returns true if a fresh connection can read the bytes of a file whose name cannot be trusted.
     func opens(viewing bytes: any StoredBytes) throws -> Bool { try opens(FileView.open(bytes)) }
 
     private func opens(_ connection: consuming EngineConnection) throws -> Bool {
@@ -97,42 +97,43 @@ enum FileProtection: Sendable {
         }
     }
 
-    /// What the pages of a file with these first bytes are encrypted with; nil for plaintext.
+    /// Returns the key material for a file that starts with this salt; nil for plaintext.
     func material(fileSalt: [UInt8]) throws(KeyError) -> KeyRing.Material? {
         guard let ring else { return nil }
         if let known = ring.cachedMaterial(keyIndex: 0, fileSalt: fileSalt) { return known }
         return try ring.freshMaterial(fileSalt: fileSalt)
     }
 
-    /// What encrypts a file that begins with this; nil for plaintext.
+    /// Returns the key of the file with this header; nil for plaintext.
     func key(of header: FileHeader) throws -> FileKey? {
         guard let material = try material(fileSalt: header.salt) else { return nil }
         return try FileKey(material, salt: material.salt ?? header.salt)
     }
 
-    /// The same with nothing derived yet, so that a key is proved, and not what was derived from it before.
+    /// Returns the same protection without cached derived keys, so that a test of the key also tests its
+    /// derivation.
     func withoutDerivedKeys() throws(KeyError) -> FileProtection {
         guard let ring else { return self }
         return .encrypted(try KeyRing(key: ring.keys[0], settings: ring.settings))
     }
 
-    /// Whether both keys are the same secret, whatever the salts that come with them.
+    /// Returns true if both keys are the same secret, regardless of the salts that they may include.
     func hasSameSecret(as other: FileProtection) -> Bool {
         guard let mine = ring?.keys.first, let theirs = other.ring?.keys.first else { return false }
         return mine.hasSameSecret(as: theirs)
     }
 }
 
-/// What encrypts a file.
+/// The key and the salt that encrypt a file.
 struct FileKey {
     let material: KeyRing.Material
-    /// The one of the file, or the one that comes with the key.
+    /// The salt of the file, or the one that the key includes.
     let salt: [UInt8]
 
-    /// A name that gives nothing away: a keyed hash of what encrypts the file and of the salt. Only those who
-    /// know the key can compute it.
+    /// A public name for the key: a keyed hash of the key material and of the salt. Computing it requires the
+    /// key.
     ///
-    /// It is as hard to guess a passphrase from it as from the file itself.
+    /// It reveals nothing else: guessing a passphrase from it is as hard as from the file itself.
     let id: String
 
     init(_ material: KeyRing.Material, salt: [UInt8]) throws(CryptographyFailure) {
@@ -141,15 +142,15 @@ struct FileKey {
         id = try FileKey.code(of: "Coffer key identifier 1", salt, material).prefix(8).hexadecimal
     }
 
-    /// The digest of content as it is reported and recorded: see
+    /// Returns the digest of content in the form in which it is reported and recorded: see
     /// ``DatabaseFile/RotationProof/contentDigest``.
     ///
-    /// It is an authentication code over the digest of the content, with what encrypts the file after the
-    /// work; or before it, where the result is plaintext. Equal contents under the same key have equal codes,
-    /// and without the key nobody can try contents out.
+    /// It is an HMAC of the content digest, keyed with the key of the new file, or with the key of the old
+    /// file if the new one is plaintext. Equal content under the same key has the same HMAC. Without the key,
+    /// a guess at the content cannot be tested.
     ///
-    /// - Parameter digest: of the content itself, as hexadecimal digits. It is returned as it is where no key
-    ///   protects the content at all.
+    /// - Parameter digest: the digest of the content itself, as hexadecimal digits. It is returned unchanged
+    ///   if neither file has a key.
     static func digest(_ digest: String, after: FileKey?, before: FileKey?) throws(CryptographyFailure)
         -> String
     {

@@ -1,14 +1,14 @@
 internal import SQLCipherBridge
 
-/// The journal modes that a database file is brought into.
+/// The journal modes that Coffer sets for a database file.
 enum JournalMode: String {
-    /// Any mode with a rollback journal, when it was asked for; this one, when it is set.
+    /// As the current mode: any mode with a rollback journal. As a mode to set: `DELETE`.
     case delete
     case wal
 
     init(_ name: String?) { self = name == "wal" ? .wal : .delete }
 
-    /// What both version numbers in the header of a file in this mode are:
+    /// The value of both version numbers in the header of a file in this mode:
     /// <https://www.sqlite.org/fileformat2.html#file_format_version_numbers>.
     fileprivate var version: UInt8 { self == .wal ? 2 : 1 }
 }
@@ -18,52 +18,52 @@ extension DatabaseHeader {
 }
 
 extension ConnectionHandle {
-    /// The mode of the main database file.
+    /// Returns the journal mode of the main database file.
     func journalMode() throws(EngineError) -> JournalMode {
         JournalMode(try firstText(trusted: "PRAGMA main.journal_mode"))
     }
 
-    /// Brings the main database file into WAL mode again, if it is to be in it: see
-    /// ``changeJournalMode(to:_:)``.
+    /// Puts the main database file back into WAL mode if `mode` is WAL: see ``changeJournalMode(to:_:)``.
     func restore(_ mode: JournalMode, _ protection: FileProtection) throws {
         if mode == .wal { try changeJournalMode(to: .wal, protection) }
     }
 
-    /// Brings the main database file into a journal mode, and proves it by the header of the file: the engine
-    /// answers before it has done it.
+    /// Changes the journal mode of the main database file, and verifies the change in the file's header: the
+    /// engine answers before the change reaches the file.
     ///
-    /// Where the file is in the mode already, its header is not asked: in WAL mode the valid first page may
-    /// be in the log, and that of the file be torn by a checkpoint that lost its power, or that another
-    /// process is making now.
+    /// If the file is already in this mode, its header is not read. In WAL mode the valid first page may be
+    /// in the log, while the one in the file is torn: by a checkpoint that was interrupted by a loss of
+    /// power, or by one that another process is running now.
     ///
-    /// - Parameter protection: what the connection has opened the file with; nil where that is not known, and
-    ///   the engine has to be believed.
-    /// - Throws: `SQLITE_BUSY` when the file is in another mode afterwards.
+    /// - Parameter protection: the protection with which the connection has opened the file; nil if it is not
+    ///   known, in which case the engine's answer is trusted.
+    /// - Throws: `SQLITE_BUSY` if the engine cannot change the mode; `SQLITE_IOERR` if the header then states
+    ///   another mode.
     func changeJournalMode(to mode: JournalMode, _ protection: FileProtection?) throws {
         guard try firstText(trusted: "PRAGMA main.journal_mode") != mode.rawValue else { return }
         guard try firstText(trusted: "PRAGMA main.journal_mode = \(mode.rawValue)") == mode.rawValue else {
             throw EngineError(
                 code: EngineCode.busy,
                 message: mode == .wal
-                    ? "The WAL mode could not be set" : "Another connection has the database open in WAL mode"
+                    ? "WAL mode could not be set" : "Another connection has the database open in WAL mode"
             )
         }
-        // A file without content has no mode.
+        // A file without content has no mode to verify.
         guard let protection else { return }
         guard try fileSize() ?? 0 == 0 || isFile(in: mode, protection) else {
             throw EngineError(
                 code: EngineCode.ioError,
-                message: "The journal mode could not be changed: the file says otherwise")
+                message: "The journal mode could not be changed: the file header states another mode")
         }
     }
 
-    /// Whether the header of the main database file says that it is in a journal mode.
+    /// Returns true if the header of the main database file states this journal mode.
     func isFile(in mode: JournalMode, _ protection: FileProtection) throws -> Bool {
         try storedJournalMode(protection) == mode
     }
 
-    /// The journal mode that the header of the main database file says; nil for a header that is not
-    /// authentic, such as one that another process is writing at this moment, or has no mode.
+    /// Returns the journal mode that the header of the main database file states; nil if it states none, or
+    /// if page 1 is not authentic, for example because another process is writing it.
     func storedJournalMode(_ protection: FileProtection) throws -> JournalMode? {
         guard let versions = try PageFile(self, protection).header()?.versions else { return nil }
         return [JournalMode.delete, .wal].first { versions == ($0.version, $0.version) }

@@ -1,26 +1,27 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// The write-ahead log of a database that others go on writing to: which pages each state of it has changed,
-/// and where their contents are.
+/// The write-ahead log of a database that is still being written to: the pages that each state has changed,
+/// and where their contents are in the log.
 ///
-/// It is followed from one pinned state to the next (``PinnedState``), and never read beyond: the frames of a
-/// state that is pinned, or of one behind it, stay where they are, but for one case. SQLite may begin a log
-/// anew that is wholly in the database file although a connection reads, which then reads from the file only.
-/// As long as that one reads, nothing of the new log gets into the file, so that it cannot be begun anew a
-/// second time. So the pages that changed between two states, the first of which is pinned, are those of the
-/// frames behind it, or all of a new log.
+/// It advances from one pinned state (``PinnedState``) to the next, and never reads further. The frames of a
+/// pinned state, and of later ones, stay in place, with one exception: SQLite may restart a fully
+/// checkpointed log even while a connection reads, and that connection then reads from the database file
+/// only. As long as it reads, no frame of the new log is checkpointed, so the log cannot be restarted a
+/// second time. Therefore the pages that changed between two states, the first of which is pinned, are those
+/// in the frames after it, or those in all frames of a restarted log.
 ///
-/// None of this is believed: the checksum of the last frame, which covers all frames before it, has to be the
-/// one that SQLite has in its index.
+/// This reasoning is not trusted: the checksum of the last frame, which covers all frames before it, must
+/// equal the one in SQLite's WAL index.
 final class LogHistory {
-    /// What has changed from one state to the next.
+    /// The changes from one state to the next.
     struct Changes {
-        /// The pages with a new content, beyond the end of the database too.
+        /// The pages that were written, including pages past the end of the database.
         var pages: Set<Int> = []
-        /// The smallest number of pages that the database had in between.
+        /// The smallest size of the database in pages in between.
         var lowestPageCount = Int.max
 
-        /// The pages to copy anew into a copy that had another number of pages.
+        /// Returns the pages to copy again into a copy whose page count was `old`.
         func pages(from old: Int, to new: Int) -> [Int] {
             var all = pages.filter { $0 <= new }
             let first = min(old, lowestPageCount) + 1
@@ -31,26 +32,26 @@ final class LogHistory {
 
     private let path: String
     private let log: LogFile
-    /// What is known of the log as it is since it was begun anew.
+    /// The salt of the log since its last restart. The next three properties describe the same log.
     private var salt: [UInt32] = []
     private var frameCount = 0
     private var position: WriteAheadLog.Position?
     private var offsets: [Int: Int64] = [:]
 
-    /// - Parameter path: of the database, which a connection has open in WAL mode.
+    /// - Parameter path: the path of a database that a connection has open in WAL mode.
     init(path: String) throws(DatabaseFileError) {
         self.path = path
         log = LogFile(try FileDescriptor.open("\(path)-wal"))
     }
 
-    /// In bytes.
+    /// The size of the log file in bytes.
     var size: Int64 { get throws { try log.file.status().size } }
 
-    /// Goes on to a newer state.
+    /// Advances to a newer state.
     ///
-    /// - Precondition: the state before is pinned, and so is this one, or nobody but other processes can
-    ///   write.
-    /// - Returns: what has changed in between; everything in the log, the first time.
+    /// - Precondition: the previous state is pinned. The new one is pinned as well, or only other processes
+    ///   can write.
+    /// - Returns: the changes in between; the first time, everything in the log.
     func advance(to state: LogState) throws -> Changes {
         if state.salt != salt { (salt, frameCount, position, offsets) = (state.salt, 0, nil, [:]) }
         guard state.frameCount > frameCount else {
@@ -79,24 +80,25 @@ final class LogHistory {
         return changes
     }
 
-    /// Where the contents of pages are in the log, in the state to which this has advanced. The log of one
-    /// that is wholly in the database file may be begun anew: nothing of it is used.
+    /// Returns the places of pages in the log, for the state to which this has advanced. If that state is
+    /// fully checkpointed, the log may be restarted at any time, so nothing in it is used.
     func contents(of state: borrowing PinnedState) -> LogContents {
         LogContents(log: log, offsets: state.isInFile ? [:] : offsets)
     }
 
-    /// The start of the log, which changes when it is begun anew and something is committed.
+    /// Returns the header of the log, which changes with the first commit after a restart.
     func start() throws -> [UInt8] { try log.file.read(at: 0, count: 32) }
 
-    /// Proves that nothing was committed since this has advanced to the last state.
+    /// Verifies that nothing was committed since this advanced to the last state.
     ///
-    /// It reads the log that was there, also when it has lost its name by now.
-    /// - Parameter start: of the log at that time.
-    /// - Throws: `busy` when another process has written to the database, or may have.
+    /// It reads the log through the open descriptor, so it also works after the log was unlinked.
+    ///
+    /// - Parameter start: the header of the log at that time.
+    /// - Throws: `busy` if another process has written to the database, or may have.
     func checkIsComplete(since start: [UInt8]) throws {
         guard try self.start() == start else { throw lost() }
-        // Without a frame, the log may have the header of the one before. What is committed first writes
-        // another one.
+        // A log without frames may still have the header of the previous one. The first commit writes a new
+        // header.
         guard let content = try read(), content.salts == salt else { return }
         var isCommitted = false
         try content.forEachFrame(after: position ?? content.start) { frame, _ in
@@ -114,28 +116,29 @@ final class LogHistory {
         return content?.isOfKnownVersion == true ? content : nil
     }
 
-    /// Another process has done with the log what nobody in this one does.
+    /// Another process has changed the log in a way that this process never does.
     private func lost() -> DatabaseFileError { DatabaseFileError(.busy([]), path: path) }
 }
 
-/// The file of a log, which nothing has locks on: it can be opened and closed beside SQLite.
+/// The file of a log. SQLite holds no locks on it, so this process can open and close it independently of
+/// SQLite.
 private final class LogFile: Sendable {
     let file: FileDescriptor
 
     init(_ file: consuming FileDescriptor) { self.file = file }
 }
 
-/// Where the contents of pages are in a log.
+/// The places of page contents in a log.
 struct LogContents: Sendable {
     fileprivate let log: LogFile
     fileprivate let offsets: [Int: Int64]
 
-    /// The offset of a page in the log; nil for one that is in the database file.
+    /// Returns the offset of a page in the log; nil for a page that is in the database file.
     fileprivate func offset(_ page: Int) -> Int64? { offsets[page] }
 }
 
-/// The stored pages of a pinned state: from the log, or from the database file, where checkpoints leave them
-/// alone as long as the state is pinned.
+/// The stored pages of a pinned state: from the log, or from the database file, in which checkpoints do not
+/// change them while the state is pinned.
 final class PinnedBytes: StoredBytes {
     let size: Int64
     private let file: ConnectionHandle
@@ -156,7 +159,7 @@ final class PinnedBytes: StoredBytes {
         while position < end {
             let page = Int(position / pageSize) + 1
             let start = contents.offset(page)
-            // From the file: as many pages as come from it in a row.
+            // From the file: a single read covers all consecutive pages that are not in the log.
             var last = page
             while start == nil, Int64(last) * pageSize < end, contents.offset(last + 1) == nil { last += 1 }
             let place = Int(position - offset)..<Int(min(end, Int64(last) * pageSize) - offset)
@@ -167,8 +170,8 @@ final class PinnedBytes: StoredBytes {
                 } else {
                     done = try file.readFile(at: position, into: &part)
                 }
-                // A page that nobody has written, such as the one for locks, may be beyond the end. To SQLite
-                // it is one of zeros.
+                // A page that was never written, such as the lock-byte page, may be past the end. SQLite
+                // reads it as zeros.
                 part.clear(done..<part.count)
             }
             position = offset + Int64(place.upperBound)

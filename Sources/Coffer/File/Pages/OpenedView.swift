@@ -1,13 +1,13 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
 
-/// A database that is looked into without a trace, and what opens it.
+/// A view of a database that leaves no trace on disk, with the protection that opens it.
 final class OpenedView {
     let view: StoredView
     let protection: FileProtection
-    /// The settings that open the file; those of SQLCipher 4 for plaintext.
+    /// The settings that open the file; for plaintext, the defaults of SQLCipher 4.
     let settings: CipherSettings
-    /// Nil when the key is right, and damage keeps the engine from opening the file.
+    /// Nil if the key is right but damage keeps the engine from opening the file.
     var handle: ConnectionHandle? {
         switch connection {
         case .some(let connection): connection.handle
@@ -16,13 +16,13 @@ final class OpenedView {
     }
 
     private let connection: EngineConnection?
-    /// Whether the damage is to the salt, so that the codes of pages cannot be checked.
+    /// True if the salt is damaged, so that the MACs of pages cannot be checked.
     let isSaltDamaged: Bool
 
     /// - Parameters:
     ///   - key: nil for plaintext.
-    ///   - cipher: nil to find out the format.
-    /// - Throws: the reason when neither the key opens the file nor any page proves it.
+    ///   - cipher: nil to detect the format.
+    /// - Throws: the reason, if the key does not open the file and no page verifies it.
     convenience init(_ path: String, key: DatabaseKey?, cipher: CipherSettings?, timeout: Double) throws {
         let key = key?.placed(at: path)
         let protection: FileProtection =
@@ -31,8 +31,8 @@ final class OpenedView {
     }
 
     /// - Parameters:
-    ///   - protection: keeps what is derived, for connections that follow.
-    ///   - findsFormat: whether other formats than that of `protection` are tried.
+    ///   - protection: caches derived keys for later connections.
+    ///   - findsFormat: true to also try other formats than the one of `protection`.
     init(_ path: String, _ protection: FileProtection, findsFormat: Bool = false, timeout: Double) throws {
         _ = try SystemFile.regularFile(path, followsLinks: true)
         let path = try SystemFile.resolved(path)
@@ -49,7 +49,7 @@ final class OpenedView {
         var view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
         var connection: EngineConnection?
         var isSaltDamaged = false
-        // The first try may find out another format, with which the second one succeeds.
+        // The first attempt may detect another format, with which the second one succeeds.
         for isFirst in [true, false] {
             guard case .encrypted(let ring) = protection else { break }
             do {
@@ -106,7 +106,7 @@ final class OpenedView {
         }
     }
 
-    /// Whether a raw key, which does not depend on the salt, decrypts page 1 to a database header.
+    /// Returns true if a raw key, which does not depend on the salt, decrypts page 1 to a database header.
     private static func isSaltDamaged(_ view: StoredView, _ ring: KeyRing) throws -> Bool {
         guard case .rawKey(let secret, nil) = ring.keys[0].kind, ring.settings.plaintextHeaderSize == 0 else {
             return false
@@ -122,7 +122,7 @@ final class OpenedView {
 }
 
 extension EncryptionFailure {
-    /// The settings with which the key does open the file.
+    /// The settings with which the key opens the file.
     var foundSettings: CipherSettings? {
         switch self {
         case .olderFormat(let format), .newerFormat(let format): .sqlcipher(format: format)

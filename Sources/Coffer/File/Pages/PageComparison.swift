@@ -1,20 +1,21 @@
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// Proves that two encrypted files have the same content, page by page.
+/// Compares the content of two encrypted files, page by page.
 struct PageComparison {
-    /// Nobody writes to them.
+    /// Nothing writes to either file.
     let source: PageFile
     let copy: PageFile
     let path: String
 
-    /// How many bytes of pages one thread compares at once.
+    /// The number of bytes of pages that one thread compares at once.
     private static let partSize = 1 << 18
 
     /// Reads both files once.
     ///
     /// - Parameters:
-    ///   - threadCount: how many threads compare at most, this one included, which reads for all.
+    ///   - threadCount: the maximum number of comparing threads, including the current one, which reads for
+    ///     all of them.
     ///   - note: called with the number of each page and the digest of its content.
     /// - Returns: the digest of their content, as hexadecimal digits.
     /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)`` for the source,
@@ -29,17 +30,17 @@ struct PageComparison {
         return try digest.finish()
     }
 
-    /// Reads both files once, on one thread, for no digest.
+    /// Reads both files once, on one thread, without computing a digest.
     ///
-    /// - Throws: as ``run(threadCount:progress:note:)``.
+    /// - Throws: the same errors as ``run(threadCount:progress:note:)``.
     func run(progress: ProgressReport) throws {
         try compare(source.parts(of: PageComparison.partSize), 1, .alone, progress) { _, _ in }
     }
 
-    /// Compares some pages, and checks the codes that they have in the copy.
+    /// Compares some pages, and checks their MACs in the copy.
     ///
     /// - Parameters:
-    ///   - pages: in order, each part small enough to be read at once.
+    ///   - pages: ranges in order, each small enough to be read at once.
     ///   - note: called with the number of each page and the digest of its content.
     func run(_ pages: [Range<Int>], note: (Int, [UInt8]) -> Void) throws {
         try compare(pages, 1, .withDigests, ProgressReport(nil, isCancellable: false), note)
@@ -76,7 +77,7 @@ struct PageComparison {
                 for (number, digest) in found.digests { try note(number, digest) }
             })
         try progress(.verifying, total, of: total)
-        // Their codes were checked when they were copied; pages of zeros have none.
+        // The copy step checked the MACs of the source. All-zero pages have no MAC.
         let damaged = try source.used(zeroPages)
         guard damaged.isEmpty else { throw DatabaseFileError(.damaged(pages: damaged), path: path) }
     }
@@ -89,7 +90,7 @@ struct PageComparison {
         }
         guard copy.excess == 0 else {
             throw DatabaseFileError(
-                .copyRejected("it has \(copy.excess) bytes behind its last page"), path: path)
+                .copyRejected("it has \(copy.excess) bytes after its last page"), path: path)
         }
     }
 }
@@ -100,9 +101,9 @@ private struct PagePair: ~Copyable {
         case alone, withDigests
     }
 
-    /// What is found of pages that are the same.
+    /// The results for pages that are equal.
     struct Found {
-        /// Those that are all zeros.
+        /// The all-zero pages.
         var zeroPages: [Int] = []
         var digests: [(number: Int, digest: [UInt8])] = []
     }
@@ -123,7 +124,7 @@ private struct PagePair: ~Copyable {
         other = content
     }
 
-    /// The room for pages.
+    /// Takes the page buffers out for refilling.
     mutating func emptied() -> ([UInt8], [UInt8]) { (mine.emptied(), theirs.emptied()) }
 
     mutating func fill(_ pages: Range<Int>, _ mine: [UInt8], _ theirs: [UInt8]) {
@@ -148,22 +149,23 @@ private struct PagePair: ~Copyable {
         try mine.decrypt(number, into: &content)
         try theirs.decrypt(number, into: &other)
         if number == 1 {
-            // The salt, or the text in its place.
+            // The salt, or the SQLite magic in its place.
             for index in 0..<16 { (content[index], other[index]) = (0, 0) }
         }
         guard content.span.isEqual(to: other.span) else {
-            throw DatabaseFileError(.copyRejected("its page \(number) has another content"), path: path)
+            throw DatabaseFileError(.copyRejected("its page \(number) has different content"), path: path)
         }
     }
 }
 
 extension PageRun {
-    /// Has libcrypto check the code of a page of a copy, in which each page that SQLite uses was written.
+    /// Checks the MAC of one page of a copy with libcrypto. In a copy, every page that SQLite uses was
+    /// written.
     ///
     /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
     fileprivate func checkCode(_ number: Int, path: String) throws {
         guard try number == lockPage || authenticates(number) else {
-            throw DatabaseFileError(.copyRejected("its page \(number) has a wrong code"), path: path)
+            throw DatabaseFileError(.copyRejected("its page \(number) has a wrong MAC"), path: path)
         }
     }
 }

@@ -2,15 +2,15 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// Copies a file page by page into one with the same layout of pages, another key and a fresh salt, on
-/// several threads.
+/// Copies a file page by page on several threads, into one with the same page layout, another key and a fresh
+/// salt.
 ///
-/// The engine has no part in it: it is the one that looks at the copy afterwards (``PageProof``).
+/// The engine takes no part in copying: it checks the copy afterwards (``PageProof``).
 struct PageCopy: CopyMethod {
-    /// How many threads there are at most.
+    /// The maximum number of threads.
     var threadCount = 2
 
-    /// - Throws: ``EngineError`` where the source cannot be read.
+    /// - Throws: ``EngineError`` if the source cannot be read.
     func copy(
         _ source: ConnectionHandle, to target: HeldFile, _ change: FileChange, _ progress: ProgressReport
     ) throws -> any ContentProof {
@@ -22,19 +22,19 @@ struct PageCopy: CopyMethod {
         return PageProof()
     }
 
-    /// Copies all pages of a source, wherever they are.
+    /// Copies all pages of a source, whether they are in the file or in a log.
     ///
     /// - Parameters:
-    ///   - salt: of the copy.
-    ///   - path: of the database file, for other threads; nil where they do not find it.
-    ///   - open: opens the same source for another thread, by a connection to the database file.
+    ///   - salt: the salt of the copy.
+    ///   - path: the database file, for other threads; nil if they cannot open it by path.
+    ///   - open: opens the same source on another thread, given a connection to the database file.
     func copy(
         _ source: PageFile, to target: HeldFile, salt: [UInt8], _ change: FileChange,
         _ progress: ProgressReport, path: String?,
         open: @escaping @Sendable (ConnectionHandle) throws -> PageFile
     ) throws {
         let plan = PageCopyPlan(source: source, target: target, protection: change.after, salt: salt)
-        // This thread has its first pages before others begin: it is the one that reports.
+        // This thread reports progress, so it claims its first pages before the others start.
         guard let first = plan.claim() else { return }
         let report = { try progress(.copying, plan.doneCount, of: source.pageCount) }
         func copyHere() throws {
@@ -53,9 +53,9 @@ struct PageCopy: CopyMethod {
         try progress(.copying, source.pageCount, of: source.pageCount)
     }
 
-    /// Copies some pages again, over those that the copy has, which gets the length of the source.
+    /// Copies some pages again, over the ones in the copy, and resizes the copy to the length of the source.
     ///
-    /// - Parameter pages: in order, each part small enough to be read at once.
+    /// - Parameter pages: ranges in order, each small enough to be read at once.
     func copy(
         _ pages: [Range<Int>], of source: PageFile, to target: HeldFile, salt: [UInt8], _ change: FileChange,
         _ progress: ProgressReport
@@ -73,7 +73,7 @@ struct PageCopy: CopyMethod {
         try progress(.copying, total, of: total)
     }
 
-    /// Copies on other threads beside this one. An error of one of them ends all.
+    /// Copies on other threads in addition to this one. An error on any of them stops all.
     private static func run(
         _ plan: PageCopyPlan, others: Int, path: String,
         _ open: @escaping @Sendable (ConnectionHandle) throws -> PageFile,
@@ -102,7 +102,7 @@ struct PageCopy: CopyMethod {
     }
 }
 
-/// What the threads of a copy have in common: where it goes, and which pages nobody has begun.
+/// The state that the threads of a copy share: the target, and the pages not yet claimed.
 private final class PageCopyPlan: Sendable {
     let target: HeldFile
     let protection: FileProtection
@@ -117,11 +117,11 @@ private final class PageCopyPlan: Sendable {
         self.protection = protection
         self.salt = salt
         pageCount = source.pageCount
-        // Small enough for progress, and to be ended soon.
+        // Small enough for frequent progress reports and quick cancellation.
         chunk = max(1, min(1 << 18 / source.pageSize, source.pageCount / 8))
     }
 
-    /// The next pages to copy; nil when there are none.
+    /// Returns the next pages to copy; nil if none are left.
     func claim() -> Range<Int>? {
         let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
         return first > pageCount ? nil : first..<min(first + chunk, pageCount + 1)
@@ -129,7 +129,7 @@ private final class PageCopyPlan: Sendable {
 
     var portionCount: Int { (pageCount + chunk - 1) / chunk }
 
-    /// Lets nobody begin with more pages when something throws.
+    /// Stops all threads from claiming more pages if `body` throws.
     func endingWithAnyError(_ body: () throws -> Void) throws {
         do {
             try body()
@@ -150,11 +150,11 @@ private struct PageCopier: ~Copyable {
     private let plan: PageCopyPlan
     private let sealer: BulkSealer
     private var stored: PageRun
-    /// Kept from one call to the next, as is the content of a few pages.
+    /// Buffers that are reused between calls, like `contents`, which holds a few pages.
     private var sealed: [UInt8] = []
     private var contents: [UInt8]
 
-    /// How many pages are decrypted at once: as many as libcrypto takes one of to look at.
+    /// The number of pages that are decrypted at once: libcrypto checks one page of each such group.
     private static let few = 16
 
     init(_ source: PageFile, _ plan: PageCopyPlan) throws {
@@ -162,7 +162,10 @@ private struct PageCopier: ~Copyable {
             let material = try plan.protection.material(fileSalt: plan.salt),
             source.layout == PageCipher.Layout(settings)
         else {
-            throw EngineError(code: EngineCode.misuse, message: "The pages of the copy have another layout")
+            throw EngineError(
+                code: EngineCode.misuse,
+                message:
+                    "The pages of the copy have a different layout")
         }
         let sealer = try BulkSealer(
             key: material.secret.bytes, salt: material.salt ?? plan.salt, layout: PageCipher.Layout(settings))
@@ -173,14 +176,14 @@ private struct PageCopier: ~Copyable {
         contents = [UInt8](repeating: 0, count: PageCopier.few * source.pageSize)
     }
 
-    /// - Parameter isAlone: whether the pages around these are not copied. The system is not asked to begin
-    ///   writing them to the disk then, which takes longer for single pages than all the rest.
-    /// - Throws: `SQLITE_CORRUPT` when a page is not authentic.
+    /// - Parameter isAlone: true if the neighboring pages are not copied. Asking the system to start
+    ///   writeback takes longer for single pages than all other steps, so it is skipped.
+    /// - Throws: `SQLITE_CORRUPT` if a page is not authentic.
     mutating func copy(_ pages: Range<Int>, isAlone: Bool = false) throws {
         let (pageSize, reserve) = (source.pageSize, sealer.single.layout.reserve)
         try stored.read(pages, from: source)
-        // As for the engine, a page of zeros is one that was never written. Whether it may be is looked at
-        // afterwards.
+        // Like the engine, this treats an all-zero page as one that was never written. The proof checks later
+        // whether the page may be unwritten.
         if let number = try stored.unauthentic().first {
             throw EngineError(code: EngineCode.corrupt, message: "Page \(number) is not authentic")
         }
@@ -223,7 +226,7 @@ private struct PageCopier: ~Copyable {
 }
 
 extension FileProtection {
-    /// The salt that a new file is to have: that of the key, or a fresh one, for which the key is derived.
+    /// Returns the salt for a new file: the one of the key, or a fresh one, for which it derives the key.
     func saltForNewFile() throws -> [UInt8] {
         guard let ring else {
             throw EngineError(code: EngineCode.misuse, message: "A file without a key has no salt")

@@ -3,7 +3,7 @@ internal import SQLCipherBridge
 /// The digest of the content of a file, which does not depend on its key and salt: see
 /// ``DatabaseFile/RotationProof/contentDigest``.
 enum PageDigest {
-    /// Reads all pages of a file that nobody writes to, and checks their codes.
+    /// Reads all pages of a file that nothing writes to, and checks their MACs.
     ///
     /// - Throws: ``DatabaseFileError/Reason/damaged(pages:)``.
     static func compute(
@@ -26,8 +26,8 @@ enum PageDigest {
     }
 }
 
-/// Makes the digest of a content from its pages in order: SHA-256 over the SHA-256 of each page, so that
-/// pages which have changed need no look at the others.
+/// Computes the content digest from the pages in order: SHA-256 over the SHA-256 of each page. If some pages
+/// change, only those have to be hashed again.
 struct RunningPageDigest {
     private let page: ContentDigest
     private let all: ContentDigest
@@ -37,7 +37,7 @@ struct RunningPageDigest {
         all = try ContentDigest()
     }
 
-    /// Adds the content of the next page, from which it takes the counters and the salt.
+    /// Adds the content of the next page, after zeroing the change counters and the salt in it.
     ///
     /// - Returns: the digest of the page.
     @discardableResult
@@ -50,7 +50,7 @@ struct RunningPageDigest {
     /// Adds the digest of the next page.
     func add(digestOf page: [UInt8]) throws(CryptographyFailure) { try all.update(page.span) }
 
-    /// The digest of the content of one page, from which it takes the counters and the salt.
+    /// Returns the digest of the content of one page, after zeroing the change counters and the salt in it.
     func digest(_ number: Int, _ content: inout [UInt8]) throws(CryptographyFailure) -> [UInt8] {
         if number == 1 { DatabaseHeader.maskCounters(&content) }
         try page.restart()
@@ -58,11 +58,12 @@ struct RunningPageDigest {
         return try page.finish()
     }
 
-    /// As hexadecimal digits. Nothing can be added afterwards.
+    /// Returns the digest as hexadecimal digits. Nothing can be added afterwards.
     func finish() throws(CryptographyFailure) -> String { try all.finish().hexadecimal }
 }
 
-/// The digests of all pages of a content that changes, in one place: those of a large file are not copied.
+/// The digests of all pages of content that changes. A class, so that the digests of a large file are never
+/// copied.
 final class PageDigests {
     private static let size = 32
     private let lockPage: Int
@@ -70,11 +71,11 @@ final class PageDigests {
 
     init(lockPage: Int) { self.lockPage = lockPage }
 
-    /// Forgets the pages beyond the end, or makes room for more.
+    /// Drops the digests of pages past the end, or makes room for more.
     func resize(to pageCount: Int) {
         let count = pageCount * PageDigests.size
         if bytes.count > count { bytes.removeLast(bytes.count - count) }
-        // So that more pages need no copy of all.
+        // The extra capacity keeps the array from being copied for every few added pages.
         if bytes.capacity < count { bytes.reserveCapacity(count + count / 16) }
         bytes.append(contentsOf: repeatElement(0, count: count - bytes.count))
     }
@@ -84,10 +85,10 @@ final class PageDigests {
         bytes.replaceSubrange(start..<start + PageDigests.size, with: digest)
     }
 
-    /// The digest of the content: see ``RunningPageDigest``.
+    /// Returns the digest of the content: see ``RunningPageDigest``.
     func finish() throws(CryptographyFailure) -> String {
         let (all, bytes) = (try ContentDigest(), bytes)
-        // The page that SQLite never uses has none.
+        // SQLite never uses the lock-byte page, so it has no digest.
         let lock = min(bytes.count, (lockPage - 1) * PageDigests.size)
         try all.update(bytes.span.extracting(0..<lock))
         try all.update(bytes.span.extracting(min(bytes.count, lock + PageDigests.size)..<bytes.count))

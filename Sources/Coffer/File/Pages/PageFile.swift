@@ -2,19 +2,19 @@ internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// The stored pages of a database file, read through a connection's own descriptor, and what is in them.
+/// The stored pages of a database file, read through a connection's own descriptor, and their content.
 struct PageFile {
     /// The number of whole pages of the database that are stored.
     ///
-    /// As in SQLite, the header says how many pages the database has, and a file may be longer: programs and
-    /// file systems allocate space ahead, and a transfer may add bytes. Where the header does not say it, the
-    /// size of the file or the log does.
+    /// As in SQLite, the header states how many pages the database has, and the file may be longer: programs
+    /// and file systems preallocate space, and a transfer may add bytes. If the header does not state it, the
+    /// size of the file or of the log determines it.
     let pageCount: Int
-    /// The number of pages that the header states; nil where it does not, or where page 1 is damaged.
+    /// The number of pages that the header states; nil if it states none, or if page 1 is damaged.
     let declaredPageCount: Int?
-    /// Those of them that are stored.
+    /// The pages of the database that are stored.
     let present: PresentPages
-    /// The number of bytes behind the last whole page of the database.
+    /// The number of bytes after the last whole page of the database.
     let excess: Int64
 
     var pageSize: Int { coder.pageSize }
@@ -24,7 +24,7 @@ struct PageFile {
 
     var isEncrypted: Bool { coder.cipher != nil }
 
-    /// How pages are encrypted; nil for plaintext.
+    /// The encrypted page layout; nil for plaintext.
     var layout: PageCipher.Layout? { coder.cipher?.single.layout }
 
     private let bytes: any StoredBytes
@@ -37,7 +37,7 @@ struct PageFile {
         try self.init(ConnectionBytes(handle), protection)
     }
 
-    /// - Parameter present: the pages that are stored; nil for all of them.
+    /// - Parameter present: the pages that are stored; nil for all pages.
     init(_ bytes: any StoredBytes, _ protection: FileProtection, present: PresentPages? = nil) throws {
         start = try FileHeader(bytes, count: 100)
         self.bytes = bytes
@@ -50,10 +50,11 @@ struct PageFile {
         excess = bytes.size - Int64(pageCount) * Int64(coder.pageSize)
     }
 
-    /// For threads that look at pages which this one reads.
+    /// A factory of page runs for other threads, which work on pages that this thread reads.
     var runs: PageRuns { PageRuns(protection: protection, start: start) }
 
-    /// Reads stored pages to the start of a buffer, which grows if it has to: for a run of another thread.
+    /// Reads stored pages to the start of a buffer, growing it if necessary. Used to fill a run of another
+    /// thread.
     func read(_ numbers: Range<Int>, into buffer: inout [UInt8]) throws {
         let count = numbers.count * pageSize
         if buffer.count < count { buffer = [UInt8](repeating: 0, count: count) }
@@ -63,22 +64,23 @@ struct PageFile {
         }
         guard done == count else {
             throw EngineError(
-                code: EngineCode.corrupt, message: "The file has become shorter while it was read")
+                code: EngineCode.corrupt, message: "The file became shorter while it was being read")
         }
     }
 
-    /// The pages that are not authentic, where pages carry codes, and those that are zeros without being
-    /// free.
+    /// Returns the pages that are not authentic, if pages have MACs, and the pages that are all zeros without
+    /// being free.
     ///
     /// - Parameters:
-    ///   - usesLanes: false where lanes have made the pages, and nobody else looks at their codes.
+    ///   - usesLanes: false to check MACs with libcrypto only. Required if the SIMD lanes sealed the pages
+    ///     and nothing else checks their MACs.
     ///   - threadCount: see ``survey(threadCount:progress:_:)``.
-    ///   - progress: called now and then with the number of pages that are done.
+    ///   - progress: called now and then with the number of finished pages.
     func damagedPages(
         usesLanes: Bool = true, threadCount: Int = 1,
         progress: (Int) throws -> Void = { _ in }
     ) throws -> (notAuthentic: [Int], zeroed: [Int]) {
-        // A plaintext page may well be nothing but zeros.
+        // A page of a plaintext file may legitimately be all zeros.
         let (isEncrypted, lockPage) = (isEncrypted, lockPage)
         let parts = try survey(threadCount: threadCount, progress: progress) { run in
             let zeros = isEncrypted ? run.numbers.filter { $0 != lockPage && run.isZero($0) } : []
@@ -87,18 +89,18 @@ struct PageFile {
         return (parts.flatMap(\.damaged), try used(parts.flatMap(\.zeros)))
     }
 
-    /// Those of some pages that are in use: the others are free and have no content, so that they may never
-    /// have been written.
+    /// Returns the given pages without the free ones. Free pages have no content, and may never have been
+    /// written.
     func used(_ pages: [Int]) throws -> [Int] {
         guard !pages.isEmpty else { return [] }
         let free = try FreeList.leaves(pageCount: pageCount, content: content)
         return pages.filter { !free.contains($0) }
     }
 
-    /// What page 1 says of the database; nil where there is no page.
+    /// Returns the database header on page 1; nil if there is no page.
     func header() throws -> DatabaseHeader? { pageCount > 0 ? try DatabaseHeader(content(1)) : nil }
 
-    /// The decrypted content of one page.
+    /// Returns the decrypted content of one page.
     func content(_ number: Int) throws -> [UInt8] {
         var run = PageRun(self)
         try run.read(number..<number + 1, from: self)
@@ -107,18 +109,18 @@ struct PageFile {
         return page
     }
 
-    /// All stored pages, in parts that have no more than a number of bytes.
+    /// Returns all stored pages, in ranges of at most `size` bytes.
     func parts(of size: Int) -> some Sequence<Range<Int>> { present.parts(of: max(1, size / pageSize)) }
 
-    /// How many threads work on portions of pages: no more than there are portions, and than a limit for what
-    /// they need in memory.
+    /// Returns the number of threads for a number of portions of pages: at most one per portion, and at most
+    /// 64, which limits memory.
     static func threadCount(_ wanted: Int, portions: Int) -> Int { max(1, min(wanted, portions, 64)) }
 
-    /// Goes through all whole pages, a megabyte at once.
+    /// Reads all stored pages, one megabyte at a time.
     ///
     /// - Parameters:
-    ///   - progress: called now and then with the number of pages that are done.
-    ///   - body: called with pages that follow each other.
+    ///   - progress: called now and then with the number of finished pages.
+    ///   - body: called with consecutive pages.
     func forEachRun(progress: (Int) throws -> Void = { _ in }, _ body: (borrowing PageRun) throws -> Void)
         throws
     {
@@ -131,14 +133,14 @@ struct PageFile {
         try progress(pageCount)
     }
 
-    /// Looks at all stored pages on several threads: this one reads a quarter of a megabyte at a time, and
-    /// all look at what was read.
+    /// Examines all stored pages on several threads. The current thread reads a quarter of a megabyte at a
+    /// time, and all threads examine the pages it has read.
     ///
     /// - Parameters:
-    ///   - threadCount: how many threads there are at most, this one included.
-    ///   - progress: called on this thread, now and then, with the number of pages that are done.
-    ///   - look: called with pages that follow each other, by any thread.
-    /// - Returns: what was found, in the order of the pages.
+    ///   - threadCount: the maximum number of threads, including the current one.
+    ///   - progress: called on the current thread, now and then, with the number of finished pages.
+    ///   - look: called with consecutive pages, on any of the threads.
+    /// - Returns: the findings, in page order.
     func survey<Finding: Sendable>(
         threadCount: Int, progress: (Int) throws -> Void,
         _ look: @escaping @Sendable (borrowing PageRun) throws -> Finding
@@ -168,7 +170,7 @@ struct PageFile {
     }
 }
 
-/// Makes runs of pages with ciphers of their own, one for each thread.
+/// A factory of page runs, each with a cipher of its own, for use on one thread.
 struct PageRuns: Sendable {
     fileprivate let protection: FileProtection
     fileprivate let start: FileHeader
@@ -176,7 +178,7 @@ struct PageRuns: Sendable {
     func makeRun() throws -> sending PageRun { PageRun(try PageCoder(protection, start)) }
 }
 
-/// How the pages of a file are laid out and protected. Serves one thread at a time.
+/// The page layout and the cipher of a file. An instance is used by one thread at a time.
 private struct PageCoder {
     let pageSize: Int
     let lockPage: Int
@@ -196,8 +198,7 @@ private struct PageCoder {
         lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
     }
 
-    /// Returns the number of pages that page 1 states; nil where it does not, or where it is not as it was
-    /// written.
+    /// Returns the number of pages that page 1 states; nil if it states none, or if page 1 is not authentic.
     func declaredPageCount(_ bytes: any StoredBytes) throws -> Int? {
         var page = try bytes.read(at: 0, count: pageSize)
         guard page.count == pageSize else { return nil }
@@ -210,9 +211,9 @@ private struct PageCoder {
     }
 }
 
-/// The stored bytes of pages that follow each other, which are read at once.
+/// The stored bytes of consecutive pages, which are read at once.
 struct PageRun: ~Copyable {
-    /// Which pages there are.
+    /// The numbers of the pages.
     private(set) var numbers = 0..<0
     private let coder: PageCoder
     private var bytes: [UInt8] = []
@@ -221,14 +222,14 @@ struct PageRun: ~Copyable {
 
     fileprivate init(_ coder: PageCoder) { self.coder = coder }
 
-    /// Reads pages of the file that this was made for, in place of those that were there.
+    /// Reads pages of the file that this run was made for, replacing the previous ones.
     mutating func read(_ numbers: Range<Int>, from file: PageFile) throws {
         var buffer = emptied()
         try file.read(numbers, into: &buffer)
         fill(numbers, buffer)
     }
 
-    /// The room for pages, which are no longer there.
+    /// Takes the buffer out for refilling; the run is then empty.
     mutating func emptied() -> [UInt8] {
         var buffer: [UInt8] = []
         swap(&buffer, &bytes)
@@ -236,13 +237,13 @@ struct PageRun: ~Copyable {
         return buffer
     }
 
-    /// Takes pages that were read for it, at the start of `bytes`.
+    /// Adopts pages that were read at the start of `bytes`.
     mutating func fill(_ numbers: Range<Int>, _ bytes: [UInt8]) {
         precondition(bytes.count >= numbers.count * coder.pageSize)
         (self.numbers, self.bytes) = (numbers, bytes)
     }
 
-    /// The place of some of the pages.
+    /// Returns the offsets of some of the pages in the buffer.
     private func place(_ part: Range<Int>) -> Range<Int> {
         precondition(part.lowerBound >= numbers.lowerBound && part.upperBound <= numbers.upperBound)
         let start = (part.lowerBound - numbers.lowerBound) * coder.pageSize
@@ -257,18 +258,18 @@ struct PageRun: ~Copyable {
     /// See ``DatabaseHeader/lockPage(pageSize:)``.
     var lockPage: Int { coder.lockPage }
 
-    /// Whether a page is nothing but zeros, as one that was never written.
+    /// Returns true if a page is all zeros, like one that was never written.
     func isZero(_ number: Int) -> Bool { withPage(number) { $0.isZero } }
 
-    /// Whether a page carries the right code; true where pages carry none.
+    /// Returns true if a page has the right MAC, or if pages have no MACs.
     func authenticates(_ number: Int) throws(CryptographyFailure) -> Bool {
         try withPage(number) { page throws(CryptographyFailure) in
             try coder.cipher?.single.authenticates(page, number: UInt32(truncatingIfNeeded: number)) ?? true
         }
     }
 
-    /// The pages that do not carry the right code, in order. Not those of zeros, which carry none, nor the
-    /// one that SQLite never uses.
+    /// Returns the pages that do not have the right MAC, in order. Leaves out all-zero pages, which have no
+    /// MAC, and the page that SQLite never uses.
     func unauthentic() throws(CryptographyFailure) -> [Int] {
         guard let cipher = coder.cipher else { return [] }
         let first = UInt32(truncatingIfNeeded: numbers.lowerBound)
@@ -278,7 +279,7 @@ struct PageRun: ~Copyable {
         }
     }
 
-    /// The same by libcrypto alone.
+    /// Returns the same pages as ``unauthentic()``, using libcrypto only.
     fileprivate func unauthenticOneByOne() throws(CryptographyFailure) -> [Int] {
         var found: [Int] = []
         for number in numbers where number != coder.lockPage && !isZero(number) {
@@ -287,10 +288,10 @@ struct PageRun: ~Copyable {
         return found
     }
 
-    /// The content of a page. A page of zeros is one that was never written, and has no content, as the
-    /// engine sees it.
+    /// Decrypts a page. Like the engine, it treats an all-zero page as one that was never written, with no
+    /// content.
     ///
-    /// - Parameter content: of the size of a page.
+    /// - Parameter content: a buffer of one page.
     func decrypt(_ number: Int, into content: inout MutableSpan<UInt8>) throws(CryptographyFailure) {
         try withPage(number) { page throws(CryptographyFailure) in
             guard let cipher = coder.cipher?.single, !page.isZero else { return content.copy(page) }
@@ -303,10 +304,10 @@ struct PageRun: ~Copyable {
         try decrypt(number, into: &target)
     }
 
-    /// The content of some of the pages, by lanes where there are some: who publishes it looks at it again,
-    /// page by page.
+    /// Decrypts some of the pages, with SIMD lanes if there are any. The caller has to verify the result page
+    /// by page with libcrypto before publishing it.
     ///
-    /// What it has in the place of the page that SQLite never uses means nothing.
+    /// The result for the page that SQLite never uses is meaningless.
     func decrypt(_ part: Range<Int>, into contents: inout MutableSpan<UInt8>) throws(CryptographyFailure) {
         let pages = bytes.span.extracting(place(part))
         guard let cipher = coder.cipher else { return contents.copy(pages) }
@@ -319,15 +320,15 @@ struct PageRun: ~Copyable {
 
 /// The list of free pages: <https://www.sqlite.org/fileformat2.html#the_freelist>.
 enum FreeList {
-    /// - Parameter content: the content of a page.
-    /// - Returns: those among the pages that there are.
+    /// - Parameter content: returns the content of a page.
+    /// - Returns: the leaf pages of the free list that exist.
     static func leaves(pageCount: Int, content: (Int) throws -> [UInt8]) rethrows -> Set<Int> {
         guard pageCount > 0 else { return [] }
         func word(_ page: [UInt8], _ index: Int) -> Int { Int(page[...].word(at: 4 * index)) }
         var leaves: Set<Int> = []
         var trunks: Set<Int> = []
         var trunk = word(try content(1), 8)
-        // A damaged list may have a loop, and lead anywhere.
+        // A damaged list may have a loop, or lead out of the file.
         while trunk > 1, trunk <= pageCount, trunks.insert(trunk).inserted {
             let page = try content(trunk)
             let count = word(page, 1)
@@ -358,7 +359,7 @@ final class ConnectionBytes: StoredBytes {
 }
 
 extension StoredBytes {
-    /// Up to `count` bytes, fewer at the end.
+    /// Reads up to `count` bytes, or fewer at the end.
     func read(at offset: Int64, count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: max(0, Int(min(Int64(count), size - offset))))
         var target = bytes.mutableSpan
@@ -366,7 +367,7 @@ extension StoredBytes {
         return done == bytes.count ? bytes : Array(bytes.prefix(done))
     }
 
-    /// Fills all of the target, as far as there are bytes, and returns how many there were.
+    /// Fills the target as far as there are bytes, and returns how many were read.
     func read(at offset: Int64, filling target: inout [UInt8]) throws -> Int {
         var span = target.mutableSpan
         return try read(at: offset, into: &span)

@@ -1,23 +1,23 @@
 internal import SQLCipherBridge
 
-/// What decides whether pages can go from one database to another as they are.
+/// The properties that decide if pages can be copied unchanged from one database to another.
 ///
-/// The engine copies pages without a look at the end of each, which the codec of the destination then
-/// overwrites. Where it needs more room than the source has reserved, content is destroyed, and every call
-/// answers OK.
+/// The engine copies pages without regard to the reserved bytes at the end of each, which the codec of the
+/// destination then overwrites. If that codec needs more bytes than the source has reserved, content is
+/// destroyed while every call returns `SQLITE_OK`.
 struct PageLayout: Equatable {
     var isEncrypted: Bool
     var pageSize: Int64
 
-    /// What the pages have left free at their end.
+    /// The number of bytes that the pages reserve at their end.
     var reservedBytes: Int
 
-    /// What the codec of the connection writes there.
+    /// The number of those bytes that the connection's codec writes.
     var codecBytes: Int
 
-    /// Asks the engine, not the configuration: what counts is what the file has.
+    /// Asks the engine rather than the configuration: the layout of the file decides.
     init(of handle: ConnectionHandle, isEncrypted: Bool) throws(EngineError) {
-        // The sizes are those of the connection until the file is read.
+        // Until the file is read, the sizes are the connection's defaults.
         try handle.verifyKey()
         self.isEncrypted = isEncrypted
         pageSize = try handle.firstText(trusted: "PRAGMA main.page_size").flatMap(Int64.init) ?? 0
@@ -29,16 +29,17 @@ struct PageLayout: Equatable {
         codecBytes = PageLayout.codecBytes(usesHMAC: usesHMAC, hmacAlgorithm: algorithm)
     }
 
-    /// An initialization vector of 16 bytes and the authentication code, in whole blocks of the cipher.
+    /// Returns the size of an initialization vector (16 bytes) and the MAC, rounded up to whole cipher
+    /// blocks.
     private static func codecBytes(usesHMAC: Bool, hmacAlgorithm: String?) -> Int {
         guard usesHMAC else { return 16 }
         return hmacAlgorithm == "HMAC_SHA1" || hmacAlgorithm == "HMAC_SHA256" ? 48 : 80
     }
 
-    /// Whether the engine can copy pages of this layout into a database of another one.
+    /// Returns true if the engine can copy pages of this layout into a database of another one.
     ///
-    /// - Parameter canChangePageSize: whether the destination takes another page size: a plain file outside
-    ///   of WAL mode.
+    /// - Parameter canChangePageSize: true if the destination accepts another page size: a plaintext file
+    ///   that is not in WAL mode.
     func canGo(to destination: PageLayout, canChangePageSize: Bool) -> Bool {
         guard isEncrypted == destination.isEncrypted else { return false }
         guard pageSize == destination.pageSize || !isEncrypted && canChangePageSize else { return false }

@@ -1,13 +1,13 @@
 internal import SQLCipherBridge
 internal import Synchronization
 
-/// Proves a copy that has the layout of its source: what ``PageCopy`` made, other code looks at, on two
-/// threads.
+/// Proves that a copy equals its source, for a copy with the page layout of the source. The checks run on
+/// several threads and use code separate from ``PageCopy``.
 ///
-/// This thread has the content of each page compared with the source, and each code checked with the new key,
-/// both by libcrypto alone, where the copy was made by lanes. The other one looks at the b-trees of the
-/// decrypted content, tries the old key, and then helps to compare. What each of them reads is the same file,
-/// which nobody writes to.
+/// The current thread and a second one compare the content of each page with the source, and check each MAC
+/// with the new key. They use libcrypto alone, because the copy may have been made with SIMD lanes. A third
+/// thread checks the b-trees of the decrypted content, and tries the old key. All of them read the same file,
+/// to which nothing writes.
 struct PageProof: ContentProof {
     private struct Aside: Sendable {
         var structure: [String]
@@ -24,7 +24,7 @@ struct PageProof: ContentProof {
         }
     }
 
-    /// Proves a copy against pages of its source, wherever they are.
+    /// Proves a copy against the pages of its source, whether they are in the file or in a log.
     ///
     /// - Parameter note: called with the number of each page and the digest of its content.
     static func prove(
@@ -47,8 +47,8 @@ struct PageProof: ContentProof {
                 _ = try side.value { try progress(.checkingStructure, 0, of: 0) }
                 return digest
             })
-        // Without codes, nothing but its structure lets the engine itself decrypt each page of the copy: it
-        // has to check that as well.
+        // Without MACs, only the structure check makes the engine itself decrypt each page of the copy, so
+        // the engine has to run that check as well.
         let structure =
             change.after.ring?.settings.usesHMAC == true || !aside.structure.isEmpty ? aside.structure : nil
         return ProvedContent(digest: digest, structure: structure, isOldKeyAccepted: aside.isOldKeyAccepted)
@@ -63,14 +63,14 @@ struct PageProof: ContentProof {
 }
 
 extension PageProof {
-    /// Proves a copy by its pages while this thread looks at its rows: for a copy under another name.
+    /// Proves a copy by its pages while the current thread examines its rows: for a copy with another name.
     ///
-    /// Another thread compares the content of each page with the source, and checks each code.
+    /// Another thread compares the content of each page with the source, and checks each MAC.
     ///
     /// - Parameters:
-    ///   - source: nobody writes to it.
-    ///   - body: called with a connection to the content of the copy, which equals that of the source, and
-    ///     with a function that returns how many pages are proved. It has to check the structure.
+    ///   - source: a state that nothing changes.
+    ///   - body: called with a connection to the content of the copy, which equals the content of the source,
+    ///     and with a function that returns the number of pages proved so far. It has to check the structure.
     static func prove<Rows>(
         _ file: any StoredBytes & Sendable, against source: StoredState, _ change: FileChange,
         _ progress: ProgressReport,
@@ -93,13 +93,13 @@ extension PageProof {
         }
     }
 
-    /// Calls `body` with a connection that reads the content of a new file, while another thread has
-    /// libcrypto check the codes of all pages: if they are right, it is what any reader of the file sees.
-    /// Without codes, the engine reads the file itself.
+    /// Calls `body` with a connection that reads the content of a new file, while another thread checks the
+    /// MACs of all pages with libcrypto: if they are right, every reader of the file sees the same content.
+    /// Without MACs, the engine reads the file itself.
     ///
     /// - Parameters:
-    ///   - copy: a fresh connection, which proves that the key opens the file.
-    ///   - path: for errors.
+    ///   - copy: a fresh connection, which verifies that the key opens the file.
+    ///   - path: the path for error messages.
     /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
     static func reading<Result>(
         _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, _ protection: FileProtection,
@@ -108,7 +108,7 @@ extension PageProof {
     ) throws -> Result {
         guard protection.ring?.settings.usesHMAC == true else { return try body(ContentReader(copy)) }
         return try reading(file, protection, progress) { content in
-            // What was inserted through the functions of the caller is looked at with them.
+            // Rows that were inserted through the caller's functions are also checked with them.
             try content.handle.execute("PRAGMA trusted_schema = ON")
             return try body(content)
         } beside: { signal in
@@ -117,15 +117,15 @@ extension PageProof {
             ) { _ in try signal.check() }
             if let page = (damaged.notAuthentic + damaged.zeroed).first {
                 throw DatabaseFileError(
-                    .copyRejected("its page \(page) is not as it was written"), path: path)
+                    .copyRejected("its page \(page) does not have the content that was written"), path: path)
             }
         }
     }
 
     /// Calls `body` with a connection that reads the content of a state that the engine has written, while
-    /// another thread checks the codes of all pages. Without codes, the engine reads the file itself.
+    /// another thread checks the MACs of all pages. Without MACs, the engine reads the file itself.
     ///
-    /// - Throws: `SQLITE_CORRUPT` for a page that is not authentic.
+    /// - Throws: `SQLITE_CORRUPT` if a page is not authentic.
     static func reading<Result>(
         _ state: StoredState, _ protection: FileProtection, _ progress: ProgressReport,
         _ body: (ContentReader) throws -> Result
@@ -144,8 +144,8 @@ extension PageProof {
         }
     }
 
-    /// Calls `body` with a connection to the content of a new file, in which no code is looked at, while
-    /// another thread proves its pages.
+    /// Calls `body` with a connection to the content of a new file that does not check MACs, while another
+    /// thread verifies the pages.
     private static func reading<Result>(
         _ file: any StoredBytes, _ protection: FileProtection, _ progress: ProgressReport,
         _ body: (ContentReader) throws -> Result,
@@ -161,7 +161,7 @@ extension PageProof {
                     try side.value(waiting)
                     return result
                 } catch {
-                    // What pages are not as they should be says more.
+                    // An error about damaged pages is more specific.
                     try side.value(waiting)
                     throw error
                 }
@@ -170,7 +170,7 @@ extension PageProof {
     }
 }
 
-/// What one thread counts and another one reads.
+/// A counter that one thread writes and another one reads.
 private final class PageCount: Sendable {
     let value = Atomic<Int>(0)
 }

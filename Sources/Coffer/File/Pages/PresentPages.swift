@@ -1,20 +1,22 @@
-/// Which pages of a database are stored: of a file that was cut off, those behind its end are not, but for
-/// those that a log has. What a log or a journal claims of the size of the database is no part of it.
+/// The pages of a database that are stored.
+///
+/// In a file that was cut off, the pages after its end are missing, unless a log has them. The size of the
+/// database that a log or a journal claims does not make a page present.
 struct PresentPages {
-    /// All pages up to this one are there.
+    /// All pages up to this number are present.
     private let leadingCount: Int
-    /// The others that are there, in order.
+    /// The present pages after those, in order.
     private let others: [Int]
 
-    /// All pages up to one.
+    /// Creates a set of all pages up to `pageCount`.
     init(upTo pageCount: Int) {
         leadingCount = pageCount
         others = []
     }
 
     /// - Parameters:
-    ///   - pageCount: the size that the database is said to have.
-    ///   - countInFile: how many whole pages the file has.
+    ///   - pageCount: the claimed size of the database.
+    ///   - countInFile: the number of whole pages in the file.
     ///   - overlaid: the pages that a log or a journal has.
     init(upTo pageCount: Int, countInFile: Int, overlaid: some Sequence<Int>) {
         let count = min(pageCount, countInFile)
@@ -26,15 +28,15 @@ struct PresentPages {
 
     var count: Int { leadingCount + others.count }
 
-    /// In order.
+    /// The page numbers, in order.
     var numbers: some Sequence<Int> { (0..<count).lazy.map(number(at:)) }
 
-    /// The number of one of the pages, which are counted from 0.
+    /// Returns the number of the page at an index, counted from 0.
     func number(at index: Int) -> Int {
         index < leadingCount ? index + 1 : others[index - leadingCount]
     }
 
-    /// Which of the pages has a number, counted from 0; nil for one that is not there.
+    /// Returns the index of a page, counted from 0; nil if the page is missing.
     func index(of number: Int) -> Int? {
         guard number > leadingCount else { return number >= 1 ? number - 1 : nil }
         var range = others.indices
@@ -49,9 +51,9 @@ struct PresentPages {
 
     func contains(_ number: Int) -> Bool { index(of: number) != nil }
 
-    /// All of them, in parts of pages that follow each other.
+    /// Returns all present pages, as ranges of consecutive pages.
     ///
-    /// - Parameter most: how many pages a part has at most, from 1.
+    /// - Parameter most: the maximum number of pages in a range, at least 1.
     func parts(of most: Int) -> some Sequence<Range<Int>> {
         sequence(state: 0) { index in
             guard index < count else { return nil }

@@ -1,38 +1,41 @@
 internal import Foundation
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// A look into a file that others may write to: repeated when it has failed and what it saw may come from
-/// different states of the file, such as a first page that was half written.
+/// A read of a file that others may write to. It is repeated if it failed and may have mixed different states
+/// of the file, such as a half-written first page.
 struct SteadyLook {
     private let path: String
     private let seen: [FileStatus?]
     private let start: Int64
 
-    /// How far the clock of a file system may be behind that of the system, in nanoseconds: two writes in
-    /// between have one time.
+    /// The largest delay of file system timestamps behind the system clock, in nanoseconds. Two writes within
+    /// it may have the same timestamp.
     private static let tick: Int64 = 20_000_000
     private static let attempts = 20
 
-    /// How many looks may fail for other reasons than the key, which is looked at first and needs the least
-    /// time.
+    /// The number of attempts that may fail for reasons other than the key. The key is checked first and
+    /// takes the least time.
     private static let failedAttempts = 6
 
-    /// How many looks may go to their end, which may take long.
+    /// The number of attempts that may run to completion, which may take long.
     private static let completeAttempts = 4
 
     private init(_ path: String) throws {
-        // The log and the journal are beside the file itself.
+        // The log and the journal are next to the file itself, not next to a symbolic link.
         let file = (try? SystemFile.resolved(path)) ?? path
         self.path = file
         seen = try SteadyLook.statuses(file)
         start = SteadyLook.now()
     }
 
+    /// Repeats a read of a file until it returns a sound result, or was not disturbed by a write.
+    ///
     /// - Parameters:
-    ///   - isSound: whether a result is good whatever others have done meanwhile.
-    ///   - body: makes views of the file anew in each call.
-    /// - Throws: the error of a look that nobody disturbed; busy when each one was disturbed. A key that was
-    ///   wrong each time is wrong: the first page is half written for moments only.
+    ///   - isSound: returns true if a result is valid even if others wrote to the file at the same time.
+    ///   - body: has to create its views of the file anew in each call.
+    /// - Throws: the error of an undisturbed read; `busy` if each one was disturbed. A key that was wrong in
+    ///   every attempt is wrong: the first page is half written for a moment only.
     static func look<Result>(
         into path: String, isSound: (Result) -> Bool = { _ in true }, _ body: () throws -> Result
     ) throws -> Result {
@@ -49,25 +52,25 @@ struct SteadyLook {
             }
             if rejected == attempts { return try outcome.get() }
             if try look.wasDisturbed() { continue }
-            // A write in the tick in which the look began cannot be distinguished from one before it. The
-            // next look begins in a later one.
+            // A write in the clock tick in which this attempt began is indistinguishable from an earlier one.
+            // The next attempt begins in a later tick.
             guard attempt < attempts, look.beganBesideWrite else { return try outcome.get() }
             Thread.sleep(forTimeInterval: Double(tick) / 1e9)
         }
         throw try busy(path)
     }
 
-    /// Calls `body` once, and makes sure that nobody has written to the file from its begin to its end.
+    /// Calls `body` once, and checks that no other process wrote to the file while it ran.
     ///
-    /// - Parameter body: called with a function that throws `busy` once somebody has.
-    /// - Throws: `busy` in place of any other error when somebody has written.
+    /// - Parameter body: called with a function that throws `busy` after such a write.
+    /// - Throws: `busy` instead of any other error if another process has written.
     static func once<Result>(
         into path: String, _ body: (_ check: @escaping () throws -> Void) throws -> Result
     )
         throws -> Result
     {
         var look = try SteadyLook(path)
-        // A write in this tick could not be distinguished from one before it.
+        // A write in this clock tick would be indistinguishable from an earlier one.
         for _ in 0..<attempts where look.beganBesideWrite {
             Thread.sleep(forTimeInterval: Double(tick) / 1e9)
             look = try SteadyLook(path)
@@ -96,7 +99,7 @@ struct SteadyLook {
         seen.contains { status in status.map { abs(start - $0.modified) < SteadyLook.tick } ?? false }
     }
 
-    /// Not those of progress and cancellation, nor a lock that others did not give up in time.
+    /// Returns false for errors of progress and cancellation, and for a lock timeout.
     private static func mayComeFromDisturbance(_ error: any Error) -> Bool {
         switch error {
         case KeyError.engine(let error): error.primaryCode != EngineCode.busy

@@ -1,31 +1,30 @@
-/// The values of a row or of an entry of an index, as they are stored:
-/// <https://www.sqlite.org/fileformat2.html#record_format>.
+/// The stored values of a row or of an index entry: <https://www.sqlite.org/fileformat2.html#record_format>.
 ///
-/// They are looked at again each time that they are asked for: nothing but the bytes is kept.
+/// Only the bytes are kept. Each access to the values parses them again.
 struct StoredRecord {
     enum Value: Equatable {
         case null
         case integer(Int64)
         case real(Double)
-        /// In the encoding of the database: bytes of the record, which are not copied.
+        /// Text in the encoding of the database. The bytes are a slice of the record, not a copy.
         case text(ArraySlice<UInt8>)
         case blob(ArraySlice<UInt8>)
     }
 
-    /// Those that could be read.
+    /// The bytes that could be read.
     let bytes: ArraySlice<UInt8>
-    /// How many values are there as a whole.
+    /// The number of complete values.
     let valueCount: Int
-    /// Whether values are missing at the end that the record says it has.
+    /// True if the record header states more values than there are.
     let isCut: Bool
 
-    /// How many of its bytes could be read.
+    /// The number of bytes that could be read.
     var size: Int { bytes.count }
 
     /// - Parameters:
-    ///   - bytes: those of the record that could be read.
-    ///   - isWhole: whether these are all.
-    /// - Returns: nil when this is no record.
+    ///   - bytes: the bytes of the record that could be read.
+    ///   - isWhole: true if the record has no other bytes.
+    /// - Returns: nil if this is not a record.
     init?(_ bytes: ArraySlice<UInt8>, isWhole: Bool) {
         let span = bytes.span
         var count = 0
@@ -40,7 +39,8 @@ struct StoredRecord {
                     isCut = true
                     break
                 }
-                // More than a row may have: a record of zeros would be a million of them.
+                // A row cannot have more values. Without this limit, a record of zeros would have a million
+                // of them.
                 guard count < StoredRecord.mostValues else { return nil }
                 count += 1
             }
@@ -51,10 +51,10 @@ struct StoredRecord {
         self.isCut = isCut
     }
 
-    /// As many as SQLite can be built for.
+    /// The largest number of columns that SQLite can be compiled for.
     private static let mostValues = 32_767
 
-    /// Those that are there as a whole.
+    /// The complete values.
     var values: [Value] {
         var values: [Value] = []
         values.reserveCapacity(valueCount)
@@ -66,7 +66,7 @@ struct StoredRecord {
         return values
     }
 
-    /// Calls `body` with the kind of each value that is there as a whole.
+    /// Calls `body` with the kind of each complete value.
     func forEachKind(_ body: (Field.Kind) -> Void) {
         let span = bytes.span
         guard var fields = Fields(span) else { return }
@@ -88,17 +88,17 @@ struct StoredRecord {
         }
     }
 
-    /// What the header of a record says of a value.
+    /// The description of a value in the record header.
     struct Field {
         enum Kind {
             case null, integer, real, text, blob
         }
 
         fileprivate let type: Int64
-        /// Its bytes, in those of the record.
+        /// The offsets of the value in the record.
         let place: Range<Int>
 
-        /// Its bytes, where the record is behind others.
+        /// Returns the offsets of the value in a buffer in which the record begins at `start`.
         func place(behind start: Int) -> Range<Int> { start + place.lowerBound..<start + place.upperBound }
 
         var kind: Kind {
@@ -122,15 +122,15 @@ struct StoredRecord {
         }
     }
 
-    /// Goes through the header of a record, value by value.
+    /// Parses the header of a record, value by value.
     struct Fields {
-        /// How many bytes the header says that it has.
+        /// The size in bytes that the header states for itself.
         let headerSize: Int
-        /// Where the next value begins.
+        /// The offset of the next value.
         private(set) var place: Int
         private var offset = 0
 
-        /// - Returns: nil when this is no record.
+        /// - Returns: nil if this is not a record.
         init?(_ record: Span<UInt8>) {
             guard let size = record.varint(at: &offset).flatMap(Int.init(exactly:)), size >= offset else {
                 return nil
@@ -141,8 +141,8 @@ struct StoredRecord {
 
         var isAtEnd: Bool { offset >= headerSize }
 
-        /// The next value, the bytes of which may be none of the record; nil at the end, and for a type that
-        /// there is not.
+        /// Returns the next value, whose offsets may be outside the record; nil at the end, and for a
+        /// reserved serial type.
         mutating func next(in record: Span<UInt8>) -> Field? {
             guard !isAtEnd, headerSize <= record.count,
                 let type = record.extracting(..<headerSize).varint(at: &offset),
@@ -152,7 +152,7 @@ struct StoredRecord {
             return Field(type: type, place: place..<place + size)
         }
 
-        /// How many bytes a value of a type has; nil for types that there are not.
+        /// Returns the size in bytes of a value with this serial type; nil for reserved types.
         private static func valueSize(of type: Int64) -> Int? {
             switch type {
             case 0, 8, 9: 0

@@ -1,28 +1,28 @@
 internal import SQLCipherBridge
 
-/// One committed state of an encrypted file, whose stored pages are read without the engine while others go
-/// on.
+/// One committed state of an encrypted file. Its stored pages are read without the engine, while others
+/// continue to use the database.
 final class StoredState {
     /// A connection that reads this state.
     let connection: ConnectionHandle
 
-    /// Of the database file.
+    /// The path of the database file.
     let path: String
 
-    /// The stored pages, those of the log in their places.
+    /// The stored pages, including the ones in the log.
     let bytes: any StoredBytes
     let pages: PageFile
 
-    /// Opens the same pages for another thread, by a connection to the file.
+    /// Opens the same pages on another thread, given a connection to the file.
     let open: @Sendable (ConnectionHandle) throws -> PageFile
 
     /// Nil in rollback mode.
     private let pin: PinnedState?
 
-    /// The state that a connection reads in its transaction, of a file in rollback mode: nobody changes pages
-    /// meanwhile.
+    /// Creates the state that a connection reads in its transaction, for a file in rollback mode. The
+    /// transaction's lock keeps the pages from changing.
     ///
-    /// Nil in WAL mode, and where the connection reads something else than the file has.
+    /// Nil in WAL mode, and if the connection reads other content than the file has.
     init?(in source: ConnectionHandle, _ protection: FileProtection) throws {
         let bytes = try ConnectionBytes(source)
         let pages = try PageFile(bytes, protection)
@@ -38,9 +38,9 @@ final class StoredState {
         pin = nil
     }
 
-    /// The last committed state of a file in WAL mode.
+    /// Pins the last committed state of a file in WAL mode.
     ///
-    /// - Throws: `busy` when commits come faster than a transaction begins.
+    /// - Throws: `busy` if commits come faster than a transaction can begin.
     init(pinning path: String, _ protection: FileProtection, timeout: Double) throws {
         let path = try SystemFile.resolved(path)
         let pin = try PinnedState(path, protection, timeout: timeout)

@@ -1,39 +1,39 @@
 internal import Foundation
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// The stored pages of a database as a reader would see them: those of the file, and in their place those of
-/// a write-ahead log, or of a journal that is to be played back. Nothing is changed, and nothing is made
-/// beside the file.
+/// The stored pages of a database as a reader would see them: those of the file, overlaid with those of a
+/// write-ahead log or of a hot journal. It changes nothing, and creates no files next to the database.
 ///
-/// A shared lock keeps others from writing to a file in rollback mode. In WAL mode others may go on: see
-/// ``SteadyLook``.
+/// A shared lock keeps others from writing to a file in rollback mode. In WAL mode others can still write:
+/// see ``SteadyLook``.
 final class StoredView: StoredBytes {
     let path: String
     let pageSize: Int
-    /// As a reader sees it.
+    /// The size in bytes that a reader sees.
     let size: Int64
-    /// Where pages are in the log or the journal.
+    /// The offsets of pages in the log or the journal.
     private let offsets: [Int: Int64]
     private let overlay: Overlay?
-    /// Has a shared lock.
+    /// The connection that holds the shared lock.
     private let connection: EngineConnection
     private var file: ConnectionHandle { connection.handle }
 
-    /// The pages that were committed behind a damaged frame of the log, in order, where they are asked for.
+    /// The pages that were committed after a damaged frame of the log, in order, if they were requested.
     let pagesBehindDamage: [Int]
 
-    /// How many pages come from the log or the journal.
+    /// The number of pages that come from the log or the journal.
     var overlaidPageCount: Int { offsets.count { $0.key <= pageCount } }
-    /// How many pages there are, the last one perhaps only in part.
+    /// The number of pages, including an incomplete last one.
     var pageCount: Int { Int((size + Int64(pageSize) - 1) / Int64(pageSize)) }
     /// The size of the database file itself.
     let fileSize: Int64
     /// The first bytes of the database file itself.
     let fileSalt: [UInt8]
-    /// Whether pages that are nowhere are read as zeros.
+    /// True if pages that are stored nowhere are read as zeros.
     private let hasGaps: Bool
 
-    /// The whole pages that are stored.
+    /// The complete pages that are stored.
     var present: PresentPages {
         PresentPages(
             upTo: Int(size / Int64(pageSize)), countInFile: Int(fileSize / Int64(pageSize)),
@@ -41,12 +41,12 @@ final class StoredView: StoredBytes {
     }
 
     /// - Parameters:
-    ///   - path: without symbolic links.
-    ///   - pageSize: nil to take it from a plaintext header.
-    ///   - mayBeUnreadable: whether a file is looked at whose first bytes the disk does not give, or of which
-    ///     pages are missing that it has by its log.
-    ///   - trustsSums: to have what is committed behind a damaged frame of a log in the place of other pages,
-    ///     too, where no reader finds it: only frames whose sums are right, or all of them.
+    ///   - path: a path without symbolic links.
+    ///   - pageSize: nil to read it from a plaintext header.
+    ///   - mayBeUnreadable: true to accept a file whose first bytes the disk cannot read, or that lacks pages
+    ///     which its log counts.
+    ///   - trustsSums: if not nil, overlays also the pages that were committed after a damaged frame of the
+    ///     log, which no reader sees: only frames with the right checksum if true, all frames if false.
     init(
         _ path: String, pageSize: Int?, timeout: TimeInterval, mayBeUnreadable: Bool = false,
         behindDamageTrustingSums trustsSums: Bool? = nil
@@ -109,8 +109,8 @@ final class StoredView: StoredBytes {
         }
     }
 
-    /// A journal of a process that has ended in the middle: not one of a process that is about to write, and
-    /// not one that is kept for later.
+    /// Returns the journal of a process that ended in the middle of a transaction. Ignores the journal of a
+    /// process that is about to write, and one that was kept for reuse.
     private static func hotJournal(_ path: String, file: ConnectionHandle) throws -> Overlay? {
         guard let status = try SystemFile.status("\(path)-journal"), status.isRegular, status.size > 0 else {
             return nil
@@ -120,7 +120,7 @@ final class StoredView: StoredBytes {
         return try journal.file.read(at: 0, count: 1) == [0] ? nil : journal
     }
 
-    /// Whether what lies beside the file belongs to it, for a key: see ``SideFileCheck``.
+    /// Decides if the log or journal belongs to the file, given a key: see ``SideFileCheck``.
     func verdictOnSideFile(_ material: KeyRing.Material, _ settings: CipherSettings) throws
         -> SideFileCheck.Verdict
     {
@@ -129,16 +129,16 @@ final class StoredView: StoredBytes {
             on: overlay.kind, overlay)
     }
 
-    /// The path of what lies beside the file and takes the place of its pages, if anything does.
+    /// The path of the log or journal that overlays the file, if there is one.
     var sideFilePath: String? { overlay?.file.path }
 
-    /// See ``WriteAheadLog/commitsBehindDamage()``; none without a log.
+    /// See ``WriteAheadLog/commitsBehindDamage()``; zero without a log.
     func commitsBehindDamage() throws -> Int {
         guard let overlay, overlay.kind == .log else { return 0 }
         return try WriteAheadLog { try overlay.read(at: $0, filling: &$1) }?.commitsBehindDamage() ?? 0
     }
 
-    /// Reads through page boundaries: each page from where it is.
+    /// Reads across page boundaries, each page from its place.
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
         guard offset < size else { return 0 }
         let end = min(size, offset + Int64(target.count))
@@ -146,7 +146,7 @@ final class StoredView: StoredBytes {
         while position < end {
             let page = Int(position / Int64(pageSize)) + 1
             let start = offsets[page]
-            // From the file: as many pages as come from it in a row.
+            // From the file: a single read covers all consecutive pages that are not overlaid.
             var last = page
             while start == nil, Int64(last) * Int64(pageSize) < end, offsets[last + 1] == nil { last += 1 }
             let place = Int(position - offset)..<Int(min(end, Int64(last) * Int64(pageSize)) - offset)
@@ -165,7 +165,7 @@ final class StoredView: StoredBytes {
     }
 }
 
-/// A log or a journal whose pages take the place of those of the file.
+/// A log or a journal whose pages replace the pages of the file.
 private final class Overlay: StoredBytes {
     let kind: SideFile
     let file: FileDescriptor

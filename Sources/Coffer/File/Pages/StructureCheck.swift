@@ -1,17 +1,17 @@
 internal import SQLCipherBridge
 
-/// The engine's own checks of the structure, which can be ended.
+/// The engine's own checks of the structure, made cancellable.
 enum StructureCheck: String {
     case quick = "quick_check"
-    /// Compares indexes with their tables as well.
+    /// Also compares indexes with their tables.
     case full = "integrity_check"
 
     private var pragma: String { "PRAGMA main.\(rawValue)" }
 
-    /// - Returns: what the engine finds: of damage and of content at most 100 findings each.
+    /// - Returns: the engine's findings, at most 100 about damage and 100 about content.
     func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> StructureFindings {
         var failure: (any Error)?
-        // Some hundred times a second.
+        // A few hundred times per second.
         let handler = ProgressHandler(handle, every: 200_000) {
             do {
                 try progress(.checkingStructure, 0, of: 0)
@@ -29,26 +29,26 @@ enum StructureCheck: String {
         } catch {
             if let failure { throw failure }
             switch error.primaryCode {
-            // The schema was read when the key was proved: what cannot be compiled needs a collation or a
-            // tokenizer of an application.
+            // The schema was read when the key was verified. A check that cannot be compiled needs an
+            // application's collation or tokenizer.
             case EngineCode.error where !canBeCompiled(handle):
                 return try findingsTableByTable(handle)
-            // A page that cannot be read is damage, in whatever words.
+            // A page that cannot be read is damage, whatever the message.
             case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
                 return StructureFindings(damage: [error.message ?? "not readable"])
             default: throw error
             }
         }
-        // Modules take an end for a finding.
+        // Modules report an interruption as a finding.
         if let failure { throw failure }
         return answer
     }
 
-    /// Proves that the b-trees of a copy are whole, in so far as its connection knows the functions,
+    /// Verifies that the b-trees of a copy are whole, as far as its connection knows the functions,
     /// collations and modules of the schema.
     ///
-    /// - Parameter readsCodes: whether it is the engine that looks at the codes of pages.
-    /// - Throws: `SQLITE_CORRUPT` with the first finding; the error of a read that failed.
+    /// - Parameter readsCodes: true if the engine itself checks the MACs of pages.
+    /// - Throws: `SQLITE_CORRUPT` with the first finding, or the error of a failed read.
     static func prove(_ copy: ConnectionHandle, readsCodes: Bool = false) throws(EngineError) {
         let findings: StructureFindings
         do throws(EngineError) {
@@ -70,7 +70,7 @@ enum StructureCheck: String {
     ) throws(EngineError) -> StructureFindings {
         let found = StructureFindings(answer: try handle.column(trusted: "\(pragma)(\(mostFindings))"))
         guard found.damage.isEmpty, found.content.count == mostFindings else { return found }
-        // Damage of rows and indexes may come behind more of those. The b-trees were looked at before.
+        // Damaged rows and indexes may follow after the reported content findings. B-trees are checked first.
         return StructureFindings(
             damage: try firstDamage("\(pragma)(\(Int32.max))", handle).map { [$0] } ?? [],
             content: found.content)
@@ -93,8 +93,9 @@ enum StructureCheck: String {
         }
     }
 
-    /// Of the first table that is damaged, and of the content of those before it, among the tables that need
-    /// nothing of an application; and the virtual tables that no program can open.
+    /// Returns the damage of the first damaged table, and the content findings of the tables before it, among
+    /// the tables that need no definitions of an application. Also returns the virtual tables that no program
+    /// can open.
     private func findingsTableByTable(_ handle: ConnectionHandle, readsCodes: Bool = false)
         throws(EngineError) -> StructureFindings
     {
@@ -102,7 +103,7 @@ enum StructureCheck: String {
         found.content = try handle.virtualTablesThatDoNotOpen()
         for name in try handle.storedTableNames() where name != "sqlite_sequence" {
             do throws(EngineError) {
-                // No limit can be given beside a table: it is the same hundred.
+                // The pragma accepts a table or a limit, not both. Its default limit is also a hundred.
                 let check = "\(pragma)(\(name.quotedDatabaseIdentifier))"
                 let findings = StructureFindings(answer: try handle.column(trusted: check))
                 found.content += findings.content
@@ -121,8 +122,8 @@ enum StructureCheck: String {
 }
 
 extension EngineError {
-    /// Whether it may be that of a page without the right code: to SQLCipher that is an error without words,
-    /// where what cannot be compiled or computed has some.
+    /// True if the error may come from a page with a wrong MAC: SQLCipher reports it without a message, while
+    /// compile and runtime errors have one.
     fileprivate var isOfPage: Bool {
         primaryCode == EngineCode.error && (message == nil || message == ConnectionHandle.describe(code))
     }

@@ -1,14 +1,14 @@
-/// What the engine's check of the structure finds, in its words.
+/// The findings of the engine's structure check, in its words.
 struct StructureFindings: Sendable {
-    /// B-trees and indexes that are broken.
+    /// Broken b-trees and indexes.
     var damage: [String] = []
 
-    /// Rows and full-text indexes that break a rule of their schema, in b-trees that are whole. A program
-    /// wrote them so: before the schema was edited by hand, or without the calls that keep an external
-    /// content table and its index alike.
+    /// Rows and full-text indexes that violate their schema, in b-trees that are whole. A program wrote them
+    /// this way: before the schema was edited by hand, or without the calls that keep an index consistent
+    /// with its external content table.
     var content: [String] = []
 
-    /// - Parameter answer: the rows of the pragma.
+    /// - Parameter answer: the result rows of the pragma.
     init(answer: [String]) {
         guard answer != ["ok"] else { return }
         guard !answer.isEmpty else {
@@ -24,14 +24,14 @@ struct StructureFindings: Sendable {
         (self.damage, self.content) = (damage, content)
     }
 
-    /// Whether the module of a full-text table had nothing to compare its index with: a contentless FTS4
-    /// table has no content, and an external one may be gone.
+    /// Returns true if the module of a full-text table had nothing to compare its index with: a contentless
+    /// FTS4 table has no content, and an external content table may be gone.
     private static func isNoComparison(_ words: String) -> Bool {
         words.hasPrefix("unable to validate the inverted index for FTS")
             && words.hasSuffix(": SQL logic error")
     }
 
-    /// The words of SQLite's `pragma.c` and of its full-text modules.
+    /// The prefixes come from SQLite's `pragma.c` and from its full-text modules.
     private static func isOfContent(_ words: String) -> Bool {
         let beginnings = [
             "NULL value in ", "CHECK constraint failed in ", "NUMERIC value in ", "TEXT value in ",

@@ -1,29 +1,30 @@
 internal import SQLCipherBridge
 
-/// Looks at the b-trees of a content as SQLite's `quick_check` does, in a fraction of its time: that goes
-/// through all rows a second time, to look at their constraints.
+/// Checks the b-trees of a database like SQLite's `quick_check`, in a fraction of the time: `quick_check`
+/// reads all rows a second time to check their constraints.
 ///
-/// It knows what is whole, and not what is broken. Where it has a doubt, the engine has to look: also in
-/// databases with auto-vacuum or virtual tables, and where the header of a row is longer than a page.
+/// It can confirm that the b-trees are whole, but it does not diagnose damage. Anything unexpected falls back
+/// to the engine's check. So do databases with auto-vacuum or virtual tables, and rows with a header that is
+/// longer than a page.
 struct TreeCheck {
     private let view: any StoredBytes
     private let header: DatabaseHeader
     private let pageCount: Int
     private let usableSize: Int
     private let lockPage: Int
-    /// A bit for each page.
+    /// One bit for each page.
     private var isUsed: [UInt64]
     private var usedCount = 0
-    /// A bit for each byte of the page that is looked at.
+    /// One bit for each byte of the current page.
     private var room: ByteMap
 
     private struct Doubt: Error {}
 
     /// - Parameters:
-    ///   - view: the decrypted content, which nobody writes to.
+    ///   - view: the decrypted content, to which nothing writes.
     ///   - schema: a connection that reads the same content.
-    ///   - checkpoint: called now and then; throws to end.
-    /// - Returns: false where the engine has to look.
+    ///   - checkpoint: called now and then; throws to stop.
+    /// - Returns: false if the engine has to check.
     static func isWhole(
         _ view: any StoredBytes, schema: ConnectionHandle, checkpoint: () throws -> Void
     ) throws -> Bool {
@@ -48,19 +49,19 @@ struct TreeCheck {
         }
     }
 
-    /// The trees of a table and of its indexes.
+    /// The b-trees of a table and of its indexes.
     private struct Table {
         let root: Int
         let hasRowIDs: Bool
         var indexes: [(root: Int, isPartial: Bool)] = []
 
-        /// - Throws: where the schema has what only the engine can check, such as virtual tables, which have
-        ///   no page.
+        /// - Throws: `Doubt` if the schema has objects that only the engine can check, such as virtual
+        ///   tables, which have no root page.
         static func all(in schema: ConnectionHandle) throws -> [Table] {
             let rowIDs = try haveRowIDs(schema)
             var tables: [(name: String, root: Int)] = []
             var indexes: [String: [String: Int]] = [:]
-            // Of other words, also in capital letters, the engine thinks what it thinks.
+            // Matching is exact: any other type, even `VIEW`, is left to the engine.
             let sql = """
                 SELECT type, name, tbl_name, rootpage FROM main.sqlite_schema
                 WHERE coalesce(type, '') NOT IN ('view', 'trigger') OR rootpage <> 0
@@ -84,7 +85,7 @@ struct TreeCheck {
             return all
         }
 
-        /// Of each table that is one.
+        /// Returns, for each ordinary table, true if it has row IDs.
         private static func haveRowIDs(_ schema: ConnectionHandle) throws -> [String: Bool] {
             var rowIDs: [String: Bool] = [:]
             try schema.forEachRow(trusted: "PRAGMA main.table_list") { row in
@@ -94,7 +95,8 @@ struct TreeCheck {
             return rowIDs
         }
 
-        /// - Parameter roots: those of the indexes, by their names; what is left of them is not one of them.
+        /// - Parameter roots: the root pages of the table's indexes, by index name. Entries that remain are
+        ///   not indexes of this table.
         private mutating func addIndexes(
             _ roots: inout [String: Int], of name: String, _ schema: ConnectionHandle
         ) throws {
@@ -104,7 +106,7 @@ struct TreeCheck {
                 if let root = roots.removeValue(forKey: row.string(at: 1)) {
                     indexes.append((root, row.int64(at: 4) != 0))
                 } else {
-                    // The primary key of a table without row IDs is the table.
+                    // The primary key of a table without row IDs is the table itself.
                     guard !hasRowIDs, !isKeyMissing, row.string(at: 3) == "pk" else { throw Doubt() }
                     isKeyMissing = true
                 }
@@ -134,7 +136,7 @@ struct TreeCheck {
 
     // MARK: - Pages
 
-    /// Notes that something refers to a page: nothing else may.
+    /// Records a reference to a page. Each page may be referenced only once.
     private mutating func use(_ number: Int) throws(Doubt) {
         guard number >= 1, number <= pageCount, number != lockPage else { throw Doubt() }
         let (word, bit) = (number / 64, UInt64(1) << UInt64(number % 64))
@@ -171,12 +173,12 @@ struct TreeCheck {
 
     // MARK: - Trees
 
-    /// How far a tree was read, and which row IDs may come next.
+    /// The number of rows read so far in a tree, and the bounds for the next row ID.
     private struct Progress {
         var count = 0
-        /// They are greater.
+        /// The next row ID must be greater than this.
         var last: Int64?
-        /// They are not greater: the page above says so.
+        /// The next row ID must not be greater than this: the key in the parent page.
         var greatest: Int64?
 
         mutating func advance(to rowID: Int64) throws(Doubt) {
@@ -186,17 +188,17 @@ struct TreeCheck {
         }
     }
 
-    /// More levels than a tree of the greatest database has.
+    /// A limit that is greater than the number of levels in the largest possible tree.
     private static let mostLevels = 20
 
-    /// - Returns: how many rows or entries the tree has.
+    /// - Returns: the number of rows or entries in the tree.
     private mutating func walk(root: Int, isOfTable: Bool, _ checkpoint: () throws -> Void) throws -> Int {
         var progress = Progress()
         _ = try walk(root, level: 0, isOfTable: isOfTable, &progress, checkpoint)
         return progress.count
     }
 
-    /// - Returns: how many levels there are below the page.
+    /// - Returns: the number of levels below the page.
     private mutating func walk(
         _ number: Int, level: Int, isOfTable: Bool, _ progress: inout Progress,
         _ checkpoint: () throws -> Void
@@ -235,7 +237,7 @@ struct TreeCheck {
         return depth + 1
     }
 
-    /// Looks at the header of a record: the types in it say how long it is.
+    /// Checks the header of a record: the serial types in it must add up to the record's size.
     private func look(at local: Span<UInt8>, of size: Int) throws(Doubt) {
         guard var fields = StoredRecord.Fields(local), !fields.isAtEnd else { throw Doubt() }
         while !fields.isAtEnd {

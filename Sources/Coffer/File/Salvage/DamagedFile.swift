@@ -2,19 +2,19 @@ internal import SQLCipherBridge
 
 internal import Glibc
 
-/// A damaged file, and the settings that any of its pages proves.
+/// A damaged file, and the settings that at least one of its pages verifies.
 struct DamagedFile {
     let file: PageFile
     let settings: CipherSettings
-    /// The pages that the disk does not give, among those that were asked for so far.
+    /// The pages that the disk could not read, among those requested so far.
     let unreadable: UnreadablePages
-    /// What cannot be read at all, in words.
+    /// Messages about content that cannot be read at all.
     let problems: [String]
-    /// The file as it would be with what was committed behind a damaged frame of its log, and which pages
-    /// that are; nil where nobody asks for it, or there is no such frame.
+    /// The file with the pages that were committed after a damaged frame of its log, and the numbers of these
+    /// pages; nil if this was not requested or there is no such frame.
     private(set) var behindDamage: (file: PageFile, pages: [Int])?
 
-    /// The sizes that pages may have.
+    /// The possible page sizes.
     private static let pageSizes = (9...16).map { 1 << $0 }
 
     init(path: String, key: DatabaseKey?, _ options: DatabaseFile.SalvageOptions) throws {
@@ -57,7 +57,7 @@ struct DamagedFile {
         throw try foreign ?? DamagedFile.refusal(path, key, options)
     }
 
-    /// Returns the reason that any other look into the file gives, where no page proves the key.
+    /// Returns the error that any other access to the file gives if no page verifies the key.
     private static func refusal(_ path: String, _ key: DatabaseKey, _ options: DatabaseFile.SalvageOptions)
         throws -> any Error
     {
@@ -81,19 +81,19 @@ struct DamagedFile {
         let count = try view.commitsBehindDamage()
         guard count > 0 else { return [] }
         return [
-            "The write-ahead log is damaged, and \(count) transactions behind the damage could not be read."
+            "The write-ahead log is damaged, and \(count) transactions after the damage could not be read."
         ]
     }
 
-    /// What a file has with what was committed behind a damaged frame of its log.
+    /// Returns the file with the pages that were committed after a damaged frame of its log.
     ///
-    /// - Parameter salt: the one that takes the place of that in the file.
+    /// - Parameter salt: the salt to use instead of the one in the file.
     private func readBehindDamage(
         _ path: String, _ salt: [UInt8]?, _ protection: FileProtection,
         _ options: DatabaseFile.SalvageOptions
     ) throws -> (PageFile, [Int])? {
         guard options.includesDamagedLog else { return nil }
-        // Where pages have codes, these say whether a page is as it was written.
+        // If pages have MACs, the MACs decide if a page is authentic, rather than the checksums of the log.
         let view = try StoredView(
             path, pageSize: file.pageSize, timeout: options.lockTimeout, mayBeUnreadable: true,
             behindDamageTrustingSums: file.layout == nil || !settings.usesHMAC)
@@ -103,10 +103,10 @@ struct DamagedFile {
         return (try PageFile(bytes, protection, present: view.present), view.pagesBehindDamage)
     }
 
-    /// The salt that takes the place of the one in the file: the one that was given, or the one that a
-    /// keyring knows, where the file has another one.
+    /// Returns the salt to use instead of the one in the file: the one that the caller gave, or the one in a
+    /// keyring if the file has another one.
     ///
-    /// - Returns: also what the keyring says of the salt that the file has.
+    /// - Returns: also the keyring's error for the salt in the file.
     private static func salt(
         of key: DatabaseKey, _ options: DatabaseFile.SalvageOptions, _ path: String
     ) throws -> (salt: [UInt8]?, foreign: (any Error)?) {
@@ -122,8 +122,8 @@ struct DamagedFile {
         }
     }
 
-    /// What a file may be encrypted with: what page 1 proves, and then formats whose pages carry codes first,
-    /// as a code proves more than a plausible content.
+    /// Returns the settings to try: first the ones that page 1 verifies, then the formats whose pages have
+    /// MACs, because a MAC is stronger evidence than plausible content.
     private static func candidates(
         _ path: String, _ key: DatabaseKey, _ options: DatabaseFile.SalvageOptions
     ) throws -> [CipherSettings] {
@@ -131,7 +131,7 @@ struct DamagedFile {
         let proved = try settingsOfFirstPage(path, key, options).map { [$0] } ?? []
         let formats = [4, 3, 2, 1].map { CipherSettings.sqlcipher(format: $0) }
         let others = formats.flatMap { format in
-            // The engine takes no smaller ones.
+            // The engine accepts no smaller page sizes.
             pageSizes.filter { $0 >= 1024 && $0 != format.pageSize }.map { size in
                 var settings = format
                 settings.pageSize = size
@@ -141,7 +141,8 @@ struct DamagedFile {
         return proved + (formats + others).filter(\.usesHMAC) + (formats + others).filter { !$0.usesHMAC }
     }
 
-    /// The settings that page 1 proves, where they are common without being those of a format.
+    /// Returns the settings that page 1 verifies, if they are common ones that are not the defaults of a
+    /// format.
     private static func settingsOfFirstPage(
         _ path: String, _ key: DatabaseKey, _ options: DatabaseFile.SalvageOptions
     ) throws -> CipherSettings? {
@@ -158,13 +159,12 @@ struct DamagedFile {
         }
         guard let found, !found.usesHMAC else { return found }
         if case .passphrase = asked.kind { return found }
-        // Without codes and with a raw key, nothing depends on the derivation.
+        // Without MACs and with a raw key, the derivation settings make no difference.
         let format = CipherSettings.sqlcipher(format: 1)
         return found.pageSize == format.pageSize ? format : found
     }
 
-    /// The same file, read as one whose first bytes are stored in the clear, where that makes its first page
-    /// authentic.
+    /// Returns the same file read with a plaintext header, if that makes its first page authentic.
     private static func withPlaintextHeader(
         _ file: PageFile, _ settings: CipherSettings, _ key: DatabaseKey, _ bytes: any StoredBytes,
         isGiven: Bool
@@ -175,7 +175,7 @@ struct DamagedFile {
         for size in stride(from: 16, through: 96, by: 16) {
             var settings = settings
             settings.plaintextHeaderSize = size
-            // Not every key goes with such a header.
+            // Not every key can be used with a plaintext header.
             guard let protection = try? FileProtection.encrypted(key, cipher: settings) else { continue }
             let file = try PageFile(bytes, protection, present: file.present)
             if try file.authenticates(1) { return (file, settings) }
@@ -183,13 +183,14 @@ struct DamagedFile {
         return (file, settings)
     }
 
-    /// A plaintext file, with the size of pages that makes trees of them where its header does not say it.
+    /// Returns a plaintext file. If its header does not state the page size, tries page sizes until pages
+    /// parse as b-tree pages.
     private static func plaintext(_ path: String, timeout: Double) throws -> (PageFile, UnreadablePages) {
         let view = try StoredView(path, pageSize: nil, timeout: timeout, mayBeUnreadable: true)
         let unreadable = UnreadablePages(view, pageSize: view.pageSize)
         let file = try PageFile(unreadable, .plaintext, present: view.present)
         guard try !FileHeader(unreadable, count: 100).hasSQLiteMagic else { return (file, unreadable) }
-        // The smallest first: a page may be taken for the start of a larger one.
+        // The smallest first, because a small page may look like the start of a larger one.
         for size in pageSizes {
             let view = try StoredView(path, pageSize: size, timeout: timeout, mayBeUnreadable: true)
             let unreadable = UnreadablePages(view, pageSize: size)
@@ -204,15 +205,15 @@ struct DamagedFile {
 }
 
 extension PageFile {
-    /// All of the first pages, and as many again from the rest.
+    /// The first 256 pages, and about as many evenly spread over all pages.
     private var sample: [Int] {
         let step = max(1, present.count / 256)
         return Set(0..<min(present.count, 256)).union(stride(from: 0, to: present.count, by: step))
             .sorted().map(present.number(at:)).filter { $0 != lockPage }
     }
 
-    /// Whether any of a sample of pages is authentic; or, where pages carry no codes, whether one of them can
-    /// only be what it is with the right key.
+    /// Returns true if any page of a sample is authentic. If pages have no MACs: if the content of one is
+    /// plausible only under the right key.
     fileprivate func isProved(usesHMAC: Bool) throws -> Bool {
         if usesHMAC { return try sample.contains { try authenticates($0) } }
         return try header().map { $0.isPlausible && $0.pageSize == pageSize } ?? false || hasTreePage()
@@ -225,7 +226,7 @@ extension PageFile {
         return try !run.isZero(number) && run.authenticates(number)
     }
 
-    /// Whether one of a sample of pages is a leaf of a tree, all of it, with several rows.
+    /// Returns true if a page of a sample is a complete leaf of a b-tree with several rows.
     fileprivate func hasTreePage() throws -> Bool {
         let usableSize = pageSize - (layout?.reserve ?? 0)
         return try sample.contains { number in
@@ -248,7 +249,7 @@ extension PageFile {
     }
 }
 
-/// The bytes of a file with some of them replaced by what they should be.
+/// The bytes of a file, with some of them replaced by the correct ones.
 private final class ReplacedBytes: StoredBytes {
     private let bytes: any StoredBytes
     private let start: Int64
@@ -272,12 +273,12 @@ private final class ReplacedBytes: StoredBytes {
     }
 }
 
-/// The bytes of a file on a disk that fails: zeros where it gives nothing.
+/// The bytes of a file on a failing disk, with zeros for the parts that cannot be read.
 ///
-/// What cannot be read is halved until it is as small as a block of the disk, so that a bad block costs as
-/// few attempts as possible: each may take seconds.
+/// An unreadable range is halved down to the block size of the disk, so that a bad block costs as few
+/// attempts as possible: each may take seconds.
 final class UnreadablePages: StoredBytes {
-    /// Those that were found so far.
+    /// The unreadable pages found so far.
     private(set) var numbers: Set<Int> = []
     private let bytes: any StoredBytes
     private let pageSize: Int

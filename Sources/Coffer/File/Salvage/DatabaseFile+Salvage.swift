@@ -1,86 +1,88 @@
 internal import SQLCipherBridge
 
 extension DatabaseFile {
-    /// How ``DatabaseFile/salvage(key:to:newKey:options:progress:)`` looks for what is left.
+    /// Options for ``DatabaseFile/salvage(key:to:newKey:options:progress:)``.
     public struct SalvageOptions: Sendable {
-        /// The settings of the damaged file; nil to find out which format from 4 to 1, and which size of
-        /// pages, any of its pages proves.
+        /// The settings of the damaged file; nil to detect them. Detection tries the formats from 4 to 1 and
+        /// all page sizes, until one of the pages verifies them.
         public var cipher: CipherSettings?
 
-        /// The salt of the damaged file, 16 bytes, where its own is lost with the start of page 1: from a
-        /// backup that was made with the pages themselves, from another copy, or from wherever it was written
-        /// down. A raw key with its salt, and a keyring, know it themselves.
+        /// The salt of the damaged file, 16 bytes, for a file that has lost its own with the start of page 1.
+        /// It can come from a backup that copied the pages, from another copy of the file, or from your
+        /// records. A raw key with its salt includes it, as does a keyring.
         public var salt: [UInt8]?
 
         /// The settings of the new file; nil for those of SQLCipher 4.
         public var newCipher: CipherSettings?
 
-        /// Whether rows are looked for on free pages: those were deleted, perhaps long ago. They go to the
-        /// tables for lost rows.
+        /// A Boolean value that indicates whether to read rows from free pages. These rows were deleted,
+        /// perhaps long ago. They go to the tables for lost rows.
         public var includesFreePages = false
 
-        /// Whether rows are looked for on pages that are not authentic: their values may be anything. They go
-        /// to the tables for lost rows.
+        /// A Boolean value that indicates whether to read rows from pages that are not authentic. Their
+        /// values may be anything. They go to the tables for lost rows.
         public var includesDamagedPages = false
 
-        /// Whether rows are looked for on pages that were committed behind a damaged frame of a write-ahead
-        /// log, where no reader finds them. The pages are authentic, and those of the damaged frame are
-        /// missing between them, so that they may not fit to others. Rows that the same page does not have
-        /// without these frames go to the tables for lost rows. It takes the memory for pages twice.
+        /// A Boolean value that indicates whether to read pages that were committed after a damaged frame of
+        /// a write-ahead log, which no reader sees.
+        ///
+        /// These pages are authentic, but they may not fit the other pages, because the pages in the damaged
+        /// frame are missing. Rows that the same page does not have without these frames go to the tables for
+        /// lost rows. This doubles the memory that is used for each page.
         public var includesDamagedLog = false
 
-        /// The functions that indexes, checks and generated columns call, where the database has such.
+        /// The functions that indexes, checks and generated columns of the database call.
         public var functions: [DatabaseFunction] = []
 
-        /// The collations that tables and indexes name, besides those that every connection knows.
+        /// The collations that tables and indexes name, in addition to the built-in ones.
         public var collations: [DatabaseCollation] = []
 
-        /// How long to wait for another process that writes to a file in rollback mode, in seconds.
+        /// The time to wait for a process that writes to a file in rollback mode, in seconds.
         public var lockTimeout = 0.0
 
-        /// Whether others may write to the file while it is read.
+        /// A Boolean value that indicates whether other processes may write to the file while it is read.
         ///
-        /// Pages are of different states of the database then: a whole one may look damaged, and what is
-        /// salvaged may never have been together. Otherwise, a salvage ends with `busy` once somebody has
-        /// written.
+        /// If true, the pages that are read may belong to different states of the database: an intact one may
+        /// look damaged, and the salvaged rows may never have existed together. If false, a salvage ends with
+        /// `busy` as soon as another process has written.
         public var allowsWriters = false
 
-        /// How many threads work at once, at most, from 1 to 64. With more than one, another one reads and
-        /// checks pages while this one inserts the rows of those before.
+        /// The maximum number of threads, from 1 to 64. With more than one, another thread reads and checks
+        /// pages while the current one inserts the rows of the previous pages.
         public var threadCount = 2
 
-        /// The companion of the new file, which gets its name just before the file.
+        /// The companion of the new file, which is renamed just before the file.
         package var companion: (any FileCompanion)?
 
         public init() {}
     }
 
-    /// What a salvage has found, and made.
+    /// The results of a salvage.
     public struct Salvage: Sendable, Hashable {
         /// A table of the damaged database.
         public struct Table: Sendable, Hashable {
             public var name: String
 
-            /// How many rows are in the new table.
+            /// The number of rows in the new table.
             public var rowCount = 0
 
-            /// How many rows the new table refuses, because they break one of its constraints or are cut off.
-            /// They are in the tables for lost rows.
+            /// The number of rows that the new table refuses, because they violate one of its constraints or
+            /// are cut off. They are in the tables for lost rows.
             public var refusedRowCount = 0
 
-            /// How many rows were there of which nothing could be made.
+            /// The number of rows that could not be decoded.
             public var unreadableRowCount = 0
 
-            /// How many pages of the table are missing, not counting those that only they lead to.
+            /// The number of pages of the table that are missing, not counting pages that only they lead to.
             public var missingPageCount = 0
 
-            /// How many rows were on the missing pages, by what the other pages of the table have; less than
-            /// one row counts as none. Nil where that cannot be known, as no page with rows could be read.
+            /// The estimated number of rows on the missing pages, based on the other pages of the table. Less
+            /// than one row counts as none. Nil if no page with rows could be read.
             public var estimatedLostRowCount: Int? = 0
 
-            /// The row IDs that rows on missing pages may have had, in order; the number of rows is not
-            /// known, and mostly smaller. Rows with such row IDs were found all the same where their pages
-            /// could be.
+            /// The row IDs that rows on missing pages may have had, in order. The number of lost rows is not
+            /// known, and is usually smaller. Rows with these row IDs were still salvaged if their pages were
+            /// found.
             public var missingRowIDs: [ClosedRange<Int64>] = []
 
             init(name: String) { self.name = name }
@@ -89,30 +91,30 @@ extension DatabaseFile {
         /// The settings with which the damaged file was read.
         public var cipher: CipherSettings
 
-        /// How many pages the damaged database has, as a reader sees it.
+        /// The number of pages in the damaged database, as a reader sees it.
         public var pageCount: Int
 
-        /// The pages that are not as they were written, in order: without the right code, zeros where there
-        /// was content, or not given by the disk.
+        /// The damaged pages, in order: pages with a wrong MAC, all-zero pages that should have content, and
+        /// pages that the disk cannot read.
         public var damagedPages: [Int]
 
-        /// How many pages are missing because the file was cut off, where the database or its log says how
-        /// many there were. Those that the log has are not missing.
+        /// The number of pages that are missing because the file was cut off, according to the page count in
+        /// the database or in its log. Pages that are in the log are not missing.
         public var missingPageCount: Int
 
-        /// The tables of the schema that could be made, in its order.
+        /// The tables of the schema that could be created, in schema order.
         public var tables: [Table]
 
-        /// How many rows are in the tables for lost rows, `lost_and_found_N` for rows of N values.
+        /// The number of rows in the tables for lost rows, `lost_and_found_N` for rows of N values.
         public var lostRowCount: Int
 
-        /// Pages with rows of which the table is not known.
+        /// The pages with rows whose table is not known.
         public var unassignedPages: [Int]
 
-        /// What could not be made, and why, in words.
+        /// Messages about objects that could not be created, with the reasons.
         public var problems: [String]
 
-        /// Whether the new database has everything that the damaged one had.
+        /// A Boolean value that indicates whether the new database has everything that the damaged one had.
         public var isComplete: Bool {
             damagedPages.isEmpty && missingPageCount == 0 && lostRowCount == 0 && unassignedPages.isEmpty
                 && problems.isEmpty
@@ -122,16 +124,19 @@ extension DatabaseFile {
         }
     }
 
-    /// Makes a new database of what can be read of a damaged one, which stays as it is.
+    /// Creates a new database from everything that can be read of a damaged one, which is not changed.
     ///
-    /// Pages are read as a reader would see them, with a write-ahead log, or a journal that is to be played
-    /// back; only those are used that carry the right code. What the disk does not give is a damaged page
-    /// like others. Rows that the trees of tables lead to come back as they were, with their row IDs. Rows on
-    /// pages that no tree leads to any more come back into their table where only one table can have lost
-    /// them. Other rows are kept in tables of their own, `lost_and_found_N`, with the table if it is known,
-    /// the page, the reason and the row ID. Indexes are made anew; views, triggers, virtual tables,
-    /// `user_version` and `application_id` are taken over. A full-text table or an R-Tree that has lost a
-    /// part of itself is made anew from the rows that are left of it.
+    /// Pages are read as a reader would see them, including a write-ahead log or a hot journal. Only
+    /// authentic pages are used. A page that the disk cannot read counts as damaged.
+    ///
+    /// Rows that the b-trees of tables lead to are restored unchanged, with their row IDs. Rows on pages that
+    /// no b-tree leads to any more are restored into their table if only one table can have lost them. Other
+    /// rows are kept in tables of their own, `lost_and_found_N`, with the table if it is known, the page, the
+    /// reason and the row ID.
+    ///
+    /// Indexes are built anew. Views, triggers, virtual tables, `user_version` and `application_id` are
+    /// copied. A full-text table or an R-Tree that has lost a part of its shadow tables is rebuilt from the
+    /// remaining rows.
     ///
     /// ```swift
     /// let damaged = DatabaseFile(path: "/srv/vault/vault.db")
@@ -141,24 +146,23 @@ extension DatabaseFile {
     /// }
     /// ```
     ///
-    /// It blocks the current thread. Memory is bounded by the largest rows, two bytes for each page, and what
-    /// the result has to say of damaged ones. What is ended in the middle, by an error, by `progress` or by a
-    /// crash, leaves nothing under the name of the new file: the same call begins anew, and removes what was
-    /// left.
+    /// It blocks the current thread. Memory is bounded by the largest rows, two bytes for each page, and the
+    /// part of the result about damaged pages. A salvage that is stopped by an error, by `progress` or by a
+    /// crash leaves nothing under the name of the new file. Calling it again starts from the beginning, and
+    /// removes leftovers.
     ///
     /// - Parameters:
     ///   - key: nil for a file without encryption.
-    ///   - destination: the path of the new file, where there is nothing yet. It gets its name when it is
-    ///     complete and was read back.
-    ///   - newKey: the key of the new file; nil for that of the damaged one.
-    ///   - options: how it is done.
-    ///   - progress: called with the phase `copying` and the pages that were read, then with
+    ///   - destination: the path of the new file, which must not exist yet. The file gets this name after it
+    ///     is complete and was read back.
+    ///   - newKey: the key of the new file; nil to use the key of the damaged one.
+    ///   - progress: called with the phase `copying` and the number of pages that were read, then with
     ///     `checkingStructure` and `publishing`.
-    /// - Returns: what was found, table by table.
-    /// - Throws: a ``DatabaseFileError``: `key` when no page proves the key, `busy` when others have written
-    ///   to the file meanwhile, `emptyFile` for a file without bytes, `exists` when there is something at the
-    ///   destination, `unsupported` for a plaintext file without a new key; `key` for a keyring
-    ///   without a new key, too. Nothing is at the destination then.
+    /// - Returns: the results, table by table.
+    /// - Throws: a ``DatabaseFileError``: `key` if no page verifies the key, or for a keyring without a new
+    ///   key; `busy` if another process has written to the file; `emptyFile` for a file without bytes;
+    ///   `exists` if the destination exists; `unsupported` for a plaintext file without a new key. After an
+    ///   error, there is no file at the destination.
     public func salvage(
         key: DatabaseKey?, to destination: String, newKey: DatabaseKey? = nil,
         options: SalvageOptions = SalvageOptions(),
@@ -186,7 +190,7 @@ extension DatabaseFile {
         }
     }
 
-    /// - Parameter check: called when the new file is complete, before it has its name.
+    /// - Parameter check: called when the new file is complete, before it gets its name.
     private func salvage(
         _ key: DatabaseKey?, _ resultKey: DatabaseKey, to destination: String, _ options: SalvageOptions,
         _ report: ProgressReport, beforeNaming check: @escaping () throws -> Void
@@ -213,7 +217,7 @@ extension DatabaseFile {
             }
         }
         guard let found else {
-            throw DatabaseFileError(.copyRejected("nothing was made"), path: destination)
+            throw DatabaseFileError(.copyRejected("nothing was created"), path: destination)
         }
         return Salvage(
             cipher: source.settings, pageCount: pages.pageCount, damagedPages: found.damagedPages,

@@ -1,10 +1,10 @@
 internal import SQLCipherBridge
 
 extension EngineError {
-    /// What is said of it to people.
+    /// The message for the user.
     var words: String { message ?? ConnectionHandle.describe(code) }
 
-    /// Whether another statement may still succeed.
+    /// True if another statement may still succeed.
     var isOfStatement: Bool {
         ![EngineCode.full, EngineCode.ioError, EngineCode.interrupt].contains(primaryCode)
     }

@@ -1,20 +1,20 @@
 internal import SQLCipherBridge
 
-/// The tables of a salvaged database for rows that have no place in another one.
+/// The tables of a salvaged database for rows that could not be put into their own table.
 final class LostRows {
     private(set) var count = 0
-    /// How many of them are from free pages.
+    /// The number of these rows that come from free pages.
     private(set) var freeRowCount = 0
     private let connection: ConnectionHandle
     private let encoding: TextEncoding
     private let taken: Set<CaseInsensitiveName>
-    /// By the number of values.
+    /// The tables, by the number of values in their rows.
     private var tables: [Int: Table] = [:]
     private var preparedCount = 0
 
     private final class Table {
         let name: String
-        /// Inserts a row.
+        /// The statement that inserts a row.
         let sql: String
         var insertion: Insertion?
         var rowCount = 0
@@ -28,27 +28,29 @@ final class LostRows {
         init(_ statement: consuming EngineStatement) { self.statement = statement }
     }
 
-    /// How many statements are kept: a forged file may have rows of every number of values.
+    /// The maximum number of prepared statements: a forged file may have rows with every possible number of
+    /// values.
     private static let mostPrepared = 8
 
-    /// How many rows each of the tables has.
+    /// The number of rows in each of the tables.
     var rowCounts: [String: Int] {
         Dictionary(uniqueKeysWithValues: tables.values.map { ($0.name, $0.rowCount) })
     }
 
-    /// The column of a copy of a table that has its row IDs, as SQL.
+    /// The column with the row IDs, in a copy of a table, as SQL.
     static let rowID = "\"coffer row id\""
 
-    /// The column of such a table that says why a row is lost, as SQL.
+    /// The column with the reason why a row is lost, in such a copy, as SQL.
     static let reason = "\"coffer reason\""
 
-    /// Why rows of a log that no reader finds are here.
-    static let behindDamage = "it was committed behind a damaged frame of the log"
+    /// The reason given for rows from the unreadable part of a damaged log.
+    static let behindDamage = "it was committed after a damaged frame of the log"
 
-    /// Why rows of free pages are here.
+    /// The reason given for rows of free pages.
     static let free = "the page is free: its rows were deleted, or moved"
 
-    /// The most values that a table has columns for, beside those that say where a row is from.
+    /// The maximum number of value columns in a table, in addition to the columns that describe the origin of
+    /// a row.
     private static let mostValues = 1990
 
     init(_ connection: ConnectionHandle, encoding: TextEncoding, taken: [String]) {
@@ -57,7 +59,7 @@ final class LostRows {
         self.taken = Set(taken.map(CaseInsensitiveName.init))
     }
 
-    /// - Parameter table: the one that the row belongs to, if that is known.
+    /// - Parameter table: the table that the row belongs to; nil if it is not known.
     func add(_ row: TreeReader.Row, table: String?, reason: String) throws {
         let values = row.record.values.prefix(LostRows.mostValues)
         let lostTable = try self.table(values.count)
@@ -79,12 +81,12 @@ final class LostRows {
         if reason == LostRows.free { freeRowCount += 1 }
     }
 
-    /// Adds rows of a table that was made for this, and has a column ``rowID``.
+    /// Adds rows of a temporary copy of a table, which has a column ``rowID``.
     ///
     /// - Parameters:
-    ///   - source: the table, and which rows of it are meant, as SQL, as are `values`, its columns.
-    ///   - reason: nil where each row has its own, in the column ``reason``.
-    /// - Returns: how many there are.
+    ///   - source: the `FROM` clause with the rows to add, as SQL. The column names in `values` are SQL, too.
+    ///   - reason: nil if each row has its own reason, in the column ``reason``.
+    /// - Returns: the number of added rows.
     func add(from source: String, values: [String], table: String, reason: String?) throws -> Int {
         let lostTable = try self.table(values.count)
         var added = 0
@@ -106,8 +108,8 @@ final class LostRows {
         return added
     }
 
-    /// Makes the table for rows of some number of values, which is otherwise made with the first of them: for
-    /// those that are added in a savepoint.
+    /// Creates the table for rows with `count` values ahead of time. Otherwise it is created with the first
+    /// such row, which must not happen in a savepoint that may be rolled back.
     func makeTable(forValues count: Int) throws { _ = try table(count) }
 
     private func table(_ valueCount: Int) throws -> Table {

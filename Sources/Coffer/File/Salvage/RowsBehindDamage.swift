@@ -1,18 +1,18 @@
-/// Rows of pages that were committed behind a damaged frame of a log, where no reader finds them.
+/// The rows of pages that were committed after a damaged frame of a log, which no reader sees.
 struct RowsBehindDamage {
     private let pages: SalvagedPages
     private let numbers: Set<Int>
 
     /// - Parameters:
-    ///   - file: the file with these pages in the place of its own.
-    ///   - numbers: which pages these are.
+    ///   - file: the file, with these pages replacing its own.
+    ///   - numbers: the numbers of these pages.
     init(_ file: PageFile, _ numbers: [Int]) throws {
         pages = try SalvagedPages(file)
         self.numbers = Set(numbers)
     }
 
-    /// Calls `body` with each row that the same page does not have without these frames, and the table whose
-    /// tree leads to it.
+    /// Calls `body` with each row that the same page does not have without these frames, and with the table
+    /// whose b-tree leads to it.
     ///
     /// - Parameters:
     ///   - known: the pages without these frames.
@@ -26,7 +26,7 @@ struct RowsBehindDamage {
         var page: (number: Int, rows: Set<Row>) = (0, [])
         func visit(_ row: TreeReader.Row, _ table: String?) throws {
             try progress()
-            // A row that goes on on other pages may have been changed there alone.
+            // A row with overflow pages may have been changed only there.
             guard numbers.contains(row.page) || row.record.size >= pages.usableSize / 8 else { return }
             if page.number != row.page {
                 page = (row.page, try rows(ofPage: row.page, known, knownReader))
@@ -46,7 +46,7 @@ struct RowsBehindDamage {
         }
     }
 
-    /// What makes two rows the same.
+    /// The identity of a row for the comparison.
     private struct Row: Hashable {
         let rowID: Int64
         let record: ArraySlice<UInt8>

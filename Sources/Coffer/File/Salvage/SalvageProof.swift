@@ -1,24 +1,26 @@
 internal import SQLCipherBridge
 
-/// What the file of a salvage has to have: the schema and the versions that its maker saw, and as many rows
-/// in each table as were put there.
+/// The expected content of a salvaged file: the schema and the versions at the time of its creation, and the
+/// number of rows that were inserted into each table.
 struct SalvageProof {
     private let schema: ContentFingerprint
     private let rowCounts: [String: Int]
 
     /// - Parameters:
-    ///   - connection: the one that has made the content.
-    ///   - rowCounts: by the names of tables.
+    ///   - connection: the connection that created the content.
+    ///   - rowCounts: the expected number of rows, by table name.
     init(of connection: ConnectionHandle, rowCounts: [String: Int]) throws {
         schema = try ContentFingerprint(ofSchemaIn: connection)
         self.rowCounts = rowCounts
     }
 
-    /// - Parameter path: of the new file, for the error that says what differs in what a connection finds.
+    /// Checks the content of a fresh connection to the new file.
+    ///
+    /// - Parameter path: the path for the error message.
     func check(_ connection: ConnectionHandle, _ path: String) throws {
         func failure(_ difference: String) -> DatabaseFileError {
             DatabaseFileError(
-                .copyRejected("it differs in \(difference) from what was put into it"), path: path)
+                .copyRejected("it differs from the salvaged content in \(difference)"), path: path)
         }
 
         if let difference = try schema.difference(from: ContentFingerprint(ofSchemaIn: connection)) {
@@ -26,7 +28,7 @@ struct SalvageProof {
         }
         for (name, count) in rowCounts.sorted(by: { $0.key < $1.key }) {
             var found: Int64 = 0
-            // No index has a part in it.
+            // The rows are counted in the table itself, never in an index.
             let sql = "SELECT count(*) FROM main.\(name.quotedDatabaseIdentifier) NOT INDEXED"
             try connection.forEachRow(trusted: sql) { found = $0.int64(at: 0) }
             guard found == Int64(count) else { throw failure("the rows of the table \(name)") }

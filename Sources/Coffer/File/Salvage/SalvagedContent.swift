@@ -1,11 +1,11 @@
 internal import SQLCipherBridge
 
-/// Makes a new database of what can be read of a damaged one.
+/// Creates a new database from everything that can be read of a damaged one.
 ///
-/// What is certain goes into the tables: rows that the trees of the tables lead to, and rows of pages that no
-/// tree leads to where only one table has lost rows of their numbers and their shape. Everything else that
-/// was read goes to tables of its own, `lost_and_found_N` for rows of N values, with the page it comes from
-/// and the reason.
+/// Rows go into the tables only if they certainly belong there: rows that the b-trees of the tables lead to,
+/// and rows of pages that no b-tree leads to if only one table has lost rows with their row IDs and their
+/// shape. All other rows go to tables of their own, `lost_and_found_N` for rows of N values, with the page
+/// they come from and the reason.
 final class SalvagedContent {
     private let pages: SalvagedPages
     private let behindDamage: (file: PageFile, pages: [Int])?
@@ -17,13 +17,14 @@ final class SalvagedContent {
     private let reader: TreeReader
     private let schema: SalvagedSchema
     private var tables: [SalvagedTarget] = []
-    /// For all tables: they are filled one after the other.
+    /// A buffer shared by all tables, which are filled one after the other.
     private let buffer = RecordBuffer(capacity: 1 << 16)
     private let lost: LostRows
     private var problems: [String] = []
     private var unassigned: [Int] = []
     private var rowCount = 0
-    /// How many pages were taken when the last part of a tree was read: another thread reads the next one.
+    /// The number of pages taken when the last part of a tree was read. The reader's own count is off limits
+    /// while another thread reads the next part.
     private var takenCount = 0
 
     /// - Parameter behindDamage: see ``DamagedFile/behindDamage``.
@@ -45,7 +46,7 @@ final class SalvagedContent {
         lost = LostRows(destination, encoding: schema.encoding, taken: schema.entries.map(\.name))
     }
 
-    /// What was made.
+    /// The result of a salvage.
     struct Result {
         let proof: SalvageProof
         let tables: [DatabaseFile.Salvage.Table]
@@ -56,23 +57,23 @@ final class SalvagedContent {
         let damagedPages: [Int]
     }
 
-    /// Makes everything: one transaction for what has rows, and others for virtual tables.
+    /// Creates everything: the tables and their rows in one transaction, the virtual tables in others.
     func make() throws -> Result { try destination.watched(by: checkpoint, makeEverything) }
 
     private func makeEverything() throws -> Result {
         try destination.acceptContentOfAnotherDatabase()
         destination.limitLength(ofRecord: pages.present.count * pages.usableSize)
-        // Functions of the engine that do more than compute are not for definitions. Those of the caller may
-        // not be marked as such.
+        // Definitions must not call engine functions with side effects. The caller's functions may lack
+        // SQLITE_INNOCUOUS, so this is done only without them.
         if options.functions.isEmpty { try destination.execute("PRAGMA trusted_schema = OFF") }
         try destination.execute(trusted: "PRAGMA encoding = '\(schema.encoding.rawValue)'")
         if let header { try destination.execute(trusted: "PRAGMA auto_vacuum = \(header.autoVacuum)") }
         if !schema.isWhole {
-            problems.append("The schema could not be read to its end: what is missing of it was not made.")
+            problems.append("The schema could not be read completely. The missing part was not created.")
         }
-        // Without a journal, a statement that fails in the middle, such as one for an index that rows break,
-        // would leave the file damaged. In memory, it would take that for all pages of a table of which rows
-        // break an index.
+        // Without a journal, a statement that fails in the middle would leave the file damaged, for example
+        // the creation of an index that existing rows violate. An in-memory journal would then hold all pages
+        // of such a table.
         guard try destination.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
             throw EngineError(
                 code: EngineCode.error, message: "The new file cannot be written with a journal")
@@ -91,7 +92,7 @@ final class SalvagedContent {
         if options.includesDamagedPages { try read(damaged: damagedPages) }
         if let behindDamage { try readDamagedLog(behindDamage.file, behindDamage.pages) }
         for index in tables.indices { tables[index].estimateLoss() }
-        // The C library keeps for each thread what it has freed, and the sort for an index needs memory.
+        // Building an index needs memory for sorting, and the C library caches freed memory for each thread.
         FreeMemory.giveBack()
         try makeIndexes()
         try makeViewsAndTriggers()
@@ -101,7 +102,7 @@ final class SalvagedContent {
             try destination.execute(trusted: "PRAGMA application_id = \(header.applicationID)")
         }
         try destination.execute("COMMIT")
-        // A module that has no memory for what a forged index claims rolls back the transaction.
+        // A module that runs out of memory because of a forged index rolls back the transaction.
         var virtualTables = SalvagedVirtualTables(
             of: schema, among: tables, in: destination, lost: lost, count: { try self.count() })
         try virtualTables.make()
@@ -109,8 +110,8 @@ final class SalvagedContent {
         problems += virtualTables.problems
         if lost.freeRowCount > 0 {
             problems.append(
-                "\(lost.freeRowCount) rows in the tables for lost rows are from free pages: they were "
-                    + "deleted, or moved, before."
+                "\(lost.freeRowCount) rows in the tables for lost rows are from free pages: they had been "
+                    + "deleted or moved."
             )
         }
         return Result(
@@ -119,7 +120,7 @@ final class SalvagedContent {
             unassignedPages: unassigned, problems: problems, damagedPages: damagedPages)
     }
 
-    /// How many rows were put into each table.
+    /// The number of rows that were inserted into each table.
     private var rowCounts: [String: Int] {
         var counts = lost.rowCounts
         for target in tables { counts[target.table.name] = target.report.rowCount }
@@ -135,11 +136,11 @@ final class SalvagedContent {
     private func makeTable(_ entry: SalvagedSchema.Entry) throws {
         guard let sql = entry.sql, try create(StoredDefinition(kind: .table, name: entry.name, sql: sql))
         else {
-            // Its rows are known to be of it, and have no place.
+            // The table of these rows is known, but it does not exist.
             let isTable = try pages.tree(entry.root)?.kind.isOfTable ?? true
             _ = try read(entry.root, isTable: isTable) { rows in
                 for row in rows {
-                    try lost.add(row, table: entry.name, reason: "the table could not be made")
+                    try lost.add(row, table: entry.name, reason: "the table could not be created")
                 }
             }
             return
@@ -152,7 +153,7 @@ final class SalvagedContent {
         tables.append(target)
     }
 
-    /// Reads a tree: another thread reads the next part while this one uses the one before.
+    /// Reads a tree. Another thread reads the next part while the current thread uses the previous one.
     ///
     /// - Parameter body: called with the rows of each part.
     private func read(_ root: Int, isTable: Bool, _ body: ([TreeReader.Row]) throws -> Void) throws
@@ -178,9 +179,9 @@ final class SalvagedContent {
         return walk.loss
     }
 
-    /// A walk that another thread goes on with.
-    // @unchecked: while that thread goes on, this one inserts rows; it waits before it touches the walk, its
-    // reader or its pages.
+    /// A walk that another thread continues.
+    // @unchecked: while that thread continues the walk, this one only inserts rows. It waits before it
+    // touches the walk, its reader or its pages again.
     private struct SharedWalk: @unchecked Sendable {
         let walk: TreeReader.Walk
     }
@@ -196,13 +197,13 @@ final class SalvagedContent {
         if rowCount / ContentFingerprint.rowsBetweenCheckpoints > before { try checkpoint() }
     }
 
-    /// - Returns: whether the engine took it; why not is among the problems.
+    /// - Returns: true if the engine accepted the definition. If not, the reason is added to the problems.
     private func create(_ definition: StoredDefinition) throws -> Bool {
         do {
             try definition.execute(on: destination)
             return true
         } catch let error as EngineError where error.isOfStatement {
-            problems.append("\(definition.name) could not be made: \(error.words)")
+            problems.append("\(definition.name) could not be created: \(error.words)")
             return false
         }
     }
@@ -210,9 +211,9 @@ final class SalvagedContent {
     // MARK: Pages that no tree leads to
 
     /// - Parameters:
-    ///   - isCertain: whether such a page can only be one of a table or of an index. Where free pages are not
-    ///     known, it may have rows that were deleted.
-    ///   - areIndexesWhole: whether it cannot be one of an index.
+    ///   - isCertain: true if such a page can only belong to a table or an index. If the free pages are not
+    ///     known, it may be a free page with deleted rows.
+    ///   - areIndexesWhole: true if it cannot belong to an index.
     private func readStrayPages(isCertain: Bool, areIndexesWhole: Bool) throws {
         let mayBeClustered = tables.haveLostClusteredPages
         for number in pages.present.numbers where number > 1 && !reader.isTaken(number) {
@@ -220,7 +221,7 @@ final class SalvagedContent {
             guard !isFree || options.includesFreePages, let content = try pages.content(number) else {
                 continue
             }
-            // An interior page of a table has nothing of its own, and its children are looked at themselves.
+            // An interior page of a table has no rows, and its children are checked on their own.
             if let stray = try reader.strayRows(onPage: number, content, isTable: true) {
                 let owner =
                     isCertain && !isFree && stray.isSound
@@ -231,13 +232,13 @@ final class SalvagedContent {
             } else if !schema.isWhole || mayBeClustered || isFree,
                 let stray = try reader.strayRows(onPage: number, content, isTable: false)
             {
-                // Of a table that is ordered by its primary key, where it is not of an index.
+                // It belongs to a table that is ordered by its primary key, unless it belongs to an index.
                 let owner =
                     isCertain && areIndexesWhole && !isFree && stray.isSound
                     ? tables.owner(of: stray.rows, hasRowIDs: false) : nil
                 let reason =
                     areIndexesWhole
-                    ? "no tree leads to the page" : "no tree leads to the page, which may be one of an index"
+                    ? "no tree leads to the page" : "no tree leads to the page, which may belong to an index"
                 try add(stray.rows, from: number, to: owner, reason: isFree ? LostRows.free : reason)
             }
         }
@@ -255,7 +256,8 @@ final class SalvagedContent {
         }
     }
 
-    /// Rows of pages without the right code, with the table whose tree leads to the page.
+    /// Adds the rows of pages with wrong MACs to the lost rows, with the table whose b-tree leads to the
+    /// page.
     private func read(damaged numbers: [Int]) throws {
         var owners: [Int: String] = [:]
         for target in tables { for page in target.loss.pages { owners[page.number] = target.table.name } }
@@ -270,7 +272,7 @@ final class SalvagedContent {
         }
     }
 
-    /// Rows of pages that were committed behind a damaged frame of the log.
+    /// Adds the rows of pages that were committed after a damaged frame of the log to the lost rows.
     private func readDamagedLog(_ file: PageFile, _ numbers: [Int]) throws {
         let logged = try RowsBehindDamage(file, numbers)
         try logged.forEach(notAmong: pages, of: schema.tables, progress: { try count() }) { row, table in
@@ -281,7 +283,7 @@ final class SalvagedContent {
     // MARK: The rest of the schema
 
     private func makeIndexes() throws {
-        // Those without SQL belong to constraints, and were made with their tables.
+        // Indexes without SQL belong to constraints, and were created with their tables.
         for index in schema.indexes {
             guard let sql = index.sql else { continue }
             try checkpoint()
@@ -291,30 +293,29 @@ final class SalvagedContent {
             } catch let error as EngineError where error.primaryCode == EngineCode.constraint {
                 try make(definition, of: index.table, withoutRowsThatBreakIt: error)
             } catch let error as EngineError where error.isOfStatement {
-                problems.append("\(index.name) could not be made: \(error.words)")
+                problems.append("\(index.name) could not be created: \(error.words)")
             }
         }
     }
 
-    /// Makes an index that rows of its table break, which go to the tables for lost rows: of those that are
-    /// alike, the first one stays.
+    /// Creates a unique index that some rows of its table violate. Among rows with equal keys, the first one
+    /// stays, and the others go to the tables for lost rows.
     private func make(
         _ definition: StoredDefinition, of table: String, withoutRowsThatBreakIt error: EngineError
     ) throws {
         let owner = tables.firstIndex { CaseInsensitiveName($0.table.name) == CaseInsensitiveName(table) }
         guard let owner, let fields = tables[owner].table.fields else {
-            return problems.append("\(definition.name) could not be made: \(error.words)")
+            return problems.append("\(definition.name) could not be created: \(error.words)")
         }
         let kept = schema.freeName("coffer kept").quotedDatabaseIdentifier
         let name = tables[owner].table.name.quotedDatabaseIdentifier
         let columns = ([fields.rowID] + fields.others).joined(separator: ", ")
         tables[owner].table.finish()
-        // Outside of what may be rolled back.
+        // Must happen outside the savepoint, which may be rolled back.
         try lost.makeTable(forValues: fields.others.count)
         try destination.execute("SAVEPOINT unique_index")
         do {
-            // The columns of the copy have the affinity of those of the table, so that no value becomes
-            // another one.
+            // The columns of the copy have the affinity of the table's columns, so no value is converted.
             try destination.execute(
                 trusted:
                     "CREATE TABLE \(kept) AS SELECT \(fields.rowID) AS \(LostRows.rowID), \(columns) FROM "
@@ -331,28 +332,29 @@ final class SalvagedContent {
             tables[owner].refuse(refused)
         } catch let error as EngineError where error.isOfStatement {
             try destination.execute("ROLLBACK TO unique_index; RELEASE unique_index")
-            problems.append("\(definition.name) could not be made: \(error.words)")
+            problems.append("\(definition.name) could not be created: \(error.words)")
         }
     }
 
     private func makeSequences() throws {
         let name = "sqlite_sequence"
-        // The one that SQLite has made comes first: forged ones may have rows of the same row IDs.
+        // The one that SQLite has created comes first: forged ones may have rows with the same row IDs.
         let all = schema.tables.filter(\.isOfSequences)
         let entries = all.filter { $0.name == name } + all.filter { $0.name != name }
         guard let first = entries.first else { return }
         if try destination.firstText(
             trusted: "SELECT 1 FROM main.sqlite_master WHERE name = 'sqlite_sequence'") == nil
         {
-            // SQLite makes it with the first table that needs it, and keeps it when that one is dropped.
+            // SQLite creates this table with the first table that needs it, and keeps it when that table is
+            // dropped.
             let name = schema.freeName("coffer sequence").quotedDatabaseIdentifier
             try destination.execute(
                 trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
         let table = try SalvagedTable(
             name: name, in: destination, encoding: schema.encoding, buffer: buffer)
-        // The rows that were salvaged have left their highest row IDs there, which are all that is known
-        // where this table is lost.
+        // Inserting the salvaged rows has left their highest row IDs in this table. If the original table is
+        // lost, they are the only known values.
         if try first.name == name && pages.tree(first.root) != nil {
             try destination.execute("DELETE FROM main.sqlite_sequence")
         }
@@ -365,8 +367,8 @@ final class SalvagedContent {
         }
     }
 
-    /// Has the file keep how its texts are stored where nothing was made: SQLite writes it with the first
-    /// table.
+    /// Makes the file keep its text encoding even if no table was created: SQLite writes the encoding with
+    /// the first table.
     private func keepEncoding() throws {
         guard schema.encoding != .utf8,
             try destination.firstText(trusted: "SELECT 1 FROM main.sqlite_master") == nil
@@ -374,10 +376,10 @@ final class SalvagedContent {
         try destination.execute("CREATE TABLE text (encoding); DROP TABLE text")
     }
 
-    /// Views, triggers and virtual tables are rows of the schema, and nothing else.
+    /// Creates the views and triggers, which consist only of a row in the schema.
     ///
-    /// Each is compiled: one that the engine cannot read, as the table of a trigger that could not be made,
-    /// would keep it from all of the schema.
+    /// Each one is compiled first. A definition that the engine cannot parse would make the whole schema
+    /// unreadable, for example a trigger whose table could not be created.
     private func makeViewsAndTriggers() throws {
         for entry in schema.entriesWithoutTree where entry.type != "table" {
             guard let sql = entry.sql else { continue }

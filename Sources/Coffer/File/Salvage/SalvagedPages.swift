@@ -1,31 +1,32 @@
 internal import SQLCipherBridge
 
-/// The pages of a damaged database, and which of them can be trusted.
+/// The pages of a damaged database, with a record of which ones can be trusted.
 final class SalvagedPages {
-    /// The size that the database is said to have. The file may have more pages.
+    /// The claimed size of the database in pages. The file may have more pages.
     let pageCount: Int
     /// The pages that are stored.
     let present: PresentPages
-    /// The bytes of a page that have content.
+    /// The number of bytes in a page without the reserved ones.
     let usableSize: Int
 
     private let file: PageFile
-    /// The pages that the disk does not give, among those that were read so far.
+    /// The pages that the disk could not read, among those read so far.
     private let unreadable: UnreadablePages?
-    /// What is known of each stored page.
+    /// The mark of each stored page.
     private var marks: [Mark]
-    /// Stored pages that are likely to be asked for next. Each was checked after it was read.
+    /// The read-ahead buffer: stored pages that are likely to be requested next. Each was checked after it
+    /// was read.
     private var ahead: PageRun
     private let greatestCountAhead: Int
 
     private enum Mark: UInt8 {
         case unknown, good
-        /// Nothing but zeros, where pages are encrypted: without content, as the engine sees it.
+        /// An all-zero page of an encrypted file, which has no content for the engine.
         case zero
         case damaged
     }
 
-    /// - Parameter unreadable: the bytes that the file reads, where the disk may not give all of them.
+    /// - Parameter unreadable: the bytes that `file` reads, if the disk may fail to read some of them.
     init(_ file: PageFile, unreadable: UnreadablePages? = nil) throws {
         self.file = file
         self.unreadable = unreadable
@@ -43,25 +44,26 @@ final class SalvagedPages {
         usableSize = file.pageSize - reserved
     }
 
-    /// The content of a page; nil when there is none that can be trusted, or none at all.
+    /// Returns the content of a page; nil if it has none, or none that can be trusted.
     func content(_ number: Int) throws -> [UInt8]? {
         guard let index = try load(number), marks[index] == .good else { return nil }
         return try loadedContent(number)
     }
 
-    /// The content of a page, whether or not its code is right.
+    /// Returns the content of a page, even if its MAC is wrong.
     func storedContent(_ number: Int) throws -> [UInt8]? {
         try load(number) == nil ? nil : loadedContent(number)
     }
 
-    /// Has a page among those that were read last, and checked as they were read: what another process, or a
-    /// disk that fails, has made of it since it was read before is not believed.
+    /// Puts a page into the read-ahead buffer, and checks it. The page is never trusted because of an earlier
+    /// check: another process or a failing disk may have changed it since.
     ///
-    /// - Returns: which stored page it is; nil for one that is not stored, or never used.
+    /// - Returns: the index of the page among the stored ones; nil for a page that is not stored, or that
+    ///   SQLite never uses.
     private func load(_ number: Int) throws -> Int? {
         guard let index = present.index(of: number), number != file.lockPage else { return nil }
         if !ahead.numbers.contains(number) {
-            // Trees are mostly written and read in order.
+            // B-trees are usually written and read in order.
             let isInOrder = number == ahead.numbers.upperBound
             let count = isInOrder ? min(2 * ahead.numbers.count, greatestCountAhead) : 1
             try ahead.read(number..<max(number + 1, min(number + count, pageCount + 1)), from: file)
@@ -77,7 +79,7 @@ final class SalvagedPages {
         return content
     }
 
-    /// Marks the pages that were just read. Those that were damaged once stay so.
+    /// Marks the pages that were just read. A page that was damaged once stays damaged.
     private func checkAhead() throws {
         var bad = try ahead.unauthentic()
         if let unreadable { bad += ahead.numbers.filter(unreadable.numbers.contains) }
@@ -88,8 +90,8 @@ final class SalvagedPages {
         for index in bad.compactMap(present.index) { marks[index] = .damaged }
     }
 
-    /// The pages that are not as they were written, in order: without the right code, zeros where there was
-    /// content, or not given by the disk. Those that were not asked for before are read now.
+    /// Returns the damaged pages, in order: pages with a wrong MAC, all-zero pages that should have content,
+    /// and pages that the disk cannot read. Reads the pages that were not requested before.
     ///
     /// - Parameter progress: called now and then.
     func damagedPages(progress: () throws -> Void) throws -> [Int] {
@@ -112,15 +114,15 @@ final class SalvagedPages {
         return (pages(.damaged) + (try file.used(pages(.zero)))).sorted()
     }
 
-    /// A page of a b-tree, if the page can be trusted and is one.
+    /// Returns a page of a b-tree; nil if it cannot be trusted, or is not a b-tree page.
     func tree(_ number: Int) throws -> BTreePage? { try content(number).flatMap { page($0, number) } }
 
-    /// A page of a b-tree from a content, whether or not it can be trusted.
+    /// Parses a page of a b-tree from its content, even if it cannot be trusted.
     func page(_ content: [UInt8], _ number: Int) -> BTreePage? {
         BTreePage(content, number: number, usableSize: usableSize, pageCount: present.count)
     }
 
-    /// What page 1 says of the database; nil when it is damaged.
+    /// Returns the database header on page 1; nil if page 1 is damaged.
     func header() throws -> DatabaseHeader? {
         guard let header = try content(1).flatMap({ DatabaseHeader($0) }), header.isPlausible else {
             return nil
@@ -128,16 +130,16 @@ final class SalvagedPages {
         return header
     }
 
-    /// Calls `body` with the free pages, as far as the list of them can be followed, and with those behind
-    /// the end of the database: a file may be longer.
+    /// Calls `body` with the free pages, as far as the free list can be followed, and with the pages after
+    /// the end of the database: a file may be longer than its database.
     ///
-    /// - Returns: whether that is all of it.
+    /// - Returns: true if the whole list was read.
     func forEachFreePage(_ body: (Int) -> Void) throws -> Bool {
         for number in present.numbers where number > pageCount { body(number) }
         guard try header() != nil, let first = try content(1) else { return false }
         var (count, trunkCount) = (0, 0)
         var trunk = Int(first[...].word(at: 32))
-        // A list with a loop ends with more pages than there are.
+        // The trunk count stops a list with a loop.
         while trunk > 0, trunkCount < present.count, let page = try content(trunk) {
             trunkCount += 1
             let leafCount = Int(page[...].word(at: 4))

@@ -1,40 +1,41 @@
 internal import SQLCipherBridge
 
-/// An R-Tree that is made anew of what is left of the tables in which it kept its content: the nodes of its
-/// tree, which have the coordinates, the parent of each node, and for each row the number of its node and the
-/// values of its auxiliary columns: <https://www.sqlite.org/rtree.html>.
+/// An R-Tree that is rebuilt from the remains of its shadow tables: the nodes of the tree, with the
+/// coordinates; the parent of each node; and for each row its node and the values of its auxiliary columns:
+/// <https://www.sqlite.org/rtree.html>.
 ///
-/// A node does not say whether it has rows or leads to other nodes: its distance from the rows is found by
-/// way of the root, which knows its own, by the rows that name their node, and by the parents. What it has is
-/// taken for rows only where one of these says so. Nothing is held in memory but one node.
+/// A node does not state if its cells are rows or lead to other nodes. Its level, the distance from the rows,
+/// is derived from the root, which knows its own depth, from the rows, which name their node, and from the
+/// parents. Cells are treated as rows only if one of these sources supports it. Only one node at a time is in
+/// memory.
 struct SalvagedRTree {
-    /// What was made.
+    /// The result of a rebuild.
     struct Result {
         let rowCount: Int
-        /// The table of the rows that could not be put there, which is to be dropped, and its columns, as
-        /// SQL.
+        /// The table with the rows that could not be inserted, which the caller has to drop, and its columns,
+        /// as SQL.
         let lost: String
         let values: [String]
-        /// How many cells are cut off.
+        /// The number of cells that are cut off.
         let unreadableCount: Int
     }
 
     private let name: String
     private let sql: String
-    /// Whether coordinates are integers of 32 bits, and not numbers in floating point.
+    /// True if coordinates are 32-bit integers, false if they are floating-point numbers.
     private let hasIntegers: Bool
     private let connection: ConnectionHandle
     private let encoding: TextEncoding
-    /// Copies of the tables, what is known of nodes, and what is lost, as SQL.
+    /// Tables for copies of the shadow tables, for the levels of nodes, and for lost rows, as SQL.
     private let nodes, parents, rows, levels, lost: String
-    /// Their indexes.
+    /// The indexes of these tables.
     private let levelsIndex, lostIndex: String
 
-    /// As deep as the module of the engine reads a tree.
+    /// The maximum depth of a tree that the engine's module accepts.
     private static let greatestDepth = 40
     private static let mostCoordinates = 10
 
-    /// - Parameter freeName: makes a name that nothing has of the beginning of one.
+    /// - Parameter freeName: returns an unused name that starts with the given one.
     init(
         _ entry: SalvagedSchema.Entry, sql: String, in connection: ConnectionHandle, encoding: TextEncoding,
         freeName: (String) -> String
@@ -53,13 +54,13 @@ struct SalvagedRTree {
         lostIndex = freeName("coffer index of lost rows").quotedDatabaseIdentifier
     }
 
-    /// Makes the virtual table in the place of its tables, in a transaction of the caller, who rolls it back
-    /// after an error.
+    /// Replaces the shadow tables with a new virtual table. The caller has to begin a transaction, and to
+    /// roll it back after an error.
     ///
     /// - Parameters:
-    ///   - parts: the tables that it consists of, as far as there are any. No statement uses them.
+    ///   - parts: the shadow tables that exist. No statement may be using them.
     ///   - count: called for each row.
-    /// - Throws: also a constraint that is not one of a row.
+    /// - Throws: also constraint errors that do not concern a single row.
     func make(of parts: [String], count: () throws -> Void) throws -> Result {
         let auxiliaries = try copy(parts)
         for part in parts {
@@ -74,7 +75,7 @@ struct SalvagedRTree {
         let coordinateCount = columns.count - 1 - auxiliaryCount
         guard auxiliaries.map({ $0.count == auxiliaryCount }) ?? true,
             (2...SalvagedRTree.mostCoordinates).contains(coordinateCount)
-        else { throw failure("its tables do not have the columns that its definition says") }
+        else { throw failure("its tables do not have the columns of its definition") }
         try findLevels(coordinateCount)
         return try insert(
             columns, coordinateCount, auxiliaries: (0..<auxiliaryCount).map { "a\($0)" }, count)
@@ -86,7 +87,7 @@ struct SalvagedRTree {
         EngineError(code: EngineCode.error, message: message)
     }
 
-    /// The columns of a table of rows that have the values of auxiliary columns, as SQL.
+    /// Returns the auxiliary columns of a table of rows, as SQL.
     private func auxiliaries(of table: String) throws -> [String] {
         let table = try SalvagedTable(
             name: table, in: connection, encoding: encoding, buffer: RecordBuffer(capacity: 0))
@@ -96,9 +97,9 @@ struct SalvagedRTree {
         return Array(fields.others.dropFirst())
     }
 
-    /// Copies the tables that are there.
+    /// Copies the shadow tables that exist.
     ///
-    /// - Returns: the auxiliary columns; nil without the table that has them.
+    /// - Returns: the auxiliary columns; nil if the table that has them is missing.
     private func copy(_ parts: [String]) throws -> [String]? {
         let names = Set(parts.map(CaseInsensitiveName.init))
         func has(_ suffix: String) -> Bool { names.contains(CaseInsensitiveName(part(suffix))) }
@@ -133,9 +134,9 @@ struct SalvagedRTree {
 
     // MARK: The tree
 
-    /// Finds out how far nodes are from the rows; those with rows have the level 0.
+    /// Determines the level of each node. Nodes with rows have level 0.
     private func findLevels(_ coordinateCount: Int) throws {
-        // The root comes first: what it leads to is certain.
+        // The root comes first, because its children are certain.
         var depth: Int?
         try connection.forEachRow(trusted: "SELECT data FROM \(nodes) WHERE number = 1") { row in
             let data = row.bytes(at: 0)[...]
@@ -157,8 +158,8 @@ struct SalvagedRTree {
         try descend(coordinateCount)
     }
 
-    /// Goes from nodes whose level is known to those below them, by what they have, and by the parents that
-    /// nodes name, as these are known of a node that is lost. Each node is read once.
+    /// Assigns levels downwards from nodes with a known level: to the nodes in their cells, and to nodes that
+    /// name them as parent, which also works if the parent node itself is lost. Each node is read once.
     private func descend(_ coordinateCount: Int) throws {
         let insertion = "INSERT OR IGNORE INTO \(levels) VALUES (?1, ?2)"
         guard let insert = try connection.prepare(trusted: insertion) else { return }
@@ -167,7 +168,7 @@ struct SalvagedRTree {
         }
         for level in stride(from: deepest ?? 0, to: 0, by: -1) {
             let isOfLevel = "IN (SELECT number FROM \(levels) WHERE level = \(level))"
-            // The rows that are added meanwhile have another level.
+            // The rows that this loop adds have another level, so they do not affect the query.
             try connection.forEachRow(trusted: "SELECT data FROM \(nodes) WHERE number \(isOfLevel)") { row in
                 _ = try forEachCell(of: row.bytes(at: 0), coordinateCount) { id, _ in
                     try connection.check(insert.handle.bind(id, at: 1))
@@ -181,7 +182,7 @@ struct SalvagedRTree {
         }
     }
 
-    /// - Returns: how many cells are cut off.
+    /// - Returns: the number of cells that are cut off.
     private func forEachCell(
         of data: [UInt8], _ coordinateCount: Int, _ body: (Int64, ArraySlice<UInt8>) throws -> Void
     ) throws -> Int {
@@ -205,14 +206,14 @@ struct SalvagedRTree {
         let values = (0..<coordinateCount + auxiliaries.count).map { "c\($0)" }
         let lostColumns = ([LostRows.rowID + " INTEGER", LostRows.reason] + values).joined(separator: ", ")
         try connection.execute(trusted: "CREATE TABLE \(lost) (\(lostColumns))")
-        // Without auxiliary columns a row is all in its node.
+        // Without auxiliary columns, the whole row is in its node.
         let parameters = (0..<coordinateCount + 1).map { "?\($0 + 1)" }
         let target = "INSERT OR ABORT INTO main.\(name.quotedDatabaseIdentifier) "
         let insertion =
             target + "(\(columns.joined(separator: ", "))) SELECT "
             + (parameters + auxiliaries).joined(separator: ", ")
             + (auxiliaries.isEmpty ? "" : " FROM \(rows) WHERE id = ?1")
-        // Of a row that is lost, what is known of it.
+        // For a lost row, the table keeps the known values.
         let losing =
             "INSERT INTO \(lost) SELECT ?1, ?\(coordinateCount + 2), "
             + (parameters.dropFirst() + auxiliaries).joined(separator: ", ")
@@ -229,8 +230,11 @@ struct SalvagedRTree {
             let isKnown = !row.isNull(at: 1)
             unreadableCount += try forEachCell(of: row.bytes(at: 0), coordinateCount) { id, coordinates in
                 try count()
-                var reason: String? = isKnown ? nil : "nothing says whether it is a row or a part of the tree"
-                if reason == nil, !hasIntegers, hasNaN(coordinates) { reason = "a coordinate is no number" }
+                var reason: String? = isKnown ? nil : "it may be a row or a part of the tree"
+                if reason == nil, !hasIntegers, hasNaN(coordinates) {
+                    reason =
+                        "a coordinate is not a number"
+                }
                 if reason == nil {
                     try bind(id, coordinates, to: insert.handle)
                     reason = try self.reason(insert.handle)
@@ -241,7 +245,7 @@ struct SalvagedRTree {
                 try step(lose.handle)
             }
         }
-        // Rows of which the node is lost. Those that were found and refused are there already.
+        // These rows have lost their node. Rows that were found but refused are already in the table.
         let selected = (0..<coordinateCount).map { _ in "NULL" } + auxiliaries
         try connection.execute(
             trusted: "CREATE INDEX \(lostIndex) ON \(lost) (\(LostRows.rowID));"
@@ -271,7 +275,7 @@ struct SalvagedRTree {
         }
     }
 
-    /// - Returns: why the row is not there; nil when it is.
+    /// - Returns: the reason why the row was not inserted; nil if it was.
     private func reason(_ statement: StatementHandle) throws -> String? {
         let before = connection.totalChangesCount
         do {
@@ -291,7 +295,7 @@ struct SalvagedRTree {
 }
 
 extension StatementHandle {
-    /// A copy of a blob.
+    /// Returns a copy of a blob.
     fileprivate func bytes(at index: CInt) -> [UInt8] {
         unsafe blobNoCopy(at: index).map { unsafe Array($0) } ?? []
     }

@@ -1,20 +1,20 @@
 internal import SQLCipherBridge
 
-/// What a damaged database says of its tables, indexes, views and triggers.
+/// The schema of a damaged database: its tables, indexes, views and triggers.
 struct SalvagedSchema {
     struct Entry {
         let type: String
         let name: String
         let table: String
-        /// Zero for what has no tree.
+        /// The root page; zero for an object without a b-tree.
         let root: Int
-        /// Nil for indexes that belong to a constraint.
+        /// The definition; nil for an index that belongs to a constraint.
         let sql: String?
     }
 
-    /// In the order in which they were made.
+    /// The entries, in order of creation.
     private(set) var entries: [Entry] = []
-    /// Whether the schema could be read to its end.
+    /// True if the whole schema could be read.
     let isWhole: Bool
     let encoding: TextEncoding
 
@@ -42,7 +42,7 @@ struct SalvagedSchema {
     /// The tables that have rows of their own.
     var tables: [Entry] { entries.filter { $0.type == "table" && $0.root > 0 } }
 
-    /// A name that nothing has, in whatever case.
+    /// Returns an unused name that starts with `start`. Names are compared without regard to case.
     func freeName(_ start: String) -> String {
         let taken = Set(entries.map { CaseInsensitiveName($0.name) })
         var name = start
@@ -59,19 +59,19 @@ struct SalvagedSchema {
 }
 
 extension SalvagedSchema.Entry {
-    /// Whether it is the table of the greatest row IDs that were ever used, in whatever case.
+    /// True for the table of the largest row IDs ever used (`sqlite_sequence`), in any case.
     var isOfSequences: Bool { CaseInsensitiveName(name) == CaseInsensitiveName("sqlite_sequence") }
 
-    /// Whether it is a full-text table, for a virtual table.
+    /// True if this is a full-text virtual table.
     var isFullText: Bool { isMade(by: ["fts3", "fts4", "fts5"]) }
 
-    /// Whether it is an R-Tree, for a virtual table.
+    /// True if this is an R-Tree.
     var isRTree: Bool { isMade(by: ["rtree", "rtree_i32"]) }
 
-    /// Whether the coordinates of an R-Tree are integers.
+    /// True if this is an R-Tree with integer coordinates.
     var isRTreeOfIntegers: Bool { isMade(by: ["rtree_i32"]) }
 
-    /// The names that the tables may have in which a full-text table or an R-Tree keeps its content.
+    /// The possible names of the shadow tables of a full-text table or an R-Tree.
     var namesOfParts: [String] {
         let suffixes =
             if isMade(by: ["fts5"]) {
@@ -84,7 +84,7 @@ extension SalvagedSchema.Entry {
         return suffixes.map { "\(name)_\($0)" }
     }
 
-    /// Whether one of these modules makes the virtual table.
+    /// Returns true if the virtual table uses one of these modules.
     private func isMade(by modules: [String]) -> Bool {
         let words = (sql ?? "").lowercased().split { $0.isWhitespace || "(\"'`[];".contains($0) }
         return zip(words, words.dropFirst()).contains { word, next in
@@ -107,7 +107,7 @@ extension SalvagedSchema.Entry {
 }
 
 extension StoredRecord.Value {
-    /// The text of a name or a definition; nil for other values, and for text that is damaged.
+    /// Returns the text of a name or a definition; nil for other values, and for invalid text.
     func text(_ encoding: TextEncoding) -> String? {
         guard case .text(let stored) = self else { return nil }
         let bytes = Array(stored)

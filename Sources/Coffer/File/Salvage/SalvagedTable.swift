@@ -1,50 +1,52 @@
 internal import SQLCipherBridge
 
-/// A table of the new database, which takes the rows of one of the damaged database as they were stored.
+/// A table of the new database, which receives the rows of a table of the damaged one, unchanged.
 final class SalvagedTable {
     let name: String
-    /// Whether it is a tree of rows with row IDs; the others are ordered by their primary key.
+    /// True if the table is a b-tree of rows with row IDs; false if it is ordered by its primary key.
     let hasRowIDs: Bool
 
     private struct Column {
         let name: String
-        /// Whether the value is stored and computed: it is in the records, and cannot be inserted.
+        /// True for a stored generated column: its value is in the records, but cannot be inserted.
         let isGenerated: Bool
         let isNotNull: Bool
         let isRowID: Bool
-        /// Whether SQLite would have stored a number as text.
+        /// True if SQLite would have stored a number as text.
         let isText: Bool
     }
 
-    /// In the order of the records.
+    /// The columns, in record order.
     private let columns: [Column]
-    /// Whether values of its rows are computed.
+    /// True if the table has generated columns.
     private let hasGeneratedColumns: Bool
-    /// Whether values of rows from before a column was added are computed, or long.
+    /// True if a column has a default that is computed or long. Rows from before the column was added get it.
     private let hasCostlyDefaults: Bool
-    /// The name that no column has taken, for tables that have no column for it.
+    /// The name for the row ID that no column has taken, for tables without a column for the row ID.
     private let rowIDName: String?
     private let connection: ConnectionHandle
     private let encoding: TextEncoding
     private let buffer: RecordBuffer
-    /// Whether rows are in no other tree than this one, in the order of which they are read.
+    /// True if the table has no other b-tree than this one, whose order is the order of insertion.
     private let isOneTree: Bool
-    /// By the number of values that records have: those from before a column was added have fewer.
+    /// The statements, by the number of values in a record: records from before a column was added have
+    /// fewer.
     private var insertions: [Int: Insertion] = [:]
-    /// The one for the row before: mostly the next one has as many values.
+    /// The statement for the previous row. The next row usually has the same number of values.
     private var lastInsertion: Insertion?
-    /// Those for several rows of a tree.
+    /// The statements for several rows of a b-tree.
     private var insertionsOfMany: [Int: Insertion] = [:]
 
-    /// How many statements of a kind are kept: a forged file may have records of every number of values.
+    /// The maximum number of prepared statements of each kind: a forged file may have records with every
+    /// possible number of values.
     private static let mostInsertions = 8
 
     private final class Insertion {
         let statement: EngineStatement
         let valueCount: Int
-        /// How many rows it inserts.
+        /// The number of rows that it inserts.
         let rowCount: Int
-        /// Which values of the record there are parameters for, in their order.
+        /// The indexes of the record values that are bound to parameters, in order.
         let values: [Int]
         let hasRowID: Bool
 
@@ -60,7 +62,7 @@ final class SalvagedTable {
         }
     }
 
-    /// - Parameter buffer: for all tables, as they are filled one after the other.
+    /// - Parameter buffer: a buffer shared by all tables, which are filled one after the other.
     init(
         name: String, in connection: ConnectionHandle, encoding: TextEncoding, buffer: RecordBuffer
     ) throws {
@@ -122,7 +124,7 @@ final class SalvagedTable {
         isOneTree = indexCount == (hasRowIDs ? 0 : 1)
     }
 
-    /// Whether records of this shape may have been stored in this table.
+    /// Returns true if records of this shape may have been stored in this table.
     func fits(_ shape: SharedShape) -> Bool {
         guard !shape.isAnyCut, shape.leastCount > 0, shape.mostCount <= columns.count else { return false }
         return zip(shape.kinds, columns).allSatisfy { kinds, column in
@@ -132,13 +134,14 @@ final class SalvagedTable {
         }
     }
 
-    /// How many columns records have that were written since the last one was added.
+    /// The number of values in a record that was written after the last column was added.
     var columnCount: Int { columns.count }
 
-    /// Inserts rows of a part of a tree, in their order, many at once where they are alike.
+    /// Inserts the rows of a part of a b-tree, in order. Rows with the same number of values are inserted in
+    /// groups.
     ///
-    /// - Parameter refused: called with a row that the engine refuses, and why.
-    /// - Returns: how many were inserted.
+    /// - Parameter refused: called with a row that the engine refuses, and the reason.
+    /// - Returns: the number of inserted rows.
     func insert(
         _ rows: [TreeReader.Row], refused: (TreeReader.Row, String) throws -> Void
     ) throws -> Int {
@@ -165,26 +168,26 @@ final class SalvagedTable {
 
     private enum Many {
         case inserted(Int)
-        /// How many of the next rows are to be inserted one by one.
+        /// The number of next rows that have to be inserted one by one.
         case alone(Int)
     }
 
-    /// How many rows one statement inserts, and how many parameters it may have.
+    /// The number of rows that one statement inserts, and the maximum number of its parameters.
     private static let manyRows = 32
     private static let manyParameters = 2048
 
-    /// Inserts rows by one statement, which either inserts all of them or, when one of them is refused, none.
+    /// Inserts several rows with one statement, which inserts either all of them or, if one is refused, none.
     private func insertMany(_ rows: [TreeReader.Row], from first: Int) throws -> Many {
         let left = rows.count - first
-        // What a generated column may compute is limited row by row. Without a row ID, SQLite may expect no
-        // error of the statement, and be unable to take a part of it back.
+        // The length limit for generated columns is set row by row. Without a row ID, SQLite may prepare the
+        // statement as one that cannot fail halfway, and then cannot undo a part of it.
         guard left >= SalvagedTable.manyRows, isOneTree, !hasGeneratedColumns, !hasRowIDs || rowIDName != nil
         else { return .alone(left) }
         let count = rows[first].record.valueCount
         guard count == columns.count || count < columns.count && !hasCostlyDefaults,
             (count + 1) * SalvagedTable.manyRows <= SalvagedTable.manyParameters
         else { return .alone(SalvagedTable.manyRows) }
-        // Before a statement is prepared for them.
+        // Checked before a statement is prepared for these rows.
         let many = rows[first..<first + SalvagedTable.manyRows]
         if let other = many.firstIndex(where: { $0.record.valueCount != count || $0.record.isCut }) {
             return .alone(other - first + 1)
@@ -211,12 +214,12 @@ final class SalvagedTable {
 
     /// Inserts a row.
     ///
-    /// - Returns: why the engine refuses it, or nil.
+    /// - Returns: the reason if the engine refuses it; nil if it was inserted.
     func insert(_ row: TreeReader.Row) throws -> String? {
         let count = row.record.valueCount
         guard !row.record.isCut else { return "its end is lost" }
         guard count <= columns.count else {
-            return "it has \(count) values, and the table \(columns.count) columns"
+            return "it has \(count) values, but the table has \(columns.count) columns"
         }
         let insertion: Insertion
         do {
@@ -225,7 +228,7 @@ final class SalvagedTable {
             return error.message ?? ConnectionHandle.describe(error.code)
         }
         let statement = insertion.statement.handle
-        // A generated column, or a default, may compute more than any row ever had.
+        // A generated column or a default may compute a value that is larger than any row ever was.
         let isComputed = hasGeneratedColumns || hasCostlyDefaults && count < columns.count
         let length = isComputed ? connection.limitLength(ofRecord: row.record.size) : nil
         defer { if let length { connection.limit(.length, newValue: length) } }
@@ -242,11 +245,11 @@ final class SalvagedTable {
         return error.message ?? ConnectionHandle.describe(code)
     }
 
-    /// Gives each parameter for a row a value, in place of the one before.
+    /// Binds the parameters for one row.
     ///
     /// - Parameters:
-    ///   - parameter: the first of them, and then the first one behind them.
-    ///   - place: where the buffer keeps the record; nil to have the values copied.
+    ///   - parameter: the first parameter of the row; on return, the one after its last.
+    ///   - place: the offset of the record in the buffer; nil to copy the values.
     private func bind(
         _ row: TreeReader.Row, to statement: StatementHandle, _ insertion: Insertion,
         _ parameter: inout CInt, place: Int?
@@ -298,8 +301,8 @@ final class SalvagedTable {
         }
     }
 
-    /// What identifies a row and what else of it can be inserted, as SQL; nil for tables whose rows have no
-    /// row ID that a statement can see.
+    /// The row ID and the other columns that can be inserted, as SQL; nil for tables whose rows have no row
+    /// ID that a statement can see.
     var fields: (rowID: String, others: [String])? {
         guard hasRowIDs,
             let name = columns.first(where: \.isRowID)?.name.quotedDatabaseIdentifier ?? rowIDName
@@ -307,10 +310,10 @@ final class SalvagedTable {
         return (name, columns.filter { !$0.isGenerated && !$0.isRowID }.map(\.name.quotedDatabaseIdentifier))
     }
 
-    /// Lets go of what only the rows of a tree need.
+    /// Releases the resources that only the rows of a b-tree need.
     func endTree() { finish() }
 
-    /// Lets go of the statements, so that the table can be dropped.
+    /// Releases the statements, so that the table can be dropped.
     func finish() { (insertions, lastInsertion, insertionsOfMany) = ([:], nil, [:]) }
 
     private func insertion(_ count: Int) throws -> Insertion {
@@ -322,7 +325,7 @@ final class SalvagedTable {
         return insertion
     }
 
-    /// - Returns: nil where SQLite takes no such statement.
+    /// - Returns: nil if SQLite rejects the statement.
     private func insertionOfMany(_ count: Int) throws -> Insertion? {
         if let insertion = insertionsOfMany[count] { return insertion }
         do {
@@ -357,10 +360,10 @@ final class SalvagedTable {
 }
 
 extension ConnectionHandle {
-    /// Keeps what is computed of a record, or of a file, of some size within a multiple of it: what a damaged
-    /// database defines may compute a gigabyte of a few bytes.
+    /// Limits computed values to a multiple of the size of a record or a file: an expression in a damaged
+    /// database may compute a gigabyte from a few bytes.
     ///
-    /// - Returns: the limit that there was.
+    /// - Returns: the previous limit.
     @discardableResult
     func limitLength(ofRecord size: Int) -> CInt {
         CInt(clamping: limit(.length, newValue: CInt(clamping: 65536 + 16 * size)))

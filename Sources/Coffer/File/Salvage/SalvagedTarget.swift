@@ -1,15 +1,14 @@
-/// A table of the new database, and what is known of the one that it was in the damaged database.
+/// A table of the new database, and its losses compared with the damaged database.
 struct SalvagedTarget {
     let table: SalvagedTable
     private(set) var report: DatabaseFile.Salvage.Table
     let loss: TreeReader.Loss
-    /// How many rows came back from pages that no tree leads to.
+    /// The number of rows that were restored from pages that no b-tree leads to.
     private var strayRowCount = 0
 
-    /// Puts the rows of a tree into a table.
+    /// Creates a target, and inserts the rows of a b-tree into its table.
     ///
-    /// - Parameters:
-    ///   - read: reads the tree, and calls the function that it is given with the rows of each part.
+    /// - Parameter read: reads the tree, and calls the given function with the rows of each part.
     init(
         _ table: SalvagedTable, lost: LostRows,
         _ read: (([TreeReader.Row]) throws -> Void) throws -> TreeReader.Loss
@@ -29,7 +28,7 @@ struct SalvagedTarget {
         self.report = report
     }
 
-    /// Puts a row into the table that comes from a page that no tree leads to.
+    /// Inserts a row from a page that no b-tree leads to.
     mutating func insert(stray row: TreeReader.Row, lost: LostRows) throws {
         strayRowCount += 1
         if let reason = try table.insert(row) {
@@ -40,29 +39,28 @@ struct SalvagedTarget {
         }
     }
 
-    /// Notes that rows of the table are in the tables for lost rows now.
+    /// Records that rows of the table were moved to the tables for lost rows.
     mutating func refuse(_ count: Int) {
         report.rowCount -= count
         report.refusedRowCount += count
     }
 
-    /// Notes how many rows the table has since the module of the virtual table that it is a part of has made
-    /// it anew.
+    /// Records the number of rows of a shadow table after the module of its virtual table has rebuilt it.
     mutating func makeAnew(rowCount: Int) { report.rowCount = rowCount }
 
-    /// Whether rows are known to be missing.
+    /// True if rows are known to be missing.
     var hasLostRows: Bool {
         report.missingPageCount + report.unreadableRowCount + report.refusedRowCount > 0
     }
 
-    /// To be called once all rows are there.
+    /// Estimates the loss. Must be called after all rows were inserted.
     mutating func estimateLoss() {
         report.estimatedLostRowCount = loss.estimatedRowCount.map {
             max(0, Int(min($0, 1e15).rounded()) - strayRowCount)
         }
     }
 
-    /// Whether a page that is missing may have had rows from one row ID to another.
+    /// Returns true if a single missing page may have had the rows from one row ID to another.
     fileprivate func misses(_ first: Int64, _ last: Int64) -> Bool {
         var range = loss.pages.indices
         while !range.isEmpty {
@@ -81,12 +79,12 @@ struct SalvagedTarget {
 }
 
 extension [SalvagedTarget] {
-    /// The only table that can have lost these rows of one page, if there is one.
+    /// Returns the only table that can have lost these rows of one page, if there is exactly one.
     ///
-    /// - Parameter hasRowIDs: whether the page is one of a tree with row IDs.
+    /// - Parameter hasRowIDs: true if the page belongs to a b-tree with row IDs.
     func owner(of rows: [TreeReader.Row], hasRowIDs: Bool) -> Int? {
         guard let first = rows.first?.rowID, let last = rows.last?.rowID else { return nil }
-        // Once for all tables: an attacker may have many of both.
+        // Computed once for all tables: a forged file may have many tables and many rows.
         let shape = SharedShape(rows.lazy.map(\.record))
         let candidates = indices.filter { index in
             let target = self[index]
@@ -94,7 +92,7 @@ extension [SalvagedTarget] {
                 && (hasRowIDs ? target.misses(first, last) : target.report.missingPageCount > 0)
                 && target.table.fits(shape)
         }
-        // Of several, the only one all of whose columns the rows have.
+        // Among several candidates, the only one whose column count all rows have.
         if candidates.count <= 1 { return candidates.first }
         let complete = candidates.filter { index in
             let count = self[index].table.columnCount
@@ -103,7 +101,7 @@ extension [SalvagedTarget] {
         return complete.count == 1 ? complete.first : nil
     }
 
-    /// Whether a table that is ordered by its primary key has lost pages.
+    /// True if a table that is ordered by its primary key has lost pages.
     var haveLostClusteredPages: Bool {
         contains { !$0.table.hasRowIDs && $0.report.missingPageCount > 0 }
     }

@@ -1,13 +1,13 @@
 internal import SQLCipherBridge
 
-/// Makes the virtual tables of a damaged database, whose content is in tables that were made before.
+/// Creates the virtual tables of a damaged database, after the shadow tables with their content.
 ///
-/// Each is a row of the schema and nothing else, which its module then opens and checks. A full-text table or
-/// an R-Tree of which a part is lost is made anew from what is left of its tables.
+/// Each virtual table consists only of a row in the schema. Its module then opens and checks it. A full-text
+/// table or an R-Tree that has lost a part of its shadow tables is rebuilt from the remaining rows.
 struct SalvagedVirtualTables {
-    /// The tables that were made, some of which have the content of virtual ones.
+    /// The created tables, including the shadow tables of virtual tables.
     private(set) var tables: [SalvagedTarget]
-    /// What could not be made, or is other than it was, in words.
+    /// Messages about tables that could not be created, or that differ from the original.
     private(set) var problems: [String] = []
 
     private let schema: SalvagedSchema
@@ -27,7 +27,7 @@ struct SalvagedVirtualTables {
         self.count = count
     }
 
-    /// Makes all of them, and makes those anew of which a part is lost.
+    /// Creates all virtual tables, and rebuilds the ones that have lost a part.
     mutating func make() throws {
         let insertion =
             "INSERT INTO main.sqlite_master (type, name, tbl_name, sql, rootpage) VALUES (?1, ?2, ?3, ?4, 0)"
@@ -40,16 +40,17 @@ struct SalvagedVirtualTables {
             guard let sql = entry.sql else { continue }
             guard !made.contains(where: { CaseInsensitiveName($0.name) == CaseInsensitiveName(entry.name) })
             else {
-                problems.append("\(entry.name) is in the schema twice, and was made once.")
+                problems.append("\(entry.name) is in the schema twice, and was created once.")
                 continue
             }
             do {
                 try StoredDefinition(kind: .virtualTable, name: entry.name, sql: sql).compile(on: destination)
             } catch let error as EngineError where error.isOfStatement {
-                problems.append("\(entry.name) could not be made: \(error.words)")
+                problems.append("\(entry.name) could not be created: \(error.words)")
                 continue
             }
-            // The engine takes a schema for damaged in which a table is said to be one of another name.
+            // The table name is the entry's own: the engine rejects a schema in which a table belongs to
+            // another table.
             for (index, text) in [entry.type, entry.name, entry.name, sql].enumerated() {
                 try destination.check(insert.handle.bind(text, at: CInt(index + 1)))
             }
@@ -61,7 +62,7 @@ struct SalvagedVirtualTables {
             made.append(entry)
         }
         try destination.execute("COMMIT")
-        // What does not open, or is not whole, would cost the whole salvage its proof.
+        // One table that does not open, or is not whole, would make the proof of the whole salvage fail.
         if !made.isEmpty { try readSchemaAgain() }
         for entry in made {
             guard let reason = try reasonNotToKeep(entry) else { continue }
@@ -70,8 +71,8 @@ struct SalvagedVirtualTables {
                 damaged.append(entry)
             } else {
                 problems.append(
-                    "\(entry.name) was not made (\(reason)). What was read of the tables that it consists of "
-                        + "is there.")
+                    "\(entry.name) was not created (\(reason)). The salvaged rows of its shadow tables were "
+                        + "kept.")
             }
         }
         for entry in damaged { try makeAnew(entry) }
@@ -88,14 +89,14 @@ struct SalvagedVirtualTables {
         try readSchemaAgain()
     }
 
-    /// Has the connection see what was written into its schema.
+    /// Makes the connection see the new rows of its schema.
     private func readSchemaAgain() throws {
         try destination.execute("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON")
     }
 
-    /// Opens a virtual table that was made of its stored tables, and has its module look at them.
+    /// Opens a virtual table that was created from its shadow tables, and makes its module check them.
     ///
-    /// - Returns: nil when it can be used, also where only the application has its module or its tokenizer.
+    /// - Returns: nil if the table can be used, or if only the application has its module or its tokenizer.
     private func reasonNotToKeep(_ entry: SalvagedSchema.Entry) throws -> String? {
         let name = entry.name.quotedDatabaseIdentifier
         do {
@@ -111,8 +112,8 @@ struct SalvagedVirtualTables {
 
     // MARK: Parts of virtual tables
 
-    /// The places of the tables in which a virtual table keeps its content. Others may have names that begin
-    /// with its own.
+    /// Returns the indexes of a virtual table's shadow tables in `tables`. The names are compared in full,
+    /// because other tables may have names that begin with the name of the virtual table.
     private func parts(of entry: SalvagedSchema.Entry) -> [Int] {
         let names = Set(entry.namesOfParts.map(CaseInsensitiveName.init))
         return tables.indices.filter { names.contains(CaseInsensitiveName(tables[$0].table.name)) }
@@ -122,15 +123,15 @@ struct SalvagedVirtualTables {
         parts(of: entry).contains { tables[$0].hasLostRows }
     }
 
-    /// Makes a virtual table anew from what is left of its tables: an index that has lost a part of itself
-    /// finds other rows than there are.
+    /// Rebuilds a virtual table from the remains of its shadow tables: an index that has lost a part of
+    /// itself returns wrong rows.
     ///
-    /// It is a full-text table or an R-Tree. Others are not made, and what was read of their tables stays
-    /// there.
+    /// This works for full-text tables and R-Trees. Other virtual tables are not created, and their salvaged
+    /// shadow tables are kept.
     private mutating func makeAnew(_ entry: SalvagedSchema.Entry) throws {
         guard entry.isFullText || entry.isRTree, let sql = entry.sql else {
             return problems.append(
-                "\(entry.name) was not made, as tables that it consists of have lost rows. They are there.")
+                "\(entry.name) was not created, because its shadow tables have lost rows. They were kept.")
         }
         let parts = parts(of: entry)
         for part in parts { tables[part].table.finish() }
@@ -144,21 +145,22 @@ struct SalvagedVirtualTables {
                     entry, sql: sql, in: destination, encoding: schema.encoding, freeName: schema.freeName
                 ).make(of: parts.map { tables[$0].table.name }, count: count)
             }
-            // What the module does not make again was no part of it, and stays.
+            // Fails if the module does not create a shadow table again: the table did not belong to the
+            // virtual table, so the rollback keeps it.
             for part in parts {
                 let name = tables[part].table.name.quotedDatabaseIdentifier
                 try destination.execute(trusted: "SELECT 1 FROM main.\(name) LIMIT 0")
             }
             try destination.execute("RELEASE anew")
         } catch let error as EngineError where error.isOfStatement {
-            // Some errors roll back all of it.
+            // Some errors roll back the whole transaction.
             if !destination.isAutocommit { try destination.execute("ROLLBACK TO anew; RELEASE anew") }
             return problems.append(
-                "\(entry.name) could not be made anew (\(error.words)). What was read of the tables that "
-                    + "it consists of is there."
+                "\(entry.name) could not be rebuilt (\(error.words)). The salvaged rows of its shadow tables "
+                    + "were kept."
             )
         }
-        // Not before: a full-text table writes its index at the end of a transaction.
+        // Not earlier: a full-text table writes its index at the end of the transaction.
         for part in parts {
             let name = tables[part].table.name.quotedDatabaseIdentifier
             try destination.forEachRow(trusted: "SELECT count(*) FROM main.\(name)") {
@@ -168,7 +170,7 @@ struct SalvagedVirtualTables {
         if let tree {
             try keepLostRows(of: tree, entry.name)
         } else {
-            problems.append("The full-text index of \(entry.name) was made anew from the rows that are left.")
+            problems.append("The full-text index of \(entry.name) was rebuilt from the remaining rows.")
         }
     }
 
@@ -193,23 +195,24 @@ struct SalvagedVirtualTables {
         try destination.execute(trusted: "INSERT INTO \(name)(\(name)) VALUES('rebuild')")
     }
 
-    /// Puts rows that an R-Tree could not take into the tables for lost rows, once it is made for good.
+    /// Moves rows that an R-Tree could not accept into the tables for lost rows, after the rebuild is
+    /// committed.
     private mutating func keepLostRows(of made: SalvagedRTree.Result, _ name: String) throws {
-        var words = ["The R-Tree \(name) was made anew from the \(made.rowCount) rows that are left."]
+        var words = ["The R-Tree \(name) was rebuilt from the \(made.rowCount) remaining rows."]
         var lostCount = 0
         do {
             lostCount = try lost.add(from: made.lost, values: made.values, table: name, reason: nil)
             try destination.execute(trusted: "DROP TABLE \(made.lost)")
         } catch let error as EngineError where error.isOfStatement {
-            words.append("Rows that it refuses are in the table \(made.lost) (\(error.words)).")
+            words.append("Rows that it refused are in the table \(made.lost) (\(error.words)).")
         }
         if lostCount > 0 {
             words.append(
-                "\(lostCount) rows of which a part is lost, or that it refuses, are in the tables for lost "
+                "\(lostCount) rows that have lost a part, or that it refused, are in the tables for lost "
                     + "rows.")
         }
         if made.unreadableCount > 0 {
-            words.append("Of \(made.unreadableCount) cells of its nodes nothing could be made.")
+            words.append("\(made.unreadableCount) cells of its nodes could not be decoded.")
         }
         problems.append(words.joined(separator: " "))
     }

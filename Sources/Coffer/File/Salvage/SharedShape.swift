@@ -1,8 +1,9 @@
 internal import SQLCipherBridge
 
-/// What the records of a page have, column by column: what a table must allow to have had them all.
+/// The combined shape of a page's records, column by column: a table can only have had them if it allows all
+/// of it.
 struct SharedShape {
-    /// Kinds of values, as far as a table may refuse them.
+    /// The kinds of values, as far as a table may refuse them.
     struct Kinds: OptionSet {
         let rawValue: UInt8
         static let null = Kinds(rawValue: 1)
@@ -10,12 +11,12 @@ struct SharedShape {
         static let bytes = Kinds(rawValue: 4)
     }
 
-    /// Those that each column has.
+    /// The kinds in each column.
     private(set) var kinds: [Kinds] = []
-    /// How many values a record has.
+    /// The smallest number of values in a record; `mostCount` is the largest.
     private(set) var leastCount = Int.max
     private(set) var mostCount = 0
-    /// Whether the end of a record is lost.
+    /// True if the end of any record is lost.
     private(set) var isAnyCut = false
 
     init(_ records: some Sequence<StoredRecord>) {

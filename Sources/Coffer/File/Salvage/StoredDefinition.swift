@@ -1,11 +1,11 @@
 internal import SQLCipherBridge
 
-/// A statement that a damaged database stores in its schema, to be executed in a new one.
+/// A statement from the schema of a damaged database, to be executed in a new one.
 ///
-/// It may be anything: the engine compiles the schema of a database that it opens without a look at what the
-/// statements do, and a salvage has no engine that has opened the old one. It may do what makes one table,
-/// index or virtual table of the name that it is stored under, and nothing else: a `CREATE TABLE ... AS
-/// SELECT` would compute rows for as long as its `SELECT` likes.
+/// The statement may be anything. When the engine opens a database, it compiles the statements of the schema
+/// without checking their effects, and a salvage does not even open the old database with the engine. So an
+/// authorizer limits the statement to creating the one object that it is stored for. For example, a `CREATE
+/// TABLE ... AS SELECT` could compute rows forever.
 struct StoredDefinition {
     enum Kind {
         case table, index, virtualTable, view, trigger
@@ -15,16 +15,16 @@ struct StoredDefinition {
     let name: String
     let sql: String
 
-    /// - Throws: what the engine says, and `SQLITE_AUTH` for a statement that does something else.
+    /// - Throws: the engine's error, or `SQLITE_AUTH` for a statement that does anything else.
     func execute(on connection: ConnectionHandle) throws {
-        // What is made by the definition of a table that makes another one is taken back.
+        // The savepoint undoes a definition that creates another table in addition to its own.
         guard kind == .table else { return try executeChecked(on: connection) }
         try connection.execute("SAVEPOINT definition")
         do {
             try executeChecked(on: connection)
             try connection.execute("RELEASE definition")
         } catch {
-            // Some errors roll back all of it.
+            // Some errors roll back the whole transaction.
             if !connection.isAutocommit {
                 try connection.execute("ROLLBACK TO definition; RELEASE definition")
             }
@@ -35,7 +35,7 @@ struct StoredDefinition {
     private func executeChecked(on connection: ConnectionHandle) throws {
         var (isInVirtualTable, isMade) = (false, false)
         let authorizer = AuthorizerHook { request in
-            // A virtual table makes its own tables, by statements of its own, once it is about to be made.
+            // While a virtual table is being created, it creates its own tables with its own statements.
             if isInVirtualTable { return .allow }
             if request.action == .createVirtualTable, kind == .virtualTable, isNamed(request.first) {
                 (isInVirtualTable, isMade) = (true, true)
@@ -47,17 +47,19 @@ struct StoredDefinition {
         authorizer.install(on: connection)
         defer { authorizer.remove(from: connection) }
         try connection.forEachRow(trusted: sql) { _ in }
-        // The engine takes what begins with a zero, or is nothing but a comment, for nothing to be done.
+        // The engine silently ignores text that starts with a zero byte, or consists of comments only.
         guard isMade else {
             throw EngineError(
-                code: EngineCode.authorization, message: "the definition makes nothing of this name")
+                code: EngineCode.authorization,
+                message:
+                    "the definition does not create an object of this name")
         }
     }
 
-    /// Has the engine compile the definition of a virtual table, whose own tables are there already: what
-    /// cannot be compiled would keep every connection from reading the schema.
+    /// Compiles the definition of a virtual table whose shadow tables already exist. A definition that cannot
+    /// be compiled would keep every connection from reading the schema.
     ///
-    /// - Throws: what the engine says, and `SQLITE_AUTH` for a statement that does something else.
+    /// - Throws: the engine's error, or `SQLITE_AUTH` for a statement that does anything else.
     func compile(on connection: ConnectionHandle) throws {
         var isNamedSo = false
         let authorizer = AuthorizerHook { request in
@@ -67,10 +69,10 @@ struct StoredDefinition {
         authorizer.install(on: connection)
         defer { authorizer.remove(from: connection) }
         let statement = try connection.prepare(trusted: sql)
-        // The engine takes a schema for damaged that has a definition with anything before this word.
+        // The engine rejects a schema with a definition that has anything before this word.
         guard isNamedSo, statement != nil, sql.lowercased().hasPrefix("create") else {
             throw EngineError(
-                code: EngineCode.authorization, message: "the definition makes no such virtual table")
+                code: EngineCode.authorization, message: "the definition does not create this virtual table")
         }
     }
 
@@ -78,8 +80,8 @@ struct StoredDefinition {
         switch request.action {
         case .read, .function, .reindex: true
         case .insert, .update, .delete: request.schema == "main" && request.first == "sqlite_master"
-        // A table comes with the indexes of its constraints, and one that counts its row IDs with the table
-        // of the counts.
+        // A table comes with the indexes of its constraints, and an `AUTOINCREMENT` table with
+        // `sqlite_sequence`.
         case .createTable: kind == .table && (isNamed(request.first) || request.first == "sqlite_sequence")
         case .createView: kind == .view && isNamed(request.first)
         case .createTrigger: kind == .trigger && isNamed(request.first)
@@ -88,7 +90,7 @@ struct StoredDefinition {
         }
     }
 
-    /// Whether this is what the definition is stored for.
+    /// Returns true if the request creates the object that the definition is stored for.
     private func makes(_ request: AuthorizerHook.Request) -> Bool {
         switch (kind, request.action) {
         case (.table, .createTable), (.index, .createIndex), (.view, .createView), (.trigger, .createTrigger):

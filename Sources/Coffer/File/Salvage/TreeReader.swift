@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// Reads the b-trees of a damaged database as far as they go, and knows which pages belong to one.
+/// Reads the b-trees of a damaged database as far as possible, and records which pages belong to one.
 final class TreeReader {
     /// A row, or an entry of an index.
     struct Row {
@@ -9,22 +9,23 @@ final class TreeReader {
         let record: StoredRecord
     }
 
-    /// What of a tree could not be read.
+    /// The parts of a tree that could not be read.
     struct Loss {
-        /// A page that is missing, and with it all that only it leads to.
+        /// A missing page, which stands for all pages that only it leads to as well.
         struct Page {
             let number: Int
-            /// The row IDs that its rows may have. They are not more than these, and mostly fewer.
+            /// The possible row IDs of its rows. There are usually fewer rows than row IDs.
             let rowIDs: ClosedRange<Int64>
-            /// How many pages lead to it.
+            /// The number of pages on the path to it.
             let depth: Int
         }
 
-        /// In the order of their row IDs. Not all, where a forged file names more than there can be.
+        /// The missing pages, in the order of their row IDs. Incomplete if a forged file names more pages
+        /// than it can have.
         var pages: [Page] = []
-        /// How many pages are missing, not counting those that only they lead to.
+        /// The number of missing pages, not counting pages that only they lead to.
         var pageCount = 0
-        /// How many rows there are of which nothing could be made.
+        /// The number of rows that could not be decoded.
         var rowCount = 0
 
         fileprivate var leaves = (depth: 0, count: 0, rowCount: 0)
@@ -32,7 +33,7 @@ final class TreeReader {
 
         var isNothing: Bool { pageCount == 0 && rowCount == 0 }
 
-        /// The row IDs that rows on missing pages may have, as one range for pages that follow each other.
+        /// The row IDs that rows on missing pages may have. Adjacent pages are merged into one range.
         var rowIDs: [ClosedRange<Int64>] {
             pages.map(\.rowIDs).reduce(into: []) { ranges, next in
                 if let last = ranges.last,
@@ -45,15 +46,15 @@ final class TreeReader {
             }
         }
 
-        /// How many rows were on the missing pages and below them, if these are as full as the others. Nil
-        /// when no leaf was read.
+        /// The estimated number of rows on the missing pages and below them, if these are as full as the
+        /// others; nil if no leaf was read.
         var estimatedRowCount: Double? {
             guard pageCount > 0 else { return 0 }
             guard leaves.count > 0 else { return nil }
             let rowsOfLeaf = Double(leaves.rowCount) / Double(leaves.count)
             let fanOut = interiors.count > 0 ? Double(interiors.childCount) / Double(interiors.count) : 1
             return pages.reduce(0) { sum, page in
-                // All leaves of a tree have the same depth.
+                // All leaves of a b-tree have the same depth.
                 let leafCount = (page.depth..<max(page.depth, leaves.depth)).reduce(1.0) { count, _ in
                     count * fanOut
                 }
@@ -65,17 +66,17 @@ final class TreeReader {
 
     private let pages: SalvagedPages
 
-    /// What is known of each stored page.
+    /// The marks of each stored page.
     private var marks: [UInt8]
     private static let taken: UInt8 = 1
     private static let free: UInt8 = 2
-    /// How many pages were taken.
+    /// The number of pages that were taken.
     private(set) var takenCount = 0
     private var missingCount = 0
 
-    /// How deep a tree may be: as deep as SQLite reads one.
+    /// The maximum depth of a tree, as in SQLite.
     private static let greatestDepth = 20
-    /// So many missing pages are kept one by one, however few pages there are.
+    /// The number of missing pages that are always recorded individually, however few pages the file has.
     private static let leastMissingCount = 1 << 16
 
     init(_ pages: SalvagedPages) {
@@ -83,10 +84,10 @@ final class TreeReader {
         marks = [UInt8](repeating: 0, count: pages.present.count)
     }
 
-    /// Whether a tree that was read has the page.
+    /// Returns true if the page belongs to a tree that was read.
     func isTaken(_ page: Int) -> Bool { has(page, TreeReader.taken) }
 
-    /// Whether the page is on the list of free pages.
+    /// Returns true if the page is on the free list.
     func isFree(_ page: Int) -> Bool { has(page, TreeReader.free) }
 
     private func has(_ page: Int, _ mark: UInt8) -> Bool {
@@ -97,7 +98,7 @@ final class TreeReader {
         if let index = pages.present.index(of: page) { marks[index] |= TreeReader.free }
     }
 
-    /// Takes a page for one tree: a damaged file may have a loop.
+    /// Claims a page for one tree, because a damaged file may have a loop.
     private func take(_ page: Int) -> Bool {
         guard let index = pages.present.index(of: page), marks[index] & TreeReader.taken == 0 else {
             return false
@@ -107,11 +108,11 @@ final class TreeReader {
         return true
     }
 
-    /// Reads a tree, mostly in its order.
+    /// Reads a tree, mostly in key order.
     ///
     /// - Parameters:
-    ///   - isTable: whether it has the rows of a table with row IDs.
-    ///   - body: called with each row, or entry; nil to have the pages taken only.
+    ///   - isTable: true if the tree has the rows of a table with row IDs.
+    ///   - body: called with each row or entry; nil to only claim the pages.
     func read(root: Int, isTable: Bool, _ body: ((Row) throws -> Void)?) throws -> Loss {
         let walk = Walk(self, root: root, isTable: isTable, givesRows: body != nil)
         while !walk.isAtEnd {
@@ -121,16 +122,16 @@ final class TreeReader {
         return walk.loss
     }
 
-    /// A tree that is read part by part, mostly in its order.
+    /// A walk over a tree, part by part, mostly in key order.
     final class Walk {
-        /// What could not be read so far.
+        /// The parts that could not be read so far.
         private(set) var loss = Loss()
 
         private let reader: TreeReader
         private let isTable: Bool
         private let givesRows: Bool
         private var waiting: [(page: Int, rowIDs: ClosedRange<Int64>, depth: Int)]
-        /// The page whose cells were read in part.
+        /// The page whose cells were partly read.
         private var place: Place?
 
         private struct Place {
@@ -139,17 +140,17 @@ final class TreeReader {
             let rowIDs: ClosedRange<Int64>
             let depth: Int
             var cells: BTreePage.Cells
-            /// The first row ID that the next child may have.
+            /// The lowest row ID that the next child may have.
             var first: Int64
             let firstOfChildren: Int
         }
 
-        /// How many bytes of pages, and of rows that go on on other pages, make a part.
+        /// The size of a part: the number of bytes in its pages, and in the overflow pages of its rows.
         private static let partSize = 1 << 19
 
         /// - Parameters:
-        ///   - isTable: whether the tree has the rows of a table with row IDs.
-        ///   - givesRows: false to have the pages taken only.
+        ///   - isTable: true if the tree has the rows of a table with row IDs.
+        ///   - givesRows: false to only claim the pages.
         init(_ reader: TreeReader, root: Int, isTable: Bool, givesRows: Bool) {
             self.reader = reader
             self.isTable = isTable
@@ -159,9 +160,9 @@ final class TreeReader {
 
         var isAtEnd: Bool { waiting.isEmpty && place == nil }
 
-        /// Goes on.
+        /// Reads the next part.
         ///
-        /// - Returns: the rows, or entries, of the next part: no more than a part has, and one row.
+        /// - Returns: its rows or entries. Their size exceeds the size of a part by at most one row.
         func next() throws -> [Row] {
             var rows: [Row] = []
             var size = 0
@@ -184,7 +185,8 @@ final class TreeReader {
             guard next.depth < TreeReader.greatestDepth, reader.take(next.page),
                 let page = try reader.pages.tree(next.page), page.kind.isOfTable == isTable
             else {
-                // Of a file that was cut off, most are missing; but interior pages may say anything.
+                // If the file was cut off, most pages are missing. But the limit is needed because interior
+                // pages of a forged file may claim any number of them.
                 if reader.missingCount < max(reader.pages.present.count, TreeReader.leastMissingCount) {
                     loss.pages.append(
                         Loss.Page(number: next.page, rowIDs: next.rowIDs, depth: next.depth))
@@ -208,7 +210,7 @@ final class TreeReader {
             }
             if let child = cell.child {
                 let upper = current.rowIDs.upperBound
-                // What is out of order can only be wrong.
+                // A row ID that is out of order can only be wrong.
                 let last = isTable ? min(max(cell.rowID, current.first), upper) : upper
                 waiting.append((child, current.first...last, current.depth + 1))
                 if isTable, last < upper { current.first = last + 1 }
@@ -241,17 +243,17 @@ final class TreeReader {
         }
     }
 
-    /// Rows of one page that no tree leads to.
+    /// The rows of one page that no tree leads to.
     struct StrayRows {
         var rows: [Row] = []
-        /// Whether all of the page is as SQLite writes it.
+        /// True if the whole page is consistent with a page that SQLite has written.
         var isSound = true
     }
 
-    /// The rows of one page that no tree leads to, or that cannot be trusted.
+    /// Returns the rows of one page that no tree leads to, or that cannot be trusted.
     ///
-    /// - Parameter content: of the page.
-    /// - Returns: nil unless it has rows of the kind that is asked for.
+    /// - Parameter content: the decrypted page.
+    /// - Returns: nil unless the page has rows of the requested kind.
     func strayRows(onPage number: Int, _ content: [UInt8], isTable: Bool) throws -> StrayRows? {
         guard let page = pages.page(content, number), page.cellCount > 0, page.kind.isOfTable == isTable,
             page.kind != .interiorOfTable
@@ -271,8 +273,8 @@ final class TreeReader {
         return stray
     }
 
-    /// How texts seem to be stored in a database that has lost its first page: texts in UTF-16 mostly have a
-    /// zero in every other byte.
+    /// Guesses the text encoding of a database that has lost its first page: most text in UTF-16 has a zero
+    /// in every other byte.
     func likelyEncoding() throws -> TextEncoding {
         var counts = (little: 0, big: 0, other: 0)
         for number in pages.present.numbers where counts.little + counts.big + counts.other < 1000 {
@@ -298,7 +300,7 @@ final class TreeReader {
         return counts.big > max(counts.little, counts.other) ? .utf16BigEndian : .utf8
     }
 
-    /// The bytes of a record, as far as the pages that have the rest of it go.
+    /// Reads the bytes of a record, as far as its overflow pages can be followed.
     private func read(_ payload: BTreePage.Payload, of page: BTreePage) throws
         -> (bytes: ArraySlice<UInt8>, isWhole: Bool)
     {

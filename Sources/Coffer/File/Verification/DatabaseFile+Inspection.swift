@@ -1,76 +1,78 @@
 internal import SQLCipherBridge
 
 extension DatabaseFile {
-    /// What the bytes of a file say without a key.
+    /// Facts about a file that are visible without its key.
     public struct Inspection: Sendable, Hashable {
-        /// What a file looks like.
+        /// The apparent type of a file.
         public enum Kind: String, Sendable, Hashable {
-            /// It looks like random bytes: encrypted, by all that can be seen.
+            /// The content looks like random bytes, as in an encrypted database.
             case encrypted
             /// A SQLite database without encryption.
             case plaintext
-            /// A file of no bytes, which becomes a database at its first use.
+            /// A file of zero bytes, which becomes a database at its first use.
             case empty
-            /// Too short, or too regular to be encrypted.
+            /// The file is too short, or too regular to be encrypted.
             case notADatabase
         }
 
-        /// A file that SQLite keeps beside the database.
+        /// A file that SQLite keeps next to the database.
         public struct Companion: Sendable, Hashable {
-            /// What a file beside the database is for.
+            /// The purpose of a companion file.
             public enum Role: String, Sendable, Hashable, CaseIterable {
-                /// The write-ahead log, which may have committed transactions.
+                /// The write-ahead log, which may contain committed transactions.
                 case wal
                 /// The index of the log, in memory that processes share.
                 case shm
-                /// The rollback journal. One of a process that ended in the middle is played back at the next
-                /// opening.
+                /// The rollback journal. If its process ended in the middle of a transaction, it is rolled
+                /// back when the database is next opened.
                 case journal
 
                 var suffix: String { "-\(rawValue)" }
             }
 
-            /// What the file is for.
+            /// The purpose of the file.
             public var role: Role
-            /// In bytes.
+            /// The size in bytes.
             public var size: Int64
         }
 
-        /// What the file looks like.
+        /// The apparent type of the file.
         public var kind: Kind
 
-        /// In bytes.
+        /// The size in bytes.
         public var size: Int64
 
-        /// In bytes: read from a plaintext file, guessed for an encrypted one. Nil when there is none.
+        /// The page size in bytes: read from a plaintext file, guessed for an encrypted one; nil if neither
+        /// is possible.
         public var pageSize: Int?
 
-        /// Whether ``pageSize`` is a guess from the size of the file: the default that divides it, which need
-        /// not be the truth.
+        /// A Boolean value that indicates whether ``pageSize`` is a guess from the size of the file: the
+        /// first common default that divides it, which may be wrong.
         public var isPageSizeGuessed: Bool
 
-        /// The 16 bytes at the start of an encrypted file, which are no secret.
+        /// The 16 bytes at the start of an encrypted file, which are not secret.
         public var salt: [UInt8]?
 
-        /// The files beside it that have something to do with it, empty ones included.
+        /// The files next to the database that belong to it, including empty ones.
         public var companions: [Companion]
 
-        /// How many names the file has; more than one prevents a rotation.
+        /// The number of hard links to the file. More than one prevents a key rotation.
         public var linkCount: Int
 
-        /// The number of the user that the file belongs to.
+        /// The user ID of the file's owner.
         public var userID: UInt32
-        /// The number of the group that the file belongs to.
+        /// The group ID of the file.
         public var groupID: UInt32
 
         /// The permission bits, as in `0o600`.
         public var mode: UInt32
 
-        /// Files that an interrupted run has left beside it. The next run of the same operation removes them.
+        /// The files that an interrupted operation has left next to the database. The next run of the same
+        /// operation removes them.
         public var leftovers: [String]
     }
 
-    /// Looks at the file without a key. Nothing is changed, and no lock is taken.
+    /// Inspects the file without a key. It changes nothing, and takes no lock.
     ///
     ///     let look = try file.inspect()
     ///     print(look.kind, look.size, look.leftovers)
@@ -78,58 +80,59 @@ extension DatabaseFile {
         try FileInspector(path: path).inspect()
     }
 
-    /// What a file contains, as a reader with the key sees it.
+    /// Facts about the content of a file, which require its key.
     public struct Contents: Sendable, Hashable {
         /// The settings that open the file.
         public var cipher: CipherSettings
 
-        /// The format of SQLCipher that the settings are, from 1 to 4; nil when they are none.
+        /// The SQLCipher format whose defaults the settings are, from 1 to 4; nil for other settings.
         public var format: Int?
 
-        /// In bytes.
+        /// The page size in bytes.
         public var pageSize: Int
 
-        /// As the database says; the file may be longer, see ``Verification/trailingByteCount``.
+        /// The number of pages that the database states. The file may be longer, see
+        /// ``Verification/trailingByteCount``.
         public var pageCount: Int
 
-        /// How many pages are free.
+        /// The number of free pages.
         public var freePageCount: Int
 
-        /// The names of tables and virtual tables, sorted; without those of SQLite itself.
+        /// The names of tables and virtual tables, sorted, without SQLite's own tables.
         public var tables: [String]
 
         /// `PRAGMA user_version`, which belongs to the application.
         public var userVersion: Int32
-        /// `PRAGMA application_id`, by which other tools know whose file it is.
+        /// `PRAGMA application_id`, with which other tools recognize the application's files.
         public var applicationID: Int32
 
-        /// In lower case, as in `"delete"` and `"wal"`.
+        /// The journal mode in lower case, such as `"delete"` or `"wal"`.
         public var journalMode: String
 
-        /// In lower case: `"none"`, `"full"` or `"incremental"`.
+        /// The auto-vacuum mode in lower case: `"none"`, `"full"` or `"incremental"`.
         public var autoVacuum: String
 
-        /// As in `"UTF-8"`.
+        /// The text encoding, such as `"UTF-8"`.
         public var encoding: String
     }
 
-    /// Looks into the file with a key. Nothing is changed: what a write-ahead log contains is seen, and stays
-    /// there.
+    /// Inspects the content of the file with a key. It changes nothing: transactions in a write-ahead log are
+    /// read, but not checkpointed.
     ///
     /// - Parameters:
     ///   - key: nil for a file without encryption.
-    ///   - cipher: nil to find out which format from 4 to 1 opens the file, in this order.
+    ///   - cipher: nil to detect the format. The formats from 4 to 1 are tried in this order.
     public func inspect(key: DatabaseKey?, cipher: CipherSettings? = nil) throws -> Contents {
         try FileInspector(path: path).contents(key: key, cipher: cipher)
     }
 
-    /// Tries a key, and names it as ``RotationProof`` does: a keyed hash of what encrypts the file, and of
-    /// its salt. Nothing is changed.
+    /// Checks a key, and returns its identifier, the same as in ``RotationProof``: a keyed hash of the key
+    /// material and the salt of the file. It changes nothing.
     ///
-    /// - Parameter cipher: nil to find out which format from 4 to 1 opens the file, in this order.
-    /// - Returns: 16 hexadecimal digits; nil for a file without a salt, as one without content.
-    /// - Throws: a ``DatabaseFileError`` when the key does not open the file. Where its first page is
-    ///   damaged, other pages may prove the key.
+    /// - Parameter cipher: nil to detect the format. The formats from 4 to 1 are tried in this order.
+    /// - Returns: 16 hexadecimal digits; nil for a file without a salt, such as an empty one.
+    /// - Throws: a ``DatabaseFileError`` if the key does not open the file. If its first page is damaged,
+    ///   other pages can verify the key.
     package func keyID(_ key: DatabaseKey, cipher: CipherSettings? = nil) throws -> String? {
         try FileInspector(path: path).keyID(key, cipher: cipher)
     }

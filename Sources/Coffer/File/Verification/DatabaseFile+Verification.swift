@@ -1,84 +1,86 @@
 extension DatabaseFile {
-    /// What ``DatabaseFile/verify(key:options:progress:)`` looks at.
+    /// Options for ``DatabaseFile/verify(key:options:progress:)``.
     public struct VerificationOptions: Sendable {
-        /// The settings of the file; nil to find out which format from 4 to 1 opens it, in this order.
+        /// The settings of the file; nil to detect them. The formats from 4 to 1 are tried in this order.
         public var cipher: CipherSettings?
 
-        /// How the structure is checked, after the pages.
+        /// The check of the structure, which runs after the pages were verified.
         public var structure = StructureCheck.quick
 
-        /// How the engine checks the structure.
+        /// The engine's checks of the structure.
         public enum StructureCheck: String, Sendable, Hashable {
-            /// Not at all: pages are authenticated only.
+            /// No check: pages are authenticated only.
             case none
             /// `PRAGMA quick_check`.
             case quick
-            /// `PRAGMA integrity_check`, which also compares indices with their tables, and takes longer.
+            /// `PRAGMA integrity_check`, which also compares indexes with their tables, and takes longer.
             case full
         }
 
-        /// Whether a file without bytes is intact.
+        /// A Boolean value that indicates whether a file of zero bytes is intact.
         ///
-        /// SQLite takes such a file for a database without content, under any key. A file that had content
-        /// and was cut to nothing looks the same, so that it is a finding unless this says that the file may
-        /// be one that was never written to.
+        /// SQLite treats such a file as an empty database, under any key. A file that was truncated to
+        /// nothing looks the same. Such a file is therefore a finding, unless you allow it because it may
+        /// never have been written to.
         public var allowsEmptyFile = false
 
-        /// How long to wait for another process that writes to a file in rollback mode, in seconds.
+        /// The time to wait for a process that writes to a file in rollback mode, in seconds.
         public var lockTimeout = 0.0
 
-        /// How many threads look at pages at once, at most, from 1 to 64; each has up to half a megabyte
-        /// of them in memory. The structure is checked by one.
+        /// The maximum number of threads that verify pages, from 1 to 64. Each has up to half a megabyte of
+        /// pages in memory. The structure is checked on one thread.
         ///
-        /// `ProcessInfo.processInfo.activeProcessorCount` is as many as there are processors.
+        /// To use all processors, set it to `ProcessInfo.processInfo.activeProcessorCount`.
         public var threadCount = 2
 
         public init() {}
     }
 
-    /// What a verification has found.
+    /// The results of a verification.
     public struct Verification: Sendable, Hashable {
-        /// Something that is not as it was written.
+        /// A kind of damage.
         public enum Finding: Sendable, Hashable {
-            /// The page was changed, exchanged, or comes from another file: its authentication code is not
-            /// right.
+            /// The page was modified, replaced, or copied from another file: its MAC is wrong.
             case notAuthentic(page: Int)
-            /// The page is all zeros although it is in use. The engine would take it for an empty page.
+            /// The page is all zeros although it is in use. The engine would treat it as an empty page.
             case zeroed(page: Int)
-            /// The database says that it has these pages, and the file ends before them, or in the middle of
-            /// the first one.
+            /// The database states that it has these pages, but the file ends before them, or in the middle
+            /// of the first one.
             case missing(pages: ClosedRange<Int>)
-            /// Bytes after the last whole page, in a file whose header does not say how many pages there are.
+            /// There are bytes after the last whole page, in a file whose header does not state the number of
+            /// pages.
             case foreignBytes(count: Int64)
-            /// The file has no bytes: see ``DatabaseFile/VerificationOptions/allowsEmptyFile``.
+            /// The file has zero bytes: see ``DatabaseFile/VerificationOptions/allowsEmptyFile``.
             case empty
-            /// The structure is broken: the engine's words.
+            /// The structure is broken; with the engine's message.
             case structure(String)
-            /// The processes that use the database read commits in these last frames of the write-ahead log,
-            /// and recovery would not: they are lost when the last process ends without a checkpoint.
-            /// ``DatabaseFile/healLog(key:options:)`` saves them until then.
+            /// The processes that use the database can read commits in these last frames of the write-ahead
+            /// log, but recovery would not find them. They are lost if the last process ends without a
+            /// checkpoint. Until then, ``DatabaseFile/healLog(key:options:)`` saves them.
             case unrecoverable(frameCount: Int)
         }
 
-        /// Whether nothing was found.
+        /// A Boolean value that indicates whether there are no findings.
         public var isIntact: Bool { findings.isEmpty }
 
-        /// What was found, in the order of the pages; empty for an intact file.
+        /// The findings, in page order; empty for an intact file.
         public var findings: [Finding]
 
-        /// Rows that break a constraint of their table, full-text indexes that do not match their content,
+        /// Rows that violate a constraint of their table, full-text indexes that do not match their content,
         /// and virtual tables that their module refuses to open, in the words of the engine.
         ///
-        /// A program wrote them so, before the schema was edited by hand for example, or without bringing
-        /// the index of an external content table up to date. The file is as it was written: it is intact,
-        /// and backups and changes of keys take it as it is. `INSERT INTO t(t) VALUES('rebuild')` mends the
-        /// full-text index of `t`; a table that does not open has to be dropped and made again. Where pages
-        /// have no codes, nobody knows, and these are findings of the structure, but for FTS5 indexes that
-        /// do not match an external content, which the engine does not take for damage.
+        /// A program wrote them this way, for example before the schema was edited by hand, or without
+        /// updating the index of an external content table. The file is intact, because it is exactly as
+        /// written. Backups and key changes copy it unchanged. `INSERT INTO t(t) VALUES('rebuild')` repairs
+        /// the full-text index of `t`. A table that does not open has to be dropped and created again.
+        ///
+        /// If pages have no MACs, nothing shows that a program wrote these values, so they are structure
+        /// findings. The exceptions are FTS5 indexes that do not match external content, which the engine
+        /// does not treat as damage.
         public var contentFindings: [String]
 
-        /// The damaged pages, in order, each once. Of those that are missing at the end of the file, the
-        /// first thousand: a header that is damaged itself may claim any number of them.
+        /// The damaged pages, in order, without duplicates. Of pages that are missing at the end of the file,
+        /// it lists the first thousand: a damaged header may claim any number of them.
         public var damagedPages: [Int] {
             var pages: Set<Int> = []
             for finding in findings {
@@ -88,7 +90,7 @@ extension DatabaseFile {
             return pages.sorted()
         }
 
-        /// How many pages are damaged or missing.
+        /// The number of damaged or missing pages.
         public var damagedPageCount: Int { findings.reduce(0) { $0 + ($1.pages?.count ?? 0) } }
 
         private static let listedMissingCount = 1000
@@ -96,29 +98,29 @@ extension DatabaseFile {
         /// The settings that open the file.
         public var cipher: CipherSettings
 
-        /// How many pages the database has, as a reader sees it.
+        /// The number of pages in the database, as a reader sees it.
         public var pageCount: Int
 
-        /// How many of these pages were read from the write-ahead log, or from the journal of a process that
-        /// ended in the middle.
+        /// The number of these pages that were read from the write-ahead log, or from a hot journal.
         public var pageCountFromLog: Int
 
-        /// The number of bytes in the file behind the last page of the database.
+        /// The number of bytes in the file after the last page of the database.
         ///
-        /// SQLite does not read them: a file may be longer than its database, as the header says how many
-        /// pages there are. Some programs and file systems allocate space ahead, and a transfer may have
-        /// added bytes. They are no damage, and a rotation, a backup or a vacuum leaves them out.
+        /// SQLite does not read them: the header states the number of pages, so a file may be longer than its
+        /// database. Some programs and file systems preallocate space, and a transfer may have added bytes.
+        /// They are not damage. A rotation, a backup or a vacuum leaves them out.
         public var trailingByteCount: Int64 = 0
 
-        /// Whether pages carry authentication codes. Without them only the structure could be checked.
+        /// A Boolean value that indicates whether pages have MACs. Without them, only the structure could be
+        /// checked.
         public var isAuthenticated: Bool
     }
 
-    /// Checks each page as a reader would see it, and the structure, and changes nothing.
+    /// Verifies each page as a reader would see it, and the structure. It changes nothing.
     ///
-    /// Pages of a write-ahead log are checked in place of those of the file. The log of a process that has
-    /// ended in the middle stays as it is. Others can go on using the database; what they commit meanwhile
-    /// may or may not be seen.
+    /// Pages in a write-ahead log are verified instead of those in the file. The log of a process that has
+    /// crashed is not recovered. Other processes can continue to use the database. Their commits during the
+    /// verification may or may not be seen.
     ///
     ///     let found = try file.verify(key: key)
     ///     for finding in found.findings {
@@ -126,11 +128,10 @@ extension DatabaseFile {
     ///     }
     ///
     /// - Parameters:
-    ///   - key: nil for a file without encryption, whose structure is checked.
-    ///   - options: how it is done.
-    ///   - progress: called with the pages that were done.
-    /// - Throws: a ``DatabaseFileError``: `key` when the key does not open the file and no page proves that
-    ///   it is right.
+    ///   - key: nil for a file without encryption, of which only the structure is checked.
+    ///   - progress: called with the number of verified pages.
+    /// - Throws: a ``DatabaseFileError``: `key` if the key does not open the file and no page verifies the
+    ///   key.
     public func verify(
         key: DatabaseKey?, options: VerificationOptions = VerificationOptions(),
         progress: ProgressFunction? = nil
@@ -140,7 +141,7 @@ extension DatabaseFile {
 }
 
 extension DatabaseFile.Verification.Finding {
-    /// The pages that it is about; nil where it is not about pages.
+    /// The affected pages; nil if the finding is not about pages.
     var pages: ClosedRange<Int>? {
         switch self {
         case .notAuthentic(let page), .zeroed(let page): page...page

@@ -1,6 +1,7 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// Looks at a file without a key, and into it with one, and changes nothing.
+/// Inspects a file, with or without a key, and changes nothing.
 struct FileInspector {
     let path: String
 
@@ -29,8 +30,8 @@ struct FileInspector {
             leftovers: ReplacementNames.leftovers(of: file))
     }
 
-    /// SQLite reads the header, by its own descriptor: one of ours would drop the locks of this process when
-    /// it is closed.
+    /// Reads the header through SQLite's descriptor: closing a descriptor of our own would drop the locks of
+    /// this process.
     private func header(of file: String) throws(DatabaseFileError) -> FileHeader {
         do throws(EngineError) {
             let connection = try EngineConnection(path: file, flags: .readOnly)
@@ -98,7 +99,7 @@ extension FileInspector {
             freePageCount: number("freelist_count"), tables: tables,
             userVersion: Int32(truncatingIfNeeded: number("user_version")),
             applicationID: Int32(truncatingIfNeeded: number("application_id")),
-            // The view of the engine has no journal: the file says which one a reader would have.
+            // The engine reads a view without a journal, so the mode comes from the file's header.
             journalMode: (header?.journalMode ?? .delete).rawValue,
             autoVacuum: autoVacuum == 0 ? "none" : autoVacuum == 1 ? "full" : "incremental",
             encoding: handle.firstText(trusted: "PRAGMA encoding") ?? "")

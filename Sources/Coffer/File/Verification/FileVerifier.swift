@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// Checks a file page by page, as a reader would see it, and its structure.
+/// Verifies a file page by page, as a reader would see it, and its structure.
 struct FileVerifier {
     let path: String
     let options: DatabaseFile.VerificationOptions
@@ -8,7 +8,7 @@ struct FileVerifier {
 
     func verify(key: DatabaseKey?) throws -> DatabaseFile.Verification {
         try DatabaseFileError.translated(path) {
-            // Before this process opens the file itself.
+            // This has to precede the first open of the file by this process.
             let log = try LogRecovery(path)
             var protection: FileProtection?
             let isSound = { (result: DatabaseFile.Verification) in
@@ -20,8 +20,8 @@ struct FileVerifier {
                 protection = opened.protection
                 return try verify(opened)
             }
-            // Not in the look: the connection touches the log. One that cannot be compared, for the rights of
-            // this process or for commits that do not end, is no reason to fail.
+            // Outside the repeated read, because this connection touches the log. Verification does not fail
+            // if the log cannot be compared, because of permissions or of continuous commits.
             if let log, let protection,
                 let lost = try? log.lostFrameCount(protection, timeout: options.lockTimeout), lost > 0
             {
@@ -31,8 +31,8 @@ struct FileVerifier {
         }
     }
 
-    /// The pages that are damaged, as a reader sees the file; none when it is whole, or only its structure is
-    /// not.
+    /// Returns the damaged pages, as a reader sees the file. The list is empty if the file is whole, or if
+    /// only its structure is damaged.
     func damagedPages(_ protection: FileProtection) throws -> (isDamaged: Bool, pages: [Int]) {
         let result = try SteadyLook.look(into: path, isSound: \.isIntact) {
             try verify(OpenedView(path, protection, timeout: options.lockTimeout))
@@ -61,7 +61,7 @@ struct FileVerifier {
         guard result.findings.isEmpty else { return result }
         if let handle = opened.handle {
             let found = try options.structure.check.map {
-                // The engine reads rows twice, and would look at the code of a page each time.
+                // The engine reads rows twice, and would check the MAC of a page each time.
                 isAuthenticated
                     ? try DecryptedContent(checkingCodesOf: opened.view, opened.protection)
                         .findings($0, progress: progress)
@@ -71,7 +71,7 @@ struct FileVerifier {
             if isAuthenticated {
                 result.contentFindings = found?.content ?? []
             } else {
-                // Without codes, nothing says that a program wrote it so.
+                // Without MACs, nothing shows that a program wrote this.
                 result.findings += found?.content.map { .structure($0) } ?? []
             }
             if result.findings.isEmpty, options.structure != .none {
@@ -95,7 +95,7 @@ struct FileVerifier {
         let count = file.declaredPageCount ?? file.pageCount
         if count > file.pageCount {
             let missing = file.pageCount + 1..<count + 1
-            // SQLite never uses this one.
+            // SQLite never uses the lock-byte page.
             let parts = [
                 missing.clamped(to: 1..<file.lockPage), missing.clamped(to: file.lockPage + 1..<Int.max),
             ]
@@ -103,7 +103,7 @@ struct FileVerifier {
                 .missing(pages: $0.lowerBound...$0.upperBound - 1)
             }
         }
-        // Where no header says how many pages there are, SQLite takes a part of a page for one.
+        // If the header does not state the number of pages, SQLite counts a partial page as a whole one.
         if file.declaredPageCount == nil, file.excess > 0 {
             findings.append(.foreignBytes(count: file.excess))
         }
@@ -112,7 +112,7 @@ struct FileVerifier {
 }
 
 extension DatabaseFile.VerificationOptions.StructureCheck {
-    /// Nil for none.
+    /// The engine's check; nil for none.
     fileprivate var check: StructureCheck? {
         switch self {
         case .none: nil

@@ -1,19 +1,20 @@
 internal import Foundation
 internal import SQLCipherBridge
+internal import SystemCalls
 
-/// Compares a write-ahead log as the processes that use it see it with what recovery would find in it.
+/// Compares a write-ahead log as running processes see it with what recovery would find in it.
 ///
-/// Processes read a log by its index, in shared memory, and recovery by the checksums of its frames. An
-/// engine with ``EngineFault/lostCommits`` writes frames without a checksum: everything works, until the last
-/// process that has the database open ends without a checkpoint.
+/// Processes read a log through its index in shared memory. Recovery reads it by the checksums of its frames.
+/// An engine with ``EngineFault/lostCommits`` writes frames without a checksum, which goes unnoticed until
+/// the last process that has the database open ends without a checkpoint.
 struct LogRecovery {
     let path: String
 
-    /// How often a log that others write to is looked at again.
+    /// The maximum number of comparisons of a log that others write to.
     private static let attempts = 5
 
-    /// - Returns: nil where no process that can be seen has the database open with a log. Whoever opened the
-    ///   index then would recover the log.
+    /// - Returns: nil if no visible process has the database open with a log. In that case, opening the index
+    ///   would recover the log.
     init?(_ path: String) throws {
         let path = (try? SystemFile.resolved(path)) ?? path
         guard let file = try SystemFile.status(path),
@@ -24,19 +25,20 @@ struct LogRecovery {
         self.path = path
     }
 
-    /// How many frames the index counts, up to the last one, that recovery would not find.
+    /// Returns the number of frames that the index counts, up to its last one, but that recovery would not
+    /// find.
     func lostFrameCount(_ protection: FileProtection, timeout: Double) throws -> Int {
         for _ in 0..<LogRecovery.attempts {
             let pin = try PinnedState(path, protection, timeout: timeout)
             guard try pin.handle.firstText(trusted: "PRAGMA main.journal_mode") == "wal" else { return 0 }
             let count = try pin.state.frameCount - recoverableFrameCount(pin.state)
-            // A log that is wholly in the file may be begun anew while it is read.
+            // A fully checkpointed log may be restarted while it is read.
             if try count == 0 || pin.handle.logState().state == pin.state { return count }
         }
         throw DatabaseFileError(.busy([]), path: path)
     }
 
-    /// Brings the log into the file and begins it anew.
+    /// Checkpoints the log, and truncates it.
     ///
     /// - Throws: `busy` if other connections need the log.
     func checkpoint(_ protection: FileProtection, timeout: Double) throws {
@@ -47,7 +49,8 @@ struct LogRecovery {
         try connection.handle.check(result.code)
     }
 
-    /// The frames up to the end of the last transaction that recovery would find, of those in the index.
+    /// Returns the number of frames up to the end of the last transaction that recovery would find, among the
+    /// frames in the index.
     private func recoverableFrameCount(_ state: LogState) throws -> Int {
         let file = try FileDescriptor.open("\(path)-wal")
         let bytes = try LogBytes(file)
@@ -64,7 +67,7 @@ struct LogRecovery {
     }
 }
 
-/// The descriptor of a log: to close it takes no lock, as SQLite has none on logs.
+/// The descriptor of a log. Closing it drops no locks, because SQLite holds none on logs.
 private final class LogBytes {
     private let file: FileDescriptor
 
@@ -77,11 +80,11 @@ private final class LogBytes {
 }
 
 extension DatabaseFile {
-    /// Brings commits into the file that would be lost with the processes that use it, and reports how many
-    /// frames of the log they have.
+    /// Checkpoints commits that would be lost with the processes that use the database, and returns the
+    /// number of their frames in the log.
     ///
-    /// A program with an engine that has ``EngineFault/lostCommits``, such as the shell of a distribution,
-    /// reads what it has committed, and recovery would not:
+    /// A program whose engine has ``EngineFault/lostCommits``, such as the shell of a distribution, can read
+    /// its own commits, but recovery would not find them:
     /// ``Verification/Finding/unrecoverable(frameCount:)``. While one of these programs has the file open, a
     /// complete checkpoint saves the commits.
     ///
@@ -89,9 +92,9 @@ extension DatabaseFile {
     ///
     /// - Parameters:
     ///   - key: nil for a file without encryption.
-    ///   - options: the settings of the file, and how long to wait for others.
-    /// - Returns: zero if there was nothing to heal.
-    /// - Throws: a ``DatabaseFileError``: `busy` if others read an older state all the time.
+    ///   - options: the settings of the file, and the time to wait for other processes.
+    /// - Returns: zero if there was nothing to save.
+    /// - Throws: a ``DatabaseFileError``: `busy` if other connections kept reading an older state.
     public func healLog(
         key: DatabaseKey?, options: VerificationOptions = VerificationOptions()
     ) throws -> Int {

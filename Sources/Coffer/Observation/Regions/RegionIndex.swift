@@ -1,16 +1,17 @@
-/// Which watchers a change can concern, found without asking each of them. Decisions only (I9).
+/// An index of the watchers that a change may concern, so that not every watcher has to be checked. Makes
+/// decisions only (invariant "Pure state machines").
 ///
-/// Watchers come and go more often than anything else: that costs as much as their own regions are large,
-/// however many others there are.
+/// Watchers are added and removed more often than anything else. The cost depends only on the size of their
+/// own region, not on the number of other watchers.
 struct RegionIndex: Sendable {
     typealias ID = RegionWatchState.ID
 
-    /// What is watched of one table.
+    /// The watched parts of one table.
     fileprivate struct Table {
         var ids: Set<ID> = []
 
-        /// How many watch all of its columns, and how many each of the others: most updates concern nobody's
-        /// columns.
+        /// The number of watchers of all columns, and the number for each other column. Most updates change
+        /// only columns that are not watched.
         var allColumnsCount = 0
         var columnCounts: [CaseInsensitiveName: Int] = [:]
     }
@@ -26,7 +27,7 @@ struct RegionIndex: Sendable {
         region.forEachTable { name, columns in tables[name, default: Table()].insert(columns, of: id) }
     }
 
-    /// Takes back an insertion of the same region.
+    /// Undoes an insertion of the same region.
     mutating func remove(_ region: DatabaseRegion, of id: ID) {
         guard !region.isFullDatabase else {
             fullDatabaseIDs.remove(id)
@@ -38,10 +39,10 @@ struct RegionIndex: Sendable {
         }
     }
 
-    /// The watchers whose regions have anything in the table that such changes are made in; none if nobody
-    /// watches what they change.
+    /// Returns the watchers with any region in the table of such changes; none if the changed columns are not
+    /// watched.
     ///
-    /// Some of them may watch other columns than those.
+    /// Some of them may watch other columns of the table.
     func candidates(for kind: DatabaseEventKind) -> Set<ID> {
         guard let table = tables[CaseInsensitiveName(kind.tableName)], table.isConcerned(by: kind) else {
             return fullDatabaseIDs
@@ -51,7 +52,7 @@ struct RegionIndex: Sendable {
 }
 
 extension RegionIndex.Table {
-    /// - Parameter columns: nil for all of them.
+    /// - Parameter columns: nil for all columns.
     fileprivate mutating func insert(_ columns: Set<CaseInsensitiveName>?, of id: RegionIndex.ID) {
         ids.insert(id)
         guard let columns else {

@@ -1,20 +1,20 @@
 internal import Synchronization
 
-/// What wants to know of transactions that change a region.
+/// An object that is notified of transactions that change a region.
 protocol RegionListener: AnyObject, Sendable {
-    /// A transaction that has changed the region, or may have, was committed.
+    /// Called after the commit of a transaction that has changed the region, or may have.
     ///
-    /// Called where the writer is used, before anybody else can use it. It may use the connection.
+    /// It is called where the writer is used, before any other write. It may use the connection.
     func regionDidChange(_ db: Database)
 
-    /// The connection was closed.
+    /// Called when the connection was closed.
     func databaseDidClose()
 }
 
-/// The observations of what one connection writes.
+/// The observations of one connection's writes.
 ///
-/// Watchers come and go on any thread, without a wait for the connection. Those that have read on another
-/// connection lose nothing: see ``RegionWatchState``, which decides.
+/// Watchers are added and removed on any thread, without waiting for the connection. A watcher that has read
+/// on another connection misses no change: see ``RegionWatchState``, which makes the decisions.
 final class RegionWatch: Sendable {
     typealias ID = RegionWatchState.ID
 
@@ -26,16 +26,16 @@ final class RegionWatch: Sendable {
     let clock = WriteClock()
     private let content = Mutex(Content())
 
-    /// How many watchers there are: the connection asks for it with each statement.
+    /// The number of watchers, which the connection reads for each statement.
     private let watcherCount = Atomic<Int>(0)
 
     var isEmpty: Bool { watcherCount.load(ordering: .sequentiallyConsistent) == 0 }
 
     // MARK: Any thread
 
-    /// Adds a watcher, which the watch keeps alive until it is removed, or the connection is closed.
+    /// Adds a watcher, which is kept alive until it is removed or the connection is closed.
     ///
-    /// - Parameter region: nil if it is not known before ``setRegion(_:of:readSince:)``.
+    /// - Parameter region: nil if it is unknown until ``setRegion(_:of:readSince:)``.
     func add(_ listener: any RegionListener, region: DatabaseRegion? = nil) -> ID {
         content.withLock { content in
             let id = content.state.add(region)
@@ -46,7 +46,7 @@ final class RegionWatch: Sendable {
     }
 
     func remove(_ id: ID) {
-        // The listener may end its life with the last reference: outside of the lock.
+        // Release the listener outside the lock, because this may be the last reference.
         let listener = content.withLock { content in
             content.state.remove(id)
             watcherCount.store(content.state.count, ordering: .sequentiallyConsistent)
@@ -57,12 +57,12 @@ final class RegionWatch: Sendable {
 
     /// Sets the region that a watcher has read.
     ///
-    /// - Parameter start: the time of the clock before the reading began; nil if nobody could write
-    ///   meanwhile.
-    /// - Returns: whether a change may have been missed.
+    /// - Parameter start: the clock's time before the reading began; nil if no writes were possible during
+    ///   it.
+    /// - Returns: true if a change may have been missed.
     func setRegion(_ region: DatabaseRegion, of id: ID, readSince start: WriteClock.Time?) -> Bool {
-        // The clock is read inside of the lock: a transaction that ends later finds what is noted here, and
-        // one that has ended is counted.
+        // The clock is read inside the lock: a transaction that ends later finds the new region, and one that
+        // has already ended is counted.
         content.withLock { $0.state.setRegion(region, of: id, readSince: start, now: clock.now) }
     }
 
@@ -84,12 +84,12 @@ final class RegionWatch: Sendable {
         content.withLock { $0.state.tableDidChange(for: ids) }
     }
 
-    /// Has a watcher be notified of the end of the transaction that is open now, however it ends.
+    /// Ensures that a watcher is notified of the end of the open transaction, however it ends.
     func waitForEnd(_ id: ID) {
         content.withLock { $0.state.waitForEnd(id) }
     }
 
-    /// Ends the transaction, after the clock has moved, and returns those who have to be notified.
+    /// Ends the transaction, after the clock has advanced, and returns the listeners to notify.
     func transactionDidEnd(rolledBack: Bool) -> [any RegionListener] {
         content.withLock { content in
             content.state.transactionDidEnd(rolledBack: rolledBack).compactMap { content.listeners[$0] }

@@ -1,31 +1,32 @@
-/// Which regions are watched, and which of them the current transaction of the writer has changed. Decisions
-/// only (I9).
+/// The watched regions, and which of them the writer's current transaction has changed. Makes decisions only
+/// (invariant "Pure state machines").
 ///
-/// A change is reported by its kind first, before the statement runs, and then row by row. A watcher whose
-/// region becomes known, or becomes another one, in the middle of all that may have been passed over:
-/// ``setRegion(_:of:readSince:now:)`` returns what follows from it.
+/// A change is reported first by its kind, before the statement runs, and then row by row. A watcher whose
+/// region becomes known, or changes, in the meantime may have been skipped: the result of
+/// ``setRegion(_:of:readSince:now:)`` shows this.
 struct RegionWatchState: Sendable {
     typealias ID = Int
 
     private struct Watcher {
-        /// Nil as long as it is not known.
+        /// Nil while the region is unknown.
         var region: DatabaseRegion?
 
-        /// Whether the current transaction has changed the region, or may have.
+        /// True if the current transaction has changed the region, or may have.
         var isConcerned = false
 
-        /// Whether the end of the current transaction is to be reported, however it ends.
+        /// True if the end of the current transaction must be reported, however it ends.
         var waitsForEnd = false
     }
 
     private var watchers: [ID: Watcher] = [:]
     private var lastID = 0
 
-    /// Most statements concern nobody, and that must be found out at once, however many watchers there are.
+    /// Finds the watchers of a change quickly. Most statements concern no watcher, which must be cheap to
+    /// determine for any number of watchers.
     private var index = RegionIndex()
 
-    /// Whether there is anybody to notify of the end of the transaction, maybe: mostly there is not, and each
-    /// commit asks.
+    /// True if a watcher may have to be notified at the end of the transaction. Usually none has to be, and
+    /// this flag is checked at each commit.
     private var hasNews = false
 
     var count: Int { watchers.count }
@@ -44,12 +45,13 @@ struct RegionWatchState: Sendable {
         index.remove(region, of: id)
     }
 
-    /// Sets the region that a watcher has read, where it may be another one than before.
+    /// Sets the region that a watcher has read, which may differ from the previous one.
     ///
     /// - Parameters:
     ///   - start: the time before the watcher began to read.
-    ///   - now: the time now.
-    /// - Returns: whether a change may have been missed, because it was committed while the watcher read.
+    ///   - now: the current time.
+    /// - Returns: true if a change may have been missed, because it was committed while the watcher was
+    ///   reading.
     mutating func setRegion(
         _ region: DatabaseRegion, of id: ID, readSince start: WriteClock.Time?, now: WriteClock.Time
     ) -> Bool {
@@ -57,10 +59,10 @@ struct RegionWatchState: Sendable {
         if let other = watcher.region { index.remove(other, of: id) }
         watchers[id]?.region = region
         index.insert(region, of: id)
-        // The reading was done where nobody can write.
+        // No writes were possible during the reading.
         guard let start else { return false }
         if now.isWriting {
-            // The open transaction may have changed the region before anybody knew that it is of interest.
+            // The open transaction may have changed the region before the region was known.
             watchers[id]?.isConcerned = true
             hasNews = true
         }
@@ -69,22 +71,23 @@ struct RegionWatchState: Sendable {
 
     // MARK: Changes
 
-    /// The watchers whose regions such changes can alter, in the order of their IDs.
+    /// Returns the watchers whose regions such changes can modify, in the order of their IDs.
     ///
-    /// Those who are concerned anyway are among them: what a savepoint undoes concerns nobody.
+    /// Watchers that are already concerned are included, because the changes that concern them may be undone
+    /// with a savepoint.
     func watchers(of kind: DatabaseEventKind) -> [ID] {
         index.candidates(for: kind).filter { watchers[$0]?.region?.isModified(byEventsOfKind: kind) == true }
             .sorted()
     }
 
-    /// Whether it matters to any of these watchers which rows of a table change.
+    /// Returns true if any of these watchers needs to know the changed rows of a table.
     func dependOnRows(_ ids: [ID], ofTable table: String) -> Bool {
         ids.contains { watchers[$0]?.region?.dependsOnRows(ofTable: table) == true }
     }
 
-    /// Takes note of a change of one row, of a kind that `ids` watch.
+    /// Records a change of one row, of a kind that `ids` watch.
     ///
-    /// - Returns: those of `ids` that are not concerned by the transaction yet.
+    /// - Returns: the members of `ids` that the transaction does not concern yet.
     mutating func rowDidChange(_ event: DatabaseEvent, for ids: [ID]) -> [ID] {
         ids.filter { id in
             guard let watcher = watchers[id], !watcher.isConcerned else { return false }
@@ -95,13 +98,13 @@ struct RegionWatchState: Sendable {
         }
     }
 
-    /// Takes note of changes whose rows are not known, of a kind that `ids` watch.
+    /// Records changes whose rows are unknown, of a kind that `ids` watch.
     mutating func tableDidChange(for ids: [ID]) {
         for id in ids { watchers[id]?.isConcerned = true }
         hasNews = hasNews || !ids.isEmpty
     }
 
-    /// Has a watcher be notified of the end of the current transaction, however it ends.
+    /// Ensures that a watcher is notified of the end of the current transaction, however it ends.
     mutating func waitForEnd(_ id: ID) {
         watchers[id]?.waitsForEnd = true
         hasNews = true
@@ -109,7 +112,7 @@ struct RegionWatchState: Sendable {
 
     /// Ends the transaction.
     ///
-    /// - Returns: those who have to be notified, in the order in which they came.
+    /// - Returns: the watchers to notify, in the order in which they were added.
     mutating func transactionDidEnd(rolledBack: Bool) -> [ID] {
         guard hasNews else { return [] }
         hasNews = false

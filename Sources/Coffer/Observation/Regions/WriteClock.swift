@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// Counts the transactions that one connection has written, for threads that read meanwhile on other
-/// connections.
+/// Counts the transactions that one connection has written, for threads that read on other connections at the
+/// same time.
 ///
-/// The count grows after a commit has become visible, and before any observer is notified of it. Who reads
-/// the clock, then a state of the database, then the clock again, and finds the same time, knows that no
-/// commit is missing in that state.
+/// The count increases after a commit has become visible, and before any observer is notified of it. If a
+/// reader gets the same time from the clock before and after it reads a state of the database, that state
+/// misses no commit.
 ///
-/// Only the thread that uses the connection moves the clock.
+/// Only the thread that uses the connection advances the clock.
 final class WriteClock: Sendable {
     /// A reading of the clock.
     struct Time: Equatable, Sendable {
         fileprivate var ticks: UInt64
 
-        /// A time with as many written transactions, and maybe another one that is open.
+        /// Creates a time with this number of completed transactions, and possibly an open one.
         init(transactionCount: UInt64 = 0, isWriting: Bool = false) {
             ticks = transactionCount << 1 | (isWriting ? 1 : 0)
         }
@@ -22,10 +22,10 @@ final class WriteClock: Sendable {
             self.ticks = ticks
         }
 
-        /// How many transactions with writes have ended.
+        /// The number of completed transactions with writes.
         var transactionCount: UInt64 { ticks >> 1 }
 
-        /// Whether a transaction that has written is still open.
+        /// True if a transaction that has written is still open.
         var isWriting: Bool { ticks & 1 == 1 }
     }
 
@@ -33,7 +33,7 @@ final class WriteClock: Sendable {
 
     var now: Time { Time(ticks: ticks.load(ordering: .sequentiallyConsistent)) }
 
-    /// A statement is about to write.
+    /// Records that a statement is about to write.
     func writeWillBegin() {
         let ticks = ticks.load(ordering: .relaxed)
         if ticks & 1 == 0 {
@@ -41,7 +41,8 @@ final class WriteClock: Sendable {
         }
     }
 
-    /// A statement has ended outside of all transactions. Transactions that have only read do not count.
+    /// Records that a statement has ended outside all transactions. Transactions that have only read do not
+    /// count.
     func transactionDidEnd() {
         let ticks = ticks.load(ordering: .relaxed)
         if ticks & 1 == 1 {

@@ -1,14 +1,15 @@
-/// Where a started observation fetches its values, and what reports changes to it.
+/// The connections from which a started observation fetches its values, and the source of its change
+/// notifications.
 struct ObservationSource: Sendable {
-    /// How a value is fetched from one state of the database.
+    /// The way in which a value is fetched from one state of the database.
     enum Isolation {
-        /// The connection sees one state only.
+        /// On a connection that sees only one state.
         case snapshot
 
         /// In a read transaction.
         case read
 
-        /// In a read transaction of a connection that could write, and must not.
+        /// In a read transaction of a writable connection, which must not write.
         case readOnly
 
         /// In a transaction that may write.
@@ -17,16 +18,16 @@ struct ObservationSource: Sendable {
 
     let isolation: Isolation
 
-    /// What reports changes; nil if nobody can write.
+    /// The watch that reports changes; nil if no writes are possible.
     let watch: RegionWatch?
 
-    /// Whether others can write while a value is fetched.
+    /// True if other connections can write while a value is fetched.
     let isConcurrent: Bool
 
-    /// Lends a connection later, or says why there is none.
+    /// Provides a connection asynchronously, or the reason why there is none.
     let access: @Sendable (_ body: @escaping @Sendable (Result<Database, any Error>) -> Void) -> Void
 
-    /// Lends a connection at once.
+    /// Provides a connection synchronously.
     let accessNow: @Sendable (_ body: (Database) -> Void) throws -> Void
 }
 
@@ -64,7 +65,7 @@ extension DatabasePool {
         let source = ObservationSource(
             isolation: .read, watch: watch, isConcurrent: true,
             access: { [self] body in asyncUnsafeRead(body) },
-            accessNow: { [self] body in try unsafeRead(body) })
+            accessNow: { [self] body in try readers.withReader(body) })
         return observation.start(in: source, scheduling: scheduler, onChange: onChange)
     }
 }
@@ -77,7 +78,7 @@ extension DatabaseSnapshotReader {
         let source = ObservationSource(
             isolation: .snapshot, watch: nil, isConcurrent: false,
             access: { [self] body in asyncRead(body) },
-            accessNow: { [self] body in try read(body) })
+            accessNow: { [self] body in try reentrantRead(body) })
         return observation.start(in: source, scheduling: scheduler, onChange: onChange)
     }
 }

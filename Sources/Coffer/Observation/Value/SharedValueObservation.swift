@@ -1,25 +1,25 @@
 public import Dispatch
 internal import Synchronization
 
-/// How long a shared observation goes on: see ``ValueObservation/shared(in:scheduling:extent:)``.
+/// The duration of a shared observation: see ``ValueObservation/shared(in:scheduling:extent:)``.
 public enum SharedValueObservationExtent: Sendable {
-    /// From the first start to the end of the life of the shared observation, and of all its clients.
+    /// From the first start until the shared observation and all its clients are deinitialized.
     case observationLifetime
 
-    /// As long as there is a client. A later one starts it again.
+    /// As long as there is a client. The observation is started again for a later client.
     case whileObserved
 }
 
-/// One observation for several clients: each change is fetched once.
+/// One observation for several clients. After a change, the value is fetched once for all of them.
 ///
-/// A client that comes later begins with the last value. When the observation has failed, all clients have
-/// the error, and the next start begins anew.
+/// A client that is added later starts with the last value. If the observation fails, all clients get the
+/// error, and the next start begins a new observation.
 public final class SharedValueObservation<Element: Sendable>: Sendable {
     private final class Client: Sendable {
         let onError: @Sendable (any Error) -> Void
         let onChange: @Sendable (Element) -> Void
 
-        /// Whether it has had a value.
+        /// True if the client has received a value.
         let hasBegun = Atomic<Bool>(false)
         let isCancelled = Atomic<Bool>(false)
 
@@ -42,11 +42,11 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
         var value: Element?
         var cancellable: AnyDatabaseCancellable?
 
-        /// Which start of the observation this is. What an earlier one still delivers is out of date.
+        /// The number of the current run of the observation. Values from an earlier run are ignored.
         var run = 0
         var isRunning = false
 
-        /// Ends the run, and returns what is to be cancelled.
+        /// Ends the run, and returns its cancellable.
         @discardableResult
         mutating func end() -> AnyDatabaseCancellable? {
             defer {
@@ -72,12 +72,12 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
         self.startObservation = start
     }
 
-    /// Starts to deliver values to one more client.
+    /// Starts to deliver values to another client.
     ///
     /// - Parameters:
-    ///   - onError: called with the error that has ended the observation.
-    ///   - onChange: called with each value, the last one first if there is one.
-    /// - Returns: what the delivery lasts as long as.
+    ///   - onError: called with the error that ended the observation.
+    ///   - onChange: called with each value, starting with the last one if there is one.
+    /// - Returns: a cancellable. Delivery ends when it is cancelled or deinitialized.
     @preconcurrency
     public func start(
         onError: @escaping @Sendable (any Error) -> Void, onChange: @escaping @Sendable (Element) -> Void
@@ -97,7 +97,7 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
         } else if immediately {
             deliverLastValue(to: client)
         } else {
-            // A value that comes first takes the place of this one.
+            // Skip the last value if a newer one has been delivered by then.
             scheduler.schedule { [self] in
                 if !client.hasBegun.load(ordering: .sequentiallyConsistent) { deliverLastValue(to: client) }
             }
@@ -105,7 +105,7 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
         return AnyDatabaseCancellable { [self] in remove(id, client) }
     }
 
-    /// The values as an asynchronous sequence. Each iteration is a client.
+    /// Returns the values as an asynchronous sequence. Each iteration is a client.
     public func values(
         bufferingPolicy: AsyncValueObservation<Element>.BufferingPolicy = .unbounded
     ) -> AsyncValueObservation<Element> {
@@ -117,7 +117,7 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
     // MARK: One run of the observation
 
     private func startRun(_ run: Int) {
-        // The observation must not keep this object alive: it would outlive all of its clients.
+        // The observation must not keep this object alive, or it would outlive all of its clients.
         let cancellable = startObservation(
             { [weak self] error in self?.fail(error, in: run) },
             { [weak self] value in self?.deliver(value, of: run) })
@@ -168,14 +168,15 @@ public final class SharedValueObservation<Element: Sendable>: Sendable {
 }
 
 extension ValueObservation {
-    /// One observation for several clients, which is fetched once for each change.
+    /// Returns one observation for several clients. After a change, the value is fetched once for all of
+    /// them.
     ///
     ///     let shared = count.shared(in: queue)
     ///
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.
-    ///   - scheduler: where values are delivered, to all clients.
-    ///   - extent: whether the observation goes on when there is no client.
+    ///   - scheduler: the scheduler that delivers values to all clients.
+    ///   - extent: the duration of the observation, in particular when there are no clients.
     public func shared(
         in reader: any DatabaseReader,
         scheduling scheduler: some ValueObservationScheduler = .async(onQueue: .main),

@@ -6,11 +6,11 @@ extension ValueObservation {
     ///
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.
-    ///   - scheduler: `.mainActor` delivers all values after the return; `.immediate` the first one before
-    ///     it.
-    ///   - onError: called with the error that has ended the observation.
+    ///   - scheduler: `.mainActor` delivers all values after the return. `.immediate` delivers the first one
+    ///     before the return.
+    ///   - onError: called with the error that ended the observation.
     ///   - onChange: called with each value.
-    /// - Returns: what the observation lives as long as.
+    /// - Returns: a cancellable. The observation ends when it is cancelled or deinitialized.
     @MainActor @preconcurrency
     public func start(
         in reader: any DatabaseReader,
@@ -18,7 +18,7 @@ extension ValueObservation {
         onError: @escaping @MainActor @Sendable (any Error) -> Void,
         onChange: @escaping @MainActor @Sendable (Reducer.Value) -> Void
     ) -> AnyDatabaseCancellable {
-        // A scheduler of the main actor calls nothing anywhere else.
+        // A main actor scheduler calls its actions only on the main actor.
         let regular: any ValueObservationScheduler = scheduler
         return start(
             in: reader, scheduling: regular,
@@ -26,14 +26,14 @@ extension ValueObservation {
             onChange: { value in MainActor.assumeIsolated { onChange(value) } })
     }
 
-    /// Starts the observation, and delivers its values where a scheduler says.
+    /// Starts the observation, and delivers its values with a scheduler.
     ///
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.
     ///   - scheduler: for example `.async(onQueue: queue)`.
-    ///   - onError: called with the error that has ended the observation.
+    ///   - onError: called with the error that ended the observation.
     ///   - onChange: called with each value.
-    /// - Returns: what the observation lives as long as.
+    /// - Returns: a cancellable. The observation ends when it is cancelled or deinitialized.
     @preconcurrency
     public func start(
         in reader: any DatabaseReader,
@@ -61,19 +61,20 @@ extension ValueObservation {
 // MARK: - Async sequences
 
 extension ValueObservation {
-    /// The values as an asynchronous sequence. Each iteration starts the observation.
+    /// Returns the values as an asynchronous sequence. Each iteration starts the observation.
     ///
     ///     for try await expired in expiredShares.values(in: pool, bufferingPolicy: .bufferingNewest(1)) {
     ///         try await revoke(expired)
     ///     }
     ///
-    /// The iteration never ends by itself. It throws the error that has ended the observation, and ends when
-    /// its task is cancelled.
+    /// The iteration has no natural end. It throws the error that ended the observation, and ends when its
+    /// task is cancelled.
+    ///
     /// - Parameters:
     ///   - reader: a queue, a pool or a snapshot.
-    ///   - scheduler: where values are put into the buffer of the sequence.
-    ///   - bufferingPolicy: what becomes of values that come while the loop is busy. By default none is lost;
-    ///     `.bufferingNewest(1)` skips those that are out of date.
+    ///   - scheduler: the scheduler that puts values into the buffer of the sequence.
+    ///   - bufferingPolicy: the handling of values that arrive while the loop is busy. By default none is
+    ///     lost; `.bufferingNewest(1)` skips outdated ones.
     public func values(
         in reader: any DatabaseReader,
         scheduling scheduler: some ValueObservationScheduler = .task,
@@ -96,7 +97,7 @@ public struct AsyncValueObservation<Element: Sendable>: AsyncSequence, Sendable 
             _ onChange: @escaping @Sendable (Element) -> Void
         ) -> AnyDatabaseCancellable
 
-    /// What becomes of values that come while the loop is busy.
+    /// The handling of values that arrive while the loop is busy.
     public var bufferingPolicy: BufferingPolicy
 
     private let start: Start
@@ -106,7 +107,7 @@ public struct AsyncValueObservation<Element: Sendable>: AsyncSequence, Sendable 
         self.start = start
     }
 
-    /// Starts the observation, which lasts as long as the iterator.
+    /// Starts the observation, which ends when the iterator is released.
     public func makeAsyncIterator() -> Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: Element.self, bufferingPolicy: bufferingPolicy)

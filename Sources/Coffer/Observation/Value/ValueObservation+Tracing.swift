@@ -1,21 +1,22 @@
 internal import Glibc
 internal import Synchronization
 
-// Operators that change nothing, and report what happens.
+// Operators that change nothing, and report events.
 
 extension ValueObservation {
-    /// Calls functions when something happens to a start of the observation. For debugging.
+    /// Calls functions for the events of a started observation. For debugging.
     ///
     ///     let traced = count.handleEvents(willFetch: { print("fetching") }, didFail: { print($0) })
     ///
     /// - Parameters:
-    ///   - willStart: the observation starts.
-    ///   - willFetch: a value is about to be fetched.
-    ///   - willTrackRegion: the region is observed from now on.
-    ///   - databaseDidChange: a transaction has changed the region; called where the database is written.
-    ///   - didReceiveValue: a value is about to be delivered.
-    ///   - didFail: an error has ended the observation; called where values are delivered.
-    ///   - didCancel: the observation was cancelled.
+    ///   - willStart: called when the observation starts.
+    ///   - willFetch: called before a value is fetched.
+    ///   - willTrackRegion: called with the region that is observed from now on.
+    ///   - databaseDidChange: called after a transaction has changed the region, where the database is
+    ///     written.
+    ///   - didReceiveValue: called with a value that is about to be delivered.
+    ///   - didFail: called with the error that ended the observation, where values are delivered.
+    ///   - didCancel: called when the observation was cancelled.
     public func handleEvents(
         willStart: (@Sendable () -> Void)? = nil,
         willFetch: (@Sendable () -> Void)? = nil,
@@ -37,12 +38,12 @@ extension ValueObservation {
         return result
     }
 
-    /// Prints what happens to a start of the observation: one line for each event on the standard output, or
-    /// one write without a line break for each event into a stream. For debugging.
+    /// Prints the events of a started observation: one line per event on the standard output, or one write
+    /// without a line break per event into a stream. For debugging.
     ///
     /// - Parameters:
     ///   - prefix: the beginning of each line.
-    ///   - stream: where to print; nil is the standard output.
+    ///   - stream: the output stream; nil for the standard output.
     public func print(
         _ prefix: String = "", to stream: sending (any TextOutputStream)? = nil
     ) -> ValueObservation<ValueReducers.Trace<Reducer>> {
@@ -80,7 +81,7 @@ private final class LinePrinter: Sendable {
     }
 }
 
-/// A value behind a lock, that several closures can share.
+/// A value behind a lock that several closures can share.
 final class Guarded<Value>: Sendable {
     private let value: Mutex<Value>
 

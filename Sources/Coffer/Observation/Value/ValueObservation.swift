@@ -1,5 +1,5 @@
-/// An observation of what a function fetches: it delivers a first value, and a fresh one whenever the
-/// database has changed it.
+/// An observation of the value that a function fetches. It delivers an initial value, and a new one after
+/// each change that affects it.
 ///
 ///     let sharesOfGuest = ValueObservation.tracking { db in
 ///         try Share.filter { $0.guestId == guest }.fetchCount(db)
@@ -8,31 +8,33 @@
 ///         badge.number = count
 ///     }
 ///
-/// An observation does nothing by itself. Each start of it, with ``values(in:scheduling:bufferingPolicy:)``
-/// or ``start(in:scheduling:onError:onChange:)-(_,ValueObservationMainActorScheduler,_,_)``, is independent
-/// of the others, and fetches for itself; see ``shared(in:scheduling:extent:)`` to have it done once for
-/// several clients.
+/// An observation does nothing until it is started. Each start, with
+/// ``values(in:scheduling:bufferingPolicy:)`` or
+/// ``start(in:scheduling:onError:onChange:)-(_,ValueObservationMainActorScheduler,_,_)``, is independent and
+/// fetches its own values. To fetch once for several clients, see ``shared(in:scheduling:extent:)``.
 ///
-/// What is promised:
+/// Guarantees:
 ///
-/// - Values come in the order of the states of the database that they were fetched from. After the last
+/// - Values are delivered in the order of the database states that they were fetched from. After the last
 ///   transaction that changes the value, a value that was fetched after it is delivered.
-/// - Only committed states are fetched, each in one transaction, whatever the function reads.
+/// - Only committed states are fetched. Each value is fetched in one transaction, whatever tables the
+///   function reads.
 /// - Changes that come faster than values can be fetched and mapped are delivered as one.
-/// - Equal values may follow each other: see ``removeDuplicates()``.
-/// - Once it is cancelled, no value is delivered any more. An error ends the observation.
-/// - As long as it is started, it keeps the connection to the database open. Closing the database ends it
-///   with `SQLITE_MISUSE`.
+/// - Consecutive values may be equal: see ``removeDuplicates()``.
+/// - No value is delivered after the observation is cancelled. An error ends the observation.
+/// - A started observation keeps the connection to the database open. Closing the database ends it with
+///   `SQLITE_MISUSE`.
 ///
-/// In a pool, fetching delays no write, and no write delays fetching. In a queue, they take turns.
+/// In a pool, fetches and writes do not delay each other. In a queue, they take turns.
 ///
-/// Changes of other connections and processes, of the schema, and those made with the raw C functions are not
-/// noticed: see ``Database/notifyChanges(in:)``. A snapshot, or a connection that cannot write, delivers one
-/// value.
+/// Some changes are not noticed: changes by other connections and processes, changes of the schema, and
+/// changes made with the raw C functions. See ``Database/notifyChanges(in:)``. A snapshot, or a connection
+/// that cannot write, delivers one value.
 public struct ValueObservation<Reducer: ValueReducer>: Sendable {
-    /// Whether the function that fetches may write. False by default.
+    /// A Boolean value that indicates whether the function that fetches may write. False by default.
     ///
-    /// Such an observation fetches in a transaction of the writer. What it writes does not start it again.
+    /// Such an observation fetches in a transaction of the writer. Its own writes do not trigger another
+    /// fetch.
     public var requiresWriteAccess = false
 
     let region: TrackedRegion
@@ -40,18 +42,18 @@ public struct ValueObservation<Reducer: ValueReducer>: Sendable {
     var events = ObservationHandlers()
 }
 
-/// Which region an observation follows.
+/// The region that an observation tracks.
 enum TrackedRegion: Sendable {
-    /// What its function reads, each time.
+    /// The region that its function reads, determined at each fetch.
     case whatIsFetched
 
-    /// What its function reads the first time.
+    /// The region that its function reads at the first fetch.
     case whatIsFetchedFirst
 
     case explicit([any DatabaseRegionConvertible])
 }
 
-/// What happens to a started observation, beside its values.
+/// The handlers for events of a started observation other than its values.
 struct ObservationHandlers: Sendable {
     var willStart: (@Sendable () -> Void)?
     var willTrackRegion: (@Sendable (DatabaseRegion) -> Void)?
@@ -59,7 +61,7 @@ struct ObservationHandlers: Sendable {
     var didFail: (@Sendable (any Error) -> Void)?
     var didCancel: (@Sendable () -> Void)?
 
-    /// Adds functions that are called after those that are there.
+    /// Adds functions that are called after the present ones.
     func appending(_ other: ObservationHandlers) -> ObservationHandlers {
         ObservationHandlers(
             willStart: Self.both(willStart, other.willStart),
@@ -92,13 +94,14 @@ struct ObservationHandlers: Sendable {
     }
 }
 
-// MARK: - Making observations
+// MARK: - Creating observations
 
 extension ValueObservation {
-    /// An observation of what `fetch` returns, which follows whatever it reads.
+    /// Returns an observation of the result of `fetch`, which tracks everything that `fetch` reads.
     ///
-    /// What is observed may differ from one value to the next: it is found out during each fetch.
-    /// - Parameter fetch: fetches the value. Requests, SQL, several tables: there is no limit.
+    /// The tracked region may differ from one value to the next: it is determined during each fetch.
+    ///
+    /// - Parameter fetch: fetches the value. It may use requests, SQL, and any number of tables.
     @preconcurrency
     public static func tracking<Value: Sendable>(
         _ fetch: @escaping @Sendable (Database) throws -> Value
@@ -106,14 +109,15 @@ extension ValueObservation {
         ValueObservation(region: .whatIsFetched) { ValueReducers.Fetch(fetch) }
     }
 
-    /// An observation of what `fetch` returns, which follows what it reads the first time.
+    /// Returns an observation of the result of `fetch`, which tracks the region that `fetch` reads the first
+    /// time.
     ///
-    /// It spares the comparison after each fetch, and no more: ``tracking(_:)`` is as concurrent.
+    /// This only saves comparing the region after each fetch. ``tracking(_:)`` is just as concurrent.
     ///
     ///     let count = ValueObservation.trackingConstantRegion { db in try Item.fetchCount(db) }
     ///
-    /// - Warning: changes are missed if `fetch` does not always read the same tables, columns and rows. Use
-    ///   ``Database/registerAccess(to:)`` for what it does not read the first time.
+    /// - Warning: Changes are missed if `fetch` does not always read the same tables, columns and rows. Use
+    ///   ``Database/registerAccess(to:)`` for regions that it does not read the first time.
     @preconcurrency
     public static func trackingConstantRegion<Value: Sendable>(
         _ fetch: @escaping @Sendable (Database) throws -> Value
@@ -121,16 +125,16 @@ extension ValueObservation {
         ValueObservation(region: .whatIsFetchedFirst) { ValueReducers.Fetch(fetch) }
     }
 
-    /// An observation of what `fetch` returns, which follows regions that have nothing to do with what it
-    /// reads.
+    /// Returns an observation of the result of `fetch`, which tracks the given regions instead of those that
+    /// `fetch` reads.
     ///
-    ///     // Counts the attachments anew when an item gets another name, and for no other reason.
+    ///     // Counts the attachments again only when the name of an item changes.
     ///     let counts = ValueObservation.tracking(region: Item.select(\.name)) { db in try Attachment.fetchCount(db) }
     ///
     /// - Parameters:
-    ///   - region: what is observed.
-    ///   - otherRegions: more that is observed.
-    ///   - fetch: reads the value; what it reads is not observed by itself.
+    ///   - region: a region to track.
+    ///   - otherRegions: more regions to track.
+    ///   - fetch: fetches the value. The region that it reads is not tracked.
     @preconcurrency
     public static func tracking<Value: Sendable>(
         region: any DatabaseRegionConvertible, _ otherRegions: any DatabaseRegionConvertible...,
@@ -139,12 +143,12 @@ extension ValueObservation {
         tracking(regions: [region] + otherRegions, fetch: fetch)
     }
 
-    /// An observation of what `fetch` returns, which follows any number of regions: see
+    /// Returns an observation of the result of `fetch`, which tracks any number of given regions: see
     /// ``tracking(region:_:fetch:)``.
     ///
     /// - Parameters:
-    ///   - regions: what is observed.
-    ///   - fetch: reads the value; what it reads is not observed by itself.
+    ///   - regions: the regions to track.
+    ///   - fetch: fetches the value. The region that it reads is not tracked.
     @preconcurrency
     public static func tracking<Value: Sendable>(
         regions: [any DatabaseRegionConvertible], fetch: @escaping @Sendable (Database) throws -> Value
@@ -156,10 +160,10 @@ extension ValueObservation {
 // MARK: - Operators
 
 extension ValueObservation {
-    /// An observation of what `transform` makes of the values, in the same order.
+    /// Returns an observation that transforms the values with `transform`, in the same order.
     ///
-    /// `transform` runs apart from the database: it blocks neither an access nor the main thread. Its error
-    /// ends the observation.
+    /// `transform` is called outside any database access: it blocks neither an access nor the main thread. An
+    /// error that it throws ends the observation.
     ///
     ///     let names = ValueObservation.tracking { db in try Item.fetchAll(db) }.map { $0.map(\.name) }
     public func map<T: Sendable>(
@@ -168,7 +172,7 @@ extension ValueObservation {
         reducing { ValueReducers.Map($0, transform) }
     }
 
-    /// An observation without values that are equal to the one before.
+    /// Returns an observation without values that are equal to the previous one.
     ///
     ///     let count = ValueObservation.tracking { db in try Item.fetchCount(db) }.removeDuplicates()
     public func removeDuplicates() -> ValueObservation<ValueReducers.RemoveDuplicates<Reducer>>
@@ -176,7 +180,7 @@ extension ValueObservation {
         reducing { ValueReducers.RemoveDuplicates($0, ==) }
     }
 
-    /// An observation without values that are equal to the one before, as `predicate` says.
+    /// Returns an observation without values that are equal to the previous one according to `predicate`.
     public func removeDuplicates(
         by predicate: sending @escaping (Reducer.Value, Reducer.Value) -> Bool
     ) -> ValueObservation<ValueReducers.RemoveDuplicates<Reducer>> {

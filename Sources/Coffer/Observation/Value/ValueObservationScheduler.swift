@@ -1,14 +1,15 @@
 public import Dispatch
 
-/// A type that says when and where an observation delivers its values.
+/// A type that decides when and where an observation delivers its values.
 public protocol ValueObservationScheduler: Sendable {
-    /// Whether the first value is delivered before the start of the observation returns.
+    /// Returns a Boolean value that indicates whether the first value is delivered before the start of the
+    /// observation returns.
     ///
-    /// The observation is started where values are delivered then. The first value, and the error instead of
-    /// it, is not given to ``schedule(_:)``.
+    /// If true, start the observation on the thread or actor on which values are delivered. The first value,
+    /// or the error in place of it, is not passed to ``schedule(_:)``.
     func immediateInitialValue() -> Bool
 
-    /// Runs `action` later: actions run one after the other, in the order of their calls.
+    /// Runs `action` later. Actions run one at a time, in the order in which they were scheduled.
     func schedule(_ action: @escaping @Sendable () -> Void)
 }
 
@@ -42,8 +43,8 @@ public struct AsyncValueObservationScheduler: ValueObservationScheduler {
 }
 
 extension ValueObservationScheduler where Self == AsyncValueObservationScheduler {
-    /// Delivers values and errors on a dispatch queue, which has to be a serial one: on another, values would
-    /// overtake each other.
+    /// Delivers values and errors on a dispatch queue. The queue must be serial: on a concurrent queue,
+    /// values could overtake each other.
     public static func async(onQueue queue: DispatchQueue) -> AsyncValueObservationScheduler {
         AsyncValueObservationScheduler(queue: queue)
     }
@@ -75,9 +76,10 @@ extension ValueObservationScheduler where Self == DelayedMainActorValueObservati
     }
 }
 
-/// A scheduler that delivers the first value at once: see ``ValueObservationMainActorScheduler/immediate``.
+/// A scheduler that delivers the first value immediately: see
+/// ``ValueObservationMainActorScheduler/immediate``.
 public struct ImmediateValueObservationScheduler: ValueObservationMainActorScheduler {
-    /// Creates a scheduler that delivers the first value at once.
+    /// Creates a scheduler that delivers the first value immediately.
     public init() {}
 
     public func immediateInitialValue() -> Bool {
@@ -96,7 +98,7 @@ extension ValueObservationMainActorScheduler where Self == ImmediateValueObserva
     /// Delivers the first value before the start of the observation returns, and all others later, on the
     /// main actor.
     ///
-    /// The main actor waits for the first value: use it for values that are fetched fast.
+    /// The main actor waits for the first value, so use it for values that are fetched quickly.
     ///
     /// - Precondition: the observation is started on the main actor.
     public static var immediate: ImmediateValueObservationScheduler { ImmediateValueObservationScheduler() }
@@ -108,7 +110,7 @@ extension ValueObservationScheduler where Self == ImmediateValueObservationSched
     public static var immediate: ImmediateValueObservationScheduler { ImmediateValueObservationScheduler() }
 }
 
-/// The main dispatch queue, which is where the main actor runs. On Linux that is not always the main thread.
+/// The main dispatch queue, on which the main actor runs. On Linux that is not always the main thread.
 private enum MainQueue {
     private static let key: DispatchSpecificKey<Bool> = {
         let key = DispatchSpecificKey<Bool>()
@@ -149,10 +151,10 @@ public final class TaskValueObservationScheduler: ValueObservationScheduler {
 }
 
 extension ValueObservationScheduler where Self == TaskValueObservationScheduler {
-    /// Delivers from a task, in order, on any thread of the pool that Swift has for tasks.
+    /// Delivers from a task, in order, on any thread of Swift's concurrency pool.
     public static var task: TaskValueObservationScheduler { TaskValueObservationScheduler(priority: nil) }
 
-    /// Delivers as ``task`` does, from a task of the given priority.
+    /// Delivers from a task of the given priority, like ``task``.
     public static func task(priority: TaskPriority) -> TaskValueObservationScheduler {
         TaskValueObservationScheduler(priority: priority)
     }

@@ -3,41 +3,40 @@ internal import Synchronization
 
 /// One started observation of a value.
 ///
-/// ``ValueObserverState`` decides what is next; the observer fetches, reduces, and delivers. Its parts run in
-/// different places: the region is watched by the writer, values are fetched where the source lends a
-/// connection, reduced on a queue of the observer, and delivered by the scheduler.
+/// ``ValueObserverState`` decides what comes next; the observer fetches, reduces, and delivers. Its parts run
+/// in different places: the writer watches the region, values are fetched on a connection from the source,
+/// reduced on a queue of the observer, and delivered by the scheduler.
 final class ValueObserver<Reducer: ValueReducer>: RegionListener {
     private struct Content {
         var state: ValueObserverState
 
-        /// Whether the application wants no more values.
+        /// True if the application has cancelled the observation.
         var isCancelled = false
 
-        /// Nil once the observation has ended: it keeps the database open.
+        /// Nil after the observation has ended, because it keeps the database open.
         var source: ObservationSource?
 
         var watcherID: RegionWatch.ID?
 
-        /// The region that is watched, once it is known.
+        /// The watched region, once it is known.
         var region: DatabaseRegion?
 
-        /// Whether the writer is in the middle of a fetch of this observation, whose own writes are of no
-        /// interest.
+        /// True while the writer runs a fetch of this observation, whose own writes are ignored.
         var isWriting = false
     }
 
-    /// What was fetched, on its way from where it was fetched to where it is reduced.
-    // @unchecked: the value is handed over by the one who made it, who does not keep it.
+    /// A fetched value, on its way to the queue where it is reduced.
+    // @unchecked: the code that fetches the value hands it over and does not keep it.
     private struct Fetched: @unchecked Sendable {
         let value: Reducer.Fetcher.Value
     }
 
-    /// What reduces.
+    /// The reducer and its state.
     // @unchecked: the reducer is used on `reductionQueue` only.
     private final class Reduction: @unchecked Sendable {
         var reducer: Reducer
 
-        /// Whether a value could not be reduced: those that were fetched after it are not delivered.
+        /// True if a value could not be reduced. Values that were fetched later are not delivered.
         var hasFailed = false
 
         init(_ reducer: Reducer) {
@@ -66,23 +65,23 @@ final class ValueObserver<Reducer: ValueReducer>: RegionListener {
         reduction = Reduction(reducer)
         self.schedule = schedule
         self.onChange = onChange
-        // One thread that writes to a queue has the value of each transaction, as long as reducing keeps
-        // pace.
+        // A single thread that writes to a queue gets a value for each transaction, as long as reducing keeps
+        // up.
         let state = ValueObserverState(maximumBacklog: source.isConcurrent ? 0 : 100)
         content = Mutex(Content(state: state, source: source))
     }
 }
 
-// MARK: - Beginning and end
+// MARK: - Start and end
 
 extension ValueObserver {
     /// Starts the observation.
     ///
-    /// - Parameter immediately: whether to deliver the first value, or the error, before the return.
+    /// - Parameter immediately: true to deliver the first value, or the error, before the return.
     func start(immediately: Bool) {
         events.willStart?()
         guard let source = content.withLock({ $0.source }) else { return }
-        // From now on the writer counts: what it commits while the first value is fetched is not lost.
+        // From now on the writer counts changes, so commits during the first fetch are not lost.
         let id = source.watch?.add(self)
         let shouldFetch = content.withLock { content in
             content.watcherID = id
@@ -96,13 +95,13 @@ extension ValueObserver {
         }
     }
 
-    /// Ends the observation: nothing is delivered any more.
+    /// Ends the observation. No more values or errors are delivered.
     func cancel() {
         content.withLock { $0.isCancelled = true }
         if end() { events.didCancel?() }
     }
 
-    /// Ends the observation with an error, which is delivered after all values that were fetched.
+    /// Ends the observation with an error, which is delivered after all fetched values.
     private func fail(_ error: any Error) {
         guard end() else { return }
         reductionQueue.async { [self] in
@@ -112,10 +111,10 @@ extension ValueObserver {
         }
     }
 
-    /// Returns false if the observation has ended before.
+    /// Returns false if the observation had already ended.
     private func end() -> Bool {
-        // The source may be the last to keep the database open: it goes outside of the lock, after the
-        // watcher.
+        // The source may hold the last reference to the database. Release it outside the lock, after removing
+        // the watcher.
         let (wasActive, source, id) = content.withLock { content in
             let source = content.source
             content.source = nil
@@ -162,7 +161,7 @@ extension ValueObserver {
         }
     }
 
-    /// Fetches in the access that has made the change, so that each of its transactions has a value.
+    /// Fetches in the access that made the change, so that each of its transactions gets a value.
     private func fetch(from source: ObservationSource, inAccess db: Database) {
         let isCancelled = { db.sharedState.isCancelled.load(ordering: .relaxed) }
         if let fetched = fetch(from: source, .success(db), isOtherAccessCancelled: isCancelled) {
@@ -170,7 +169,7 @@ extension ValueObserver {
         }
     }
 
-    /// Reduces a value and delivers the result, later.
+    /// Reduces a value and delivers the result asynchronously.
     private func deliver(_ fetched: Fetched) {
         reductionQueue.async { [self] in
             guard let value = reduce(fetched) else { return }
@@ -191,7 +190,7 @@ extension ValueObserver {
                 outcome = Result { try fetch(from: source, in: db) }
             }
             guard let fetched = try outcome?.get() else { return }
-            // The next value is not fetched before this one is reduced and delivered.
+            // The next value is not fetched until this one has been reduced and delivered.
             if let value = try reductionQueue.sync(execute: { try reduction.reducer._value(fetched.value) }) {
                 onChange(value)
             }
@@ -210,10 +209,10 @@ extension ValueObserver {
         if content.withLock({ $0.state.didReduce() }) { fetch() }
     }
 
-    /// Fetches, or finds out why not, and returns nil then.
+    /// Fetches a value, or handles the reason why that is impossible and returns nil.
     ///
-    /// - Parameter isOtherAccessCancelled: returns whether the task whose access the fetch shares was
-    ///   cancelled. An interrupted fetch is repeated in an access of its own then.
+    /// - Parameter isOtherAccessCancelled: returns true if the fetch shares the access of a task that was
+    ///   cancelled. An interrupted fetch is then repeated in an access of its own.
     private func fetch(
         from source: ObservationSource, _ db: Result<Database, any Error>,
         isOtherAccessCancelled: () -> Bool = { false }
@@ -243,7 +242,8 @@ extension ValueObserver {
         }
     }
 
-    /// A transaction was left open between two accesses: what it has written must not be seen.
+    /// Waits for the end of a transaction that was left open between two accesses, because its uncommitted
+    /// changes must not be seen.
     private func putOffToEndOfTransaction(_ source: ObservationSource) {
         let id = content.withLock { content in
             content.state.putOff()
@@ -257,7 +257,7 @@ extension ValueObserver {
         db.sharedState.afterResumption { [weak self] in self?.databaseDidChange() }
     }
 
-    /// Fetches from one state of the database, and takes note of what is to be watched from now on.
+    /// Fetches from one state of the database, and updates the watched region.
     private func fetch(from source: ObservationSource, in db: Database) throws -> Fetched {
         content.withLock { $0.state.willFetch() }
         let time = source.isConcurrent ? source.watch?.clock.now : nil
@@ -280,7 +280,7 @@ extension ValueObserver {
 
     private func fetchWithRegion(_ db: Database) throws -> (Reducer.Fetcher.Value, DatabaseRegion) {
         let (value, region) = try fetchWithWholeRegion(db)
-        // Of views, only the tables behind them change, which are in the region as well.
+        // Views themselves do not change. The region also contains their underlying tables.
         let views = try region.tableNames?.filter { try db.viewExists($0) && !db.tableExists($0) } ?? []
         return (value, region.ignoring(views))
     }
@@ -307,23 +307,22 @@ extension ValueObserver {
             return (content.region != region, content.watcherID)
         }
         guard isNew else { return }
+        // Where nothing can change, no region is tracked.
+        guard let watch = source.watch, let id else { return }
         events.willTrackRegion?(region)
-        guard let watch = source.watch, let id, watch.setRegion(region, of: id, readSince: time) else {
-            return
-        }
-        databaseDidChange()
+        if watch.setRegion(region, of: id, readSince: time) { databaseDidChange() }
     }
 }
 
 // MARK: - Reducing
 
 extension ValueObserver {
-    /// What a fetched value became, which may be nothing.
+    /// The result of reducing a value. It may be empty.
     private struct Reduced {
         let wrapped: Reducer.Value?
     }
 
-    /// Reduces on the queue of the observer. An error ends the observation, and gives nil.
+    /// Reduces a value on the observer's queue. An error ends the observation, and the result is nil.
     private func reduce(_ fetched: Fetched) -> Reduced? {
         guard !isCancelled, !reduction.hasFailed else { return nil }
         do {
@@ -337,7 +336,7 @@ extension ValueObserver {
 }
 
 extension DatabaseError {
-    /// Whether a suspension makes statements fail so.
+    /// True if the error can be caused by a suspension.
     fileprivate var isOfSuspension: Bool {
         resultCode == .SQLITE_ABORT || resultCode == .SQLITE_INTERRUPT
     }

@@ -1,31 +1,31 @@
-/// What one started observation of a value does next. Decisions only (I9).
+/// The state machine of one started observation of a value. Makes decisions only (invariant "Pure state
+/// machines").
 ///
-/// At most one fetch is under way: so values are in order, and changes that come faster than values become
-/// one. The same happens when more values than a maximum wait to be reduced, so that a slow reduction fills
-/// no memory.
+/// At most one fetch runs at a time. So values are in order, and changes that come faster than values are
+/// combined. The same happens when more values than a maximum wait to be reduced, so that a slow reduction
+/// does not fill memory.
 struct ValueObserverState: Equatable, Sendable {
     private enum Phase: Equatable {
-        /// The last value is that of the database.
+        /// The last value is up to date.
         case idle
 
-        /// A value is to be fetched. It will have all that has changed before.
+        /// A value must be fetched. It will include all earlier changes.
         case requested
 
-        /// A value is being fetched. If it is stale, there will be another fetch after it.
+        /// A value is being fetched. If it is stale, another fetch follows.
         case fetching(isStale: Bool)
 
-        /// Too many values wait to be reduced. If the last one is stale, there will be a fetch after the next
-        /// reduction.
+        /// Too many values wait to be reduced. If the last one is stale, a fetch follows the next reduction.
         case full(isStale: Bool)
 
-        /// A fetch was put off, until anything happens.
+        /// A fetch was postponed until something happens.
         case waiting
 
         /// Cancelled, or failed.
         case ended
     }
 
-    /// How many values may wait to be reduced when the next one is fetched.
+    /// The maximum number of values that may wait to be reduced when the next one is fetched.
     let maximumBacklog: Int
 
     private var phase = Phase.idle
@@ -37,11 +37,11 @@ struct ValueObserverState: Equatable, Sendable {
 
     var hasEnded: Bool { phase == .ended }
 
-    /// Starts with a fetch. Returns whether to do it.
+    /// Starts with a fetch. Returns true if it must be made.
     mutating func start() -> Bool { databaseDidChange() }
 
-    /// The value may be another one, or what a fetch was put off for is over. Returns whether to fetch it
-    /// now.
+    /// Records that the value may have changed, or that a postponed fetch is possible now. Returns true if a
+    /// fetch must be made now.
     mutating func databaseDidChange() -> Bool {
         switch phase {
         case .idle, .waiting:
@@ -60,12 +60,13 @@ struct ValueObserverState: Equatable, Sendable {
         }
     }
 
-    /// The fetch begins: what changes from now on may not be in its value.
+    /// Records that a fetch begins. Later changes may not be in its value.
     mutating func willFetch() {
         if phase == .requested { phase = .fetching(isStale: false) }
     }
 
-    /// The fetch has given a value, which is to be reduced. Returns whether to fetch another one now.
+    /// Records that a value was fetched, which must be reduced. Returns true if another fetch must be made
+    /// now.
     mutating func didFetch() -> Bool {
         guard case .fetching(let isStale) = phase else { return false }
         backlog += 1
@@ -76,7 +77,7 @@ struct ValueObserverState: Equatable, Sendable {
         return goOn(isStale)
     }
 
-    /// A value was reduced. Returns whether to fetch another one now.
+    /// Records that a value was reduced. Returns true if another fetch must be made now.
     mutating func didReduce() -> Bool {
         backlog -= 1
         guard case .full(let isStale) = phase else { return false }
@@ -88,7 +89,7 @@ struct ValueObserverState: Equatable, Sendable {
         return isStale
     }
 
-    /// The fetch is not possible now.
+    /// Records that the fetch is not possible now.
     mutating func putOff() {
         switch phase {
         case .requested, .fetching: phase = .waiting
@@ -96,7 +97,7 @@ struct ValueObserverState: Equatable, Sendable {
         }
     }
 
-    /// Ends the observation. Returns false if it has ended before.
+    /// Ends the observation. Returns false if it had already ended.
     mutating func end() -> Bool {
         defer { phase = .ended }
         return phase != .ended

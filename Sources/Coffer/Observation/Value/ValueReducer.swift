@@ -1,18 +1,19 @@
-/// What an observation does with each value that it fetches, before it delivers it.
+/// The processing of each fetched value before it is delivered.
 ///
-/// It is an implementation detail of ``ValueObservation``: you meet it in signatures only.
+/// It is an implementation detail of ``ValueObservation`` that appears only in signatures.
 public protocol _ValueReducer: SendableMetatype {
     associatedtype Fetcher: _ValueReducerFetcher
     associatedtype Value: Sendable
 
-    /// What fetches. It is used on other threads than the reducer.
+    /// Returns the fetcher, which is used on other threads than the reducer.
     func _makeFetcher() -> Fetcher
 
-    /// The value to deliver for a fetched one, or nil for none. It does not block any access to the database.
+    /// Returns the value to deliver for a fetched one, or nil for none. It does not block any access to the
+    /// database.
     mutating func _value(_ fetched: Fetcher.Value) throws -> Value?
 }
 
-/// What an observation fetches with.
+/// A type that fetches the values of an observation.
 public protocol _ValueReducerFetcher: Sendable {
     associatedtype Value
 
@@ -20,14 +21,15 @@ public protocol _ValueReducerFetcher: Sendable {
     func fetch(_ db: Database) throws -> Value
 }
 
-/// The type of what an observation delivers, and how it comes by it. See ``ValueObservation``.
+/// A type that determines how an observation fetches its values, and what it delivers. See
+/// ``ValueObservation``.
 public protocol ValueReducer: _ValueReducer {}
 
 /// The reducers of ``ValueObservation``.
 public enum ValueReducers {}
 
 extension ValueReducers {
-    /// Delivers what a function fetches.
+    /// Delivers the values that a function fetches.
     public struct Fetch<Value: Sendable>: ValueReducer {
         public struct Fetcher: _ValueReducerFetcher {
             let function: @Sendable (Database) throws -> Value
@@ -45,7 +47,7 @@ extension ValueReducers {
         public func _value(_ fetched: Value) -> Value? { fetched }
     }
 
-    /// Delivers what a function makes of the values of another reducer.
+    /// Delivers the values of another reducer, transformed by a function.
     public struct Map<Base: _ValueReducer, Value: Sendable>: _ValueReducer {
         private var base: Base
         private let transform: @Sendable (Base.Value) throws -> Value
@@ -63,7 +65,7 @@ extension ValueReducers {
         }
     }
 
-    /// Leaves out values that are equal to the one before.
+    /// Omits values that are equal to the previous one.
     public struct RemoveDuplicates<Base: _ValueReducer>: _ValueReducer {
         private var base: Base
         private var last: Base.Value?
@@ -84,7 +86,7 @@ extension ValueReducers {
         }
     }
 
-    /// Delivers the values of another reducer, and reports what it does.
+    /// Delivers the values of another reducer, and reports its operations.
     public struct Trace<Base: _ValueReducer>: _ValueReducer {
         public struct Fetcher: _ValueReducerFetcher {
             let base: Base.Fetcher

@@ -1,14 +1,14 @@
-/// A table that belongs to another one in a request: it is joined, or its rows are fetched for the rows of
-/// the other one.
+/// A table that is associated with another one in a request: it is joined, or its rows are prefetched for the
+/// rows of the other table.
 struct AssociatedRelation: Sendable {
     enum Kind: Sendable {
         /// `JOIN`
         case required
         /// `LEFT JOIN`
         case optional
-        /// Its rows are fetched after those of the other table.
+        /// Its rows are fetched after the rows of the other table.
         case prefetched
-        /// It is not fetched itself, but on the way to a table that is.
+        /// A table on the way to a prefetched one. It is not fetched itself.
         case passage
 
         var isJoin: Bool {
@@ -19,7 +19,7 @@ struct AssociatedRelation: Sendable {
         }
     }
 
-    /// Its name among the children of the other table.
+    /// The key of the table among the children of the other table.
     let key: String
     var kind: Kind
     var condition: JoinCondition
@@ -32,16 +32,15 @@ extension Relation {
     /// Adds an association.
     ///
     /// - Parameters:
-    ///   - association: the association.
-    ///   - kind: what is done with its destination. It is no passage.
-    ///   - selects: whether what the association selects becomes a part of the rows.
+    ///   - kind: the use of its destination. Not `passage`.
+    ///   - selects: true if the selection of the association becomes a part of the rows.
     mutating func add(_ association: _SQLAssociation, _ kind: AssociatedRelation.Kind, selects: Bool = true) {
         insert(AssociatedRelation(association.steps[...], kind, selects: selects), movesToEnd: true)
     }
 
-    /// Adds a child, or merges it with the one that has the same key.
+    /// Adds a child, or merges it with an existing child of the same key.
     ///
-    /// - Parameter movesToEnd: whether a child that was there already takes the place of the last one.
+    /// - Parameter movesToEnd: true if an existing child moves to the end of the children.
     fileprivate mutating func insert(_ child: AssociatedRelation, movesToEnd: Bool) {
         if let problem = child.relation.misuseAsAssociation(kind: child.kind) { misuse = misuse ?? problem }
         guard let index = children.firstIndex(where: { $0.key == child.key }) else {
@@ -58,11 +57,10 @@ extension Relation {
         let table = source.tableName.quotedDatabaseIdentifier
         if isDistinct {
             return
-                "Rows cannot be joined to DISTINCT ones, as the association selects them from the table "
-                + "\(table)."
+                "The association to \(table) cannot be joined, because it selects DISTINCT rows."
         }
         if hasGroups {
-            return "Rows cannot be joined to groups, as the association makes them of the table \(table)."
+            return "The association to \(table) cannot be joined, because it groups rows."
         }
         return nil
     }
@@ -91,7 +89,7 @@ extension AssociatedRelation {
 // MARK: - Merging
 
 extension AssociatedRelation {
-    /// What two children with the same key become.
+    /// Returns the combination of two children with the same key.
     func merged(with other: AssociatedRelation) -> AssociatedRelation {
         var result = self
         var problem: String?
@@ -100,27 +98,27 @@ extension AssociatedRelation {
             break
         case (.required, .optional), (.optional, .required): result.kind = .required
         case (.prefetched, .passage), (.passage, .prefetched):
-            problem = "including(all:) takes the rows of an association, or the way through it, not both"
+            problem = "including(all:) uses it both for its rows and as a step to another association"
         default:
-            problem = "it is joined, and is a part of including(all:) too"
+            problem = "it is both joined and used in including(all:)"
         }
         if let condition = condition.merged(with: other.condition) {
             result.condition = condition
         } else {
             problem =
-                "it stands for different foreign keys: \(condition.summary) and \(other.condition.summary)"
+                "it is used for different foreign keys: \(condition.summary) and \(other.condition.summary)"
         }
         if !relation.hasSameTable(as: other.relation) {
             let tables = [relation, other.relation].map(\.source.tableName.quotedDatabaseIdentifier)
-            problem = "it stands for the tables \(tables[0]) and \(tables[1])"
+            problem = "it is used for the tables \(tables[0]) and \(tables[1])"
         } else if relation.hasOtherName(than: other.relation) {
-            problem = "its table has two aliases of different names"
+            problem = "its table has two aliases with different names"
         }
         result.relation.merge(other.relation)
         if let problem, result.relation.misuse == nil {
             result.relation.misuse =
                 "The association key \(key.quotedDatabaseIdentifier) is ambiguous: \(problem). Use "
-                + "forKey(_:) to tell the associations apart."
+                + "forKey(_:) to distinguish the associations."
         }
         return result
     }
@@ -136,8 +134,8 @@ extension Relation {
         return names.contains { $0 != names[0] }
     }
 
-    /// Adds what another relation says of the same table. Where both say it, and it cannot be added, the
-    /// other one counts.
+    /// Adds the settings of another relation of the same table. If both have a setting that cannot be
+    /// combined, the other relation takes precedence.
     fileprivate mutating func merge(_ other: Relation) {
         source.aliases += other.source.aliases.filter { !source.aliases.contains($0) }
         if !other.selection.isEmpty { selection = other.selection }
@@ -160,14 +158,14 @@ extension JoinCondition {
             "from \(key.originTable.quotedDatabaseIdentifier) to "
                 + "\(key.destinationTable.quotedDatabaseIdentifier)"
                 + (key.foreignKey.map { " by (\($0.originColumns.joined(separator: ", ")))" }
-                    ?? " by what the schema says")
+                    ?? " by the foreign key of the schema")
         case .predicate: "a condition with a common table expression"
         }
     }
 }
 
 extension [SQLCommonTable] {
-    /// Adds definitions, each in place of one of the same name.
+    /// Adds definitions, each of which replaces an existing one of the same name.
     mutating func define(_ tables: [SQLCommonTable]) {
         for table in tables {
             let name = CaseInsensitiveName(table.name)
@@ -183,7 +181,7 @@ extension [SQLCommonTable] {
 // MARK: - The whole tree
 
 extension Relation {
-    /// The relation without any order, of joined and prefetched tables too.
+    /// Returns the relation without any order, including joined and prefetched tables.
     func unordered() -> Relation {
         var result = self
         result.ordering = Ordering()
@@ -191,7 +189,7 @@ extension Relation {
         return result
     }
 
-    /// The relation with an order that is always the same, of joined and prefetched tables too.
+    /// Returns the relation with a deterministic order, including joined and prefetched tables.
     func withStableOrder() -> Relation {
         var result = self
         result.ordering.isStable = true
@@ -203,7 +201,7 @@ extension Relation {
         for index in children.indices { change(&children[index].relation) }
     }
 
-    /// The relation as a mere part of a `FROM` clause: it selects nothing, and no rows are fetched for it.
+    /// The relation as a part of a `FROM` clause only: it selects nothing, and no rows are prefetched for it.
     var withoutResults: Relation {
         var result = self
         result.selection = .none
@@ -211,7 +209,7 @@ extension Relation {
         return result
     }
 
-    /// Keeps of the joined tables what decides on the rows, and nothing of the prefetched ones.
+    /// Keeps only the parts of joined tables that affect which rows are found, and removes prefetched tables.
     mutating func removeResultsOfChildren() {
         children.removeAll { !$0.kind.isJoin }
         changeChildren { $0 = $0.withoutResults }

@@ -1,8 +1,8 @@
-// Operators on aggregates are those on the expressions that they stand for. The result has no name; `??` and
-// `cast` keep it.
+// Operators on aggregates apply to their expressions. The result has no name, except that `??` and `cast`
+// keep the name.
 
 extension AssociationAggregate {
-    /// An aggregate of the same associations with another expression.
+    /// Returns an aggregate of the same associations with another expression.
     func map(_ transform: @escaping @Sendable (SQLExpression) -> SQLExpression, key: String? = nil) -> Self {
         AssociationAggregate(associations, key: key) { [expression] db in try transform(expression(db)) }
     }
@@ -81,16 +81,16 @@ extension AssociationAggregate {
     /// The `<>` operator, or `IS NOT NULL` for nil.
     public static func != (lhs: (any SQLExpressible)?, rhs: Self) -> Self { combine(lhs, rhs) { $0 != $1 } }
 
-    /// Whether a condition is true, or false: `== false` is the opposite condition.
+    /// Tests whether a condition is true or false. `== false` negates the condition.
     public static func == (lhs: Self, rhs: Bool) -> Self { lhs.equals(rhs) }
 
-    /// Whether a condition is true, or false.
+    /// Tests whether a condition is true or false.
     public static func == (lhs: Bool, rhs: Self) -> Self { rhs.equals(lhs) }
 
-    /// Whether a condition is not true, or not false.
+    /// Tests whether a condition is not true, or not false.
     public static func != (lhs: Self, rhs: Bool) -> Self { lhs.differs(from: rhs) }
 
-    /// Whether a condition is not true, or not false.
+    /// Tests whether a condition is not true, or not false.
     public static func != (lhs: Bool, rhs: Self) -> Self { rhs.differs(from: lhs) }
 
     private func equals(_ value: Bool) -> Self {
@@ -103,22 +103,22 @@ extension AssociationAggregate {
         return value ? !self : !(!self)
     }
 
-    /// The `IS` operator, which takes NULL for equal to NULL only.
+    /// The `IS` operator, for which NULL is equal only to NULL.
     public static func === (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 === $1 } }
 
-    /// The `IS` operator, which takes NULL for equal to NULL only.
+    /// The `IS` operator, for which NULL is equal only to NULL.
     public static func === (lhs: Self, rhs: (any SQLExpressible)?) -> Self { combine(lhs, rhs) { $0 === $1 } }
 
-    /// The `IS` operator, which takes NULL for equal to NULL only.
+    /// The `IS` operator, for which NULL is equal only to NULL.
     public static func === (lhs: (any SQLExpressible)?, rhs: Self) -> Self { combine(lhs, rhs) { $0 === $1 } }
 
-    /// The `IS NOT` operator, which takes NULL for different from all but NULL.
+    /// The `IS NOT` operator, for which NULL differs from everything except NULL.
     public static func !== (lhs: Self, rhs: Self) -> Self { combine(lhs, rhs) { $0 !== $1 } }
 
-    /// The `IS NOT` operator, which takes NULL for different from all but NULL.
+    /// The `IS NOT` operator, for which NULL differs from everything except NULL.
     public static func !== (lhs: Self, rhs: (any SQLExpressible)?) -> Self { combine(lhs, rhs) { $0 !== $1 } }
 
-    /// The `IS NOT` operator, which takes NULL for different from all but NULL.
+    /// The `IS NOT` operator, for which NULL differs from everything except NULL.
     public static func !== (lhs: (any SQLExpressible)?, rhs: Self) -> Self { combine(lhs, rhs) { $0 !== $1 } }
 
     /// The `<` operator.
@@ -197,10 +197,10 @@ extension AssociationAggregate {
     /// The `/` operator.
     public static func / (lhs: some SQLExpressible, rhs: Self) -> Self { combine(lhs, rhs) { $0 / $1 } }
 
-    /// The negative number.
+    /// The arithmetic negation.
     public static prefix func - (aggregate: Self) -> Self { aggregate.map { -$0 } }
 
-    /// The `IFNULL` function: `rhs` where the aggregate is NULL. It keeps the name of the aggregate.
+    /// The `IFNULL` function: `rhs` if the aggregate is NULL. The result keeps the name of the aggregate.
     ///
     ///     Owner.annotated(with: Owner.items.max { $0.worth } ?? 0)
     public static func ?? (lhs: Self, rhs: some SQLExpressible) -> Self {
@@ -224,11 +224,7 @@ public func length<RowDecoder>(_ aggregate: AssociationAggregate<RowDecoder>) ->
     aggregate.map { .function("LENGTH", [$0]) }
 }
 
-/// An aggregate, converted to a storage class. It keeps its name.
-///
-/// - Parameters:
-///   - aggregate: the value that is converted.
-///   - storageClass: what SQLite converts it to.
+/// Returns the aggregate converted to a storage class. The result keeps the name of the aggregate.
 public func cast<RowDecoder>(
     _ aggregate: AssociationAggregate<RowDecoder>, as storageClass: Database.StorageClass
 ) -> AssociationAggregate<RowDecoder> {

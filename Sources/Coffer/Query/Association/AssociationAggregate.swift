@@ -1,4 +1,4 @@
-/// A value that is computed of the associated rows of each row: their number, the sum of a column.
+/// A value computed from the associated rows of each row, such as their number or the sum of a column.
 ///
 ///     // SELECT "owner".*, COUNT(DISTINCT "item"."id") AS "itemCount" FROM "owner"
 ///     // LEFT JOIN "item" ON "item"."ownerId" = "owner"."id" GROUP BY "owner"."id"
@@ -7,20 +7,20 @@
 ///     // ... HAVING COUNT(DISTINCT "item"."id") >= 10
 ///     Owner.having(Owner.items.count >= 10)
 ///
-/// Aggregates are made by properties and functions of ``AssociationToMany``, combined by operators, and used
-/// by `annotated(with:)` and ``DerivableRequest/having(_:)``. The rows are grouped by their primary key. Two
-/// associations of one request that are not filtered alike need different keys: see
+/// Properties and functions of ``AssociationToMany`` create aggregates, operators combine them, and
+/// `annotated(with:)` and ``DerivableRequest/having(_:)`` use them. The rows are grouped by their primary
+/// key. Two associations of one request with different filters need different keys: see
 /// ``Association/forKey(_:)-(String)``.
 ///
-/// Counts are right whatever else is joined. Sums are not: with two associations in one request, they count
-/// each row as often as the other association has rows.
+/// Counts are correct regardless of other joins. Sums are not: with two associations in one request, they
+/// count each row as often as the other association has rows.
 public struct AssociationAggregate<RowDecoder>: Sendable {
-    /// The associations that are joined for it, with the aliases that the expression refers to.
+    /// The associations to join, with the aliases that the expression refers to.
     let associations: [_SQLAssociation]
 
     let expression: @Sendable (Database) throws -> SQLExpression
 
-    /// The opposite condition, where it has a form of its own.
+    /// The negated condition, if it has a form of its own.
     let negation: (@Sendable (Database) throws -> SQLExpression)?
 
     /// The name of the column, if it has one.
@@ -37,15 +37,15 @@ public struct AssociationAggregate<RowDecoder>: Sendable {
         self.key = key
     }
 
-    /// The aggregate, as a column of another name.
+    /// Returns the aggregate as a column with another name.
     public func forKey(_ key: String) -> AssociationAggregate<RowDecoder> {
         AssociationAggregate(associations, key: key, negation: negation, expression)
     }
 
-    /// The aggregate, as a column with the name of a coding key.
+    /// Returns the aggregate as a column with the name of a coding key.
     public func forKey(_ key: some CodingKey) -> AssociationAggregate<RowDecoder> { forKey(key.stringValue) }
 
-    /// What is selected.
+    /// The selected expression, with the name of the column if it has one.
     var selection: @Sendable (Database) throws -> [any SQLSelectable] {
         { [expression, key] db in
             let expression = try expression(db)
@@ -86,21 +86,21 @@ extension DerivableRequest {
 
 // MARK: - Making
 
-/// A zero that is a part of the SQL, which names the column of an aggregate without a name, and no argument.
+/// A zero in the SQL text rather than an argument. The SQL text is the column name of an aggregate without a
+/// name.
 private var literalZero: SQLExpression { SQLExpression(impl: .boolean(false)) }
 
 extension AssociationToMany {
-    /// How many associated rows there are: `COUNT(DISTINCT primaryKey)`. The column is called like
-    /// `itemCount`.
+    /// The number of associated rows: `COUNT(DISTINCT primaryKey)`. The column has a name like `itemCount`.
     public var count: AssociationAggregate<OriginRowDecoder> {
         counting(key: _sqlAssociation.destination.key.singular + "Count") { $0 }
     }
 
-    /// Whether there is no associated row: `COUNT(DISTINCT primaryKey) = 0`. The column is called like
-    /// `hasNoItem`.
+    /// A condition that is true if there is no associated row: `COUNT(DISTINCT primaryKey) = 0`. The column
+    /// has a name like `hasNoItem`.
     public var isEmpty: AssociationAggregate<OriginRowDecoder> {
         let key = "hasNo" + _sqlAssociation.destination.key.singular.capitalizingFirstLetter
-        return counting(key: key, negation: { $0 > literalZero }) { $0 == 0 }
+        return counting(key: key, negation: { $0 > literalZero }) { $0 == literalZero }
     }
 
     private func counting(
@@ -119,34 +119,35 @@ extension AssociationToMany {
         }
     }
 
-    /// The mean of the values that are not NULL: `AVG(expression)`. The column is called like
+    /// Returns the mean of the values that are not NULL: `AVG(expression)`. The column has a name like
     /// `averageItemSize`.
     ///
-    /// Only a plain column gives the aggregate a name; name others with
+    /// Only a plain column gives the aggregate a name. Name other expressions with
     /// ``AssociationAggregate/forKey(_:)-(String)``.
     public func average(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("AVG", expression) { "average" + $0.capitalizingFirstLetter + $1 }
     }
 
-    /// The greatest value, or NULL: `MAX(expression)`. The column is called like `maxItemSize`.
+    /// Returns the maximum of the values, or NULL: `MAX(expression)`. The column has a name like
+    /// `maxItemSize`.
     public func max(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("MAX", expression) { "max" + $0.capitalizingFirstLetter + $1 }
     }
 
-    /// The smallest value that is not NULL, or NULL: `MIN(expression)`. The column is called like
-    /// `minItemSize`.
+    /// Returns the minimum of the values that are not NULL, or NULL: `MIN(expression)`. The column has a name
+    /// like `minItemSize`.
     public func min(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("MIN", expression) { "min" + $0.capitalizingFirstLetter + $1 }
     }
 
-    /// The sum of the values, or NULL if there is none: `SUM(expression)`. The column is called like
-    /// `itemSizeSum`.
+    /// Returns the sum of the values, or NULL if there are none: `SUM(expression)`. The column has a name
+    /// like `itemSizeSum`.
     public func sum(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("SUM", expression) { $0 + $1 + "Sum" }
     }
 
-    /// The sum of the values as a floating-point number, 0 if there is none: `TOTAL(expression)`. The column
-    /// is called like `itemSizeSum`.
+    /// Returns the sum of the values as a floating-point number, or 0 if there are none: `TOTAL(expression)`.
+    /// The column has a name like `itemSizeSum`.
     public func total(_ expression: some SQLSpecificExpressible) -> AssociationAggregate<OriginRowDecoder> {
         aggregate("TOTAL", expression) { $0 + $1 + "Sum" }
     }
@@ -169,7 +170,7 @@ extension AssociationToMany {
 }
 
 extension AssociationToMany where RowDecoder: TableRecord {
-    /// The mean of the values that are not NULL: see `average(_:)`.
+    /// Returns the mean of the values that are not NULL: see `average(_:)`.
     ///
     ///     Owner.annotated(with: Owner.items.average { $0.worth })
     public func average(
@@ -178,28 +179,28 @@ extension AssociationToMany where RowDecoder: TableRecord {
         try average(expression(RowDecoder.databaseComponents))
     }
 
-    /// The greatest value, or NULL: see `max(_:)`.
+    /// Returns the maximum of the values, or NULL: see `max(_:)`.
     public func max(
         _ expression: (DatabaseComponents) throws -> some SQLSpecificExpressible
     ) rethrows -> AssociationAggregate<OriginRowDecoder> {
         try max(expression(RowDecoder.databaseComponents))
     }
 
-    /// The smallest value that is not NULL, or NULL: see `min(_:)`.
+    /// Returns the minimum of the values that are not NULL, or NULL: see `min(_:)`.
     public func min(
         _ expression: (DatabaseComponents) throws -> some SQLSpecificExpressible
     ) rethrows -> AssociationAggregate<OriginRowDecoder> {
         try min(expression(RowDecoder.databaseComponents))
     }
 
-    /// The sum of the values, or NULL if there is none: see `sum(_:)`.
+    /// Returns the sum of the values, or NULL if there are none: see `sum(_:)`.
     public func sum(
         _ expression: (DatabaseComponents) throws -> some SQLSpecificExpressible
     ) rethrows -> AssociationAggregate<OriginRowDecoder> {
         try sum(expression(RowDecoder.databaseComponents))
     }
 
-    /// The sum of the values as a floating-point number: see `total(_:)`.
+    /// Returns the sum of the values as a floating-point number: see `total(_:)`.
     public func total(
         _ expression: (DatabaseComponents) throws -> some SQLSpecificExpressible
     ) rethrows -> AssociationAggregate<OriginRowDecoder> {
@@ -207,15 +208,15 @@ extension AssociationToMany where RowDecoder: TableRecord {
     }
 }
 
-/// The number of rows of a table that is joined, however often they are repeated.
+/// Returns the number of rows of a joined table, regardless of how often they are repeated.
 private func rowCount(of tableName: String, _ alias: TableAliasBase, _ db: Database) throws -> SQLExpression {
     let columns = try db.columnsOfRowKey(of: tableName)
     guard columns.count == 1 else {
         throw DatabaseError(
             resultCode: .SQLITE_MISUSE,
             message:
-                "The rows of \(tableName.quotedDatabaseIdentifier) cannot be counted: they have no row ID, "
-                + "and a primary key of several columns.")
+                "The rows of \(tableName.quotedDatabaseIdentifier) cannot be counted: the table has no row "
+                + "ID, and its primary key has several columns.")
     }
     let column: SQLExpression = alias[columns[0]]
     return .aggregate("COUNT", column, isDistinct: true)

@@ -1,4 +1,4 @@
-// The types of associations differ in what they lead to. Programs meet them in the types of constants.
+// The association types differ in their destination. Programs use them in the types of constants.
 
 /// An association to the row that a foreign key of the origin refers to. See
 /// ``TableRecord/belongsTo(_:key:using:)-(Destination.Type,_,_)``.
@@ -45,7 +45,7 @@ public struct HasManyAssociation<Origin, Destination>: AssociationToMany {
     init(_ association: _SQLAssociation) { _sqlAssociation = association }
 }
 
-/// An association to one row, by way of another association to one row. See
+/// An association to one row, through another association to one row. See
 /// ``TableRecord/hasOne(_:through:using:key:)``.
 ///
 ///     extension Attachment {
@@ -60,7 +60,7 @@ public struct HasOneThroughAssociation<Origin, Destination>: AssociationToOne {
     init(_ association: _SQLAssociation) { _sqlAssociation = association }
 }
 
-/// An association to any number of rows, by way of another association. See
+/// An association to any number of rows, through another association. See
 /// ``TableRecord/hasMany(_:through:using:key:)``.
 ///
 ///     extension Owner {
@@ -76,7 +76,7 @@ public struct HasManyThroughAssociation<Origin, Destination>: AssociationToMany 
     init(_ association: _SQLAssociation) { _sqlAssociation = association }
 }
 
-/// An association from or to a common table expression, by any condition. See
+/// An association from or to a common table expression, with any condition. See
 /// ``TableRecord/association(to:on:)``.
 public struct JoinAssociation<Origin, Destination>: AssociationToOne {
     public typealias OriginRowDecoder = Origin

@@ -1,4 +1,5 @@
-/// The columns by which a table refers to another one, where the schema does not say it, or says it twice.
+/// The columns through which a table refers to another one, for tables with no foreign key in the schema or
+/// with several.
 ///
 ///     // CREATE TABLE share (giverId INTEGER REFERENCES owner(id), takerId INTEGER REFERENCES owner(id), ...)
 ///     struct Share: TableRecord {
@@ -9,22 +10,23 @@
 ///         static let givenShares = hasMany(Share.self, using: ForeignKey(["giverId"]))
 ///     }
 ///
-/// The origin is always the table that has the foreign key, whichever side declares the association: the
-/// declaring table of a `belongsTo`, the destination of a `hasMany` or `hasOne`. One value serves both sides.
+/// The origin is always the table that has the foreign key, regardless of the side that declares the
+/// association: the declaring table of a `belongsTo`, the destination of a `hasMany` or `hasOne`. One value
+/// serves both sides.
 public struct ForeignKey: Equatable, Sendable {
     /// The columns of the table that has the foreign key.
     let originColumns: [String]
 
-    /// The columns that they refer to; nil for what the schema says, or the primary key.
+    /// The columns that they refer to; nil means the columns in the schema, or the primary key.
     let destinationColumns: [String]?
 
     /// Creates a foreign key from the names of its columns.
     ///
     /// - Parameters:
     ///   - originColumns: the columns of the table that has the foreign key.
-    ///   - destinationColumns: the columns that they refer to, in the same order. With nil, they are those of
-    ///     a foreign key of the schema that has these origin columns, or else the primary key of the other
-    ///     table. Views need them.
+    ///   - destinationColumns: the columns that they refer to, in the same order. If nil, they come from the
+    ///     foreign key of the schema that has these origin columns, or else from the primary key of the other
+    ///     table. Views need explicit columns.
     public init(_ originColumns: [String], to destinationColumns: [String]? = nil) {
         self.originColumns = originColumns
         self.destinationColumns = destinationColumns
@@ -34,25 +36,25 @@ public struct ForeignKey: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - originColumns: the columns of the table that has the foreign key.
-    ///   - destinationColumns: the columns that they refer to; nil is the primary key.
+    ///   - destinationColumns: the columns that they refer to; nil takes them from the schema.
     public init(_ originColumns: [any ColumnExpression], to destinationColumns: [any ColumnExpression]? = nil)
     {
         self.init(originColumns.map(\.name), to: destinationColumns?.map(\.name))
     }
 }
 
-/// The foreign key between two tables, which is found in the schema when SQL is made.
+/// The foreign key between two tables. It is looked up in the schema when SQL is generated.
 struct SQLForeignKey: Sendable {
     let originTable: String
     let destinationTable: String
 
-    /// What the association said of it.
+    /// The foreign key given to the association, if any.
     let foreignKey: ForeignKey?
 
-    /// The pairs of columns that must be equal.
+    /// Returns the pairs of columns that must be equal.
     ///
-    /// - Throws: a ``DatabaseError`` that names both tables and the foreign keys that there are, if none or
-    ///   several are meant.
+    /// - Throws: a ``DatabaseError`` that names both tables and the foreign keys of the schema, if no foreign
+    ///   key or more than one matches.
     func mapping(_ db: Database) throws -> [(origin: String, destination: String)] {
         if let foreignKey, let destinationColumns = foreignKey.destinationColumns {
             return try paired(foreignKey.originColumns, destinationColumns, db)
@@ -115,9 +117,9 @@ extension SQLForeignKey: Equatable {
 }
 
 extension Database {
-    /// The columns of the primary key of a table, or nil for a view.
+    /// Returns the columns of the primary key of a table, or nil for a view.
     ///
-    /// - Throws: a ``DatabaseError`` if there is neither.
+    /// - Throws: a ``DatabaseError`` if there is no table or view with this name.
     fileprivate func primaryKeyOfTable(_ tableName: String) throws -> [String]? {
         if try !tableExists(tableName), try viewExists(tableName) { return nil }
         return try primaryKey(tableName).columns

@@ -1,16 +1,17 @@
-/// Which rows of two tables belong together. The left table is the one that is there already.
+/// The condition that matches the rows of two tables. The left table is already in the query.
 enum JoinCondition: Sendable {
     case foreignKey(SQLForeignKey, originIsLeft: Bool)
 
-    /// Any condition, or none, between two tables of which one is a common table expression.
+    /// Any condition, or none, between two tables, one of which is a common table expression.
     case predicate(Predicate?, isReversed: Bool)
 
-    /// Makes the condition, with the aliases by which it refers to the left and the right table.
+    /// A closure that returns the condition, with the aliases by which it refers to the left and the right
+    /// table.
     typealias Predicate =
         @Sendable () -> (left: TableAliasBase, right: TableAliasBase, condition: SQLExpression)
 
-    /// A predicate that refers to the tables by aliases of its own, which are new each time: an association
-    /// may be in a request twice.
+    /// Returns a predicate that creates new aliases for the tables on each call, because an association may
+    /// occur twice in a request.
     static func predicate<Left, Right>(
         _ condition: @escaping @Sendable (TableAlias<Left>, TableAlias<Right>) -> any SQLExpressible
     ) -> Predicate {
@@ -28,7 +29,7 @@ enum JoinCondition: Sendable {
         }
     }
 
-    /// The pairs of columns that must be equal, or nil if the tables do not belong together by columns.
+    /// Returns the pairs of columns that must be equal, or nil if the tables are not matched by columns.
     func columns(_ db: Database) throws -> [(left: String, right: String)]? {
         guard case .foreignKey(let key, let originIsLeft) = self else { return nil }
         return try key.mapping(db).map {
@@ -36,7 +37,8 @@ enum JoinCondition: Sendable {
         }
     }
 
-    /// The condition that holds where two of one key meet; nil if they contradict each other.
+    /// Returns the condition for two associations with the same key; nil if their conditions contradict each
+    /// other.
     func merged(with other: JoinCondition) -> JoinCondition? {
         switch (self, other) {
         case (.foreignKey(let key, let originIsLeft), .foreignKey(let otherKey, let otherOriginIsLeft)):

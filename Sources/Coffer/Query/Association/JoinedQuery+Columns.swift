@@ -1,17 +1,18 @@
 extension JoinedQuery {
-    /// How the columns of a row are distributed to the tables; nil if all of them belong to the first one.
+    /// Returns the adapter that assigns the columns of a row to the tables; nil if all columns belong to the
+    /// first table.
     ///
-    /// - Throws: a ``DatabaseError`` if it is not known how many columns a table selects.
+    /// - Throws: a ``DatabaseError`` if the number of columns that a table selects is unknown.
     func rowAdapter(_ db: Database) throws -> JoinedRowAdapter? {
         guard tables.dropFirst().contains(where: { !$0.relation.selection.isEmpty }) else { return nil }
         let counts = try columnCounts(db)
         guard counts.dropFirst().contains(where: { $0 > 0 }) else { return nil }
-        // From the last table to the first one, so that all tables that are joined to a table come before it.
+        // From the last table to the first, so that the tables joined to a table are processed before it.
         var scopes: [[JoinedRowAdapter.Scope]] = Array(repeating: [], count: tables.count)
         var end = counts.reduce(0, +)
         for index in tables.indices.dropFirst().reversed() {
             let start = end - counts[index]
-            // What selects nothing is a scope only for what is below it.
+            // A table that selects nothing is a scope only if it contains other scopes.
             if start < end || !scopes[index].isEmpty, let parent = tables[index].parent {
                 scopes[parent].append(
                     JoinedRowAdapter.Scope(
@@ -23,7 +24,7 @@ extension JoinedQuery {
             columnCount: counts.reduce(0, +), rootColumnCount: counts[0], scopes: scopes[0])
     }
 
-    /// How many columns each table selects.
+    /// Returns the number of columns that each table selects.
     func columnCounts(_ db: Database) throws -> [Int] {
         try tables.map { table in
             try table.relation.selection.resolve(db).reduce(0) { try $0 + columnCount(of: $1, in: table, db) }
@@ -42,17 +43,17 @@ extension JoinedQuery {
                 !names.contains(CaseInsensitiveName($0.name))
             }
         case .qualified(let selection, let alias):
-            // An alias of no table in reach is an error when the selection is written.
+            // If the alias belongs to no table in reach, writing the selection throws an error.
             return try columnCount(
                 of: selection, in: tables.first { $0.aliases.contains(alias) } ?? table, db)
         case .literal:
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "Selection literals have an unknown number of columns, so that the columns of joined "
-                    + "tables cannot be found behind them. Select expressions of "
-                    + "\(table.relation.source.tableName.quotedDatabaseIdentifier) instead: "
-                    + "SQL(\"...\").sqlExpression, for instance.")
+                    "The number of columns of a selection literal is unknown, so the columns of joined "
+                    + "tables cannot be found after it. Select expressions of "
+                    + "\(table.relation.source.tableName.quotedDatabaseIdentifier) instead, for example "
+                    + "SQL(\"...\").sqlExpression.")
         }
     }
 

@@ -18,7 +18,7 @@ extension JoinedQuery {
         }
     }
 
-    /// Writes what is selected of each table.
+    /// Writes the selection of each table.
     private func writeSelections(to writer: inout SQLWriter) throws {
         var isFirst = true
         for table in tables {
@@ -34,8 +34,8 @@ extension JoinedQuery {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "The request of \(root.source.tableName.quotedDatabaseIdentifier) selects nothing, "
-                    + "neither of it nor of what is joined."
+                    "The request of \(root.source.tableName.quotedDatabaseIdentifier) selects no columns, "
+                    + "neither of the table itself nor of joined tables."
             )
         }
     }
@@ -82,7 +82,7 @@ extension JoinedQuery {
         try writer.append(terms, separator: ", ") { try $0.write(to: &$1) }
     }
 
-    /// The terms of a table, then those of the tables that are joined to it.
+    /// Returns the terms of a table, followed by the terms of the tables joined to it.
     private func orderingTerms(ofTableAt index: Int, _ db: Database) throws -> [SQLOrdering] {
         let table = tables[index]
         let ordering = table.relation.ordering
@@ -95,7 +95,7 @@ extension JoinedQuery {
         return ordering.isReversed ? try terms.map { try $0.reversed() } : terms
     }
 
-    /// What distinguishes the rows of a table: for the first one, all rows.
+    /// Returns terms that distinguish the rows of a table, or, for the first table, the rows of the result.
     private func stableOrderingTerms(ofTableAt index: Int, _ db: Database) throws -> [SQLOrdering] {
         let relation = tables[index].relation
         if index == 0, !relation.groups.isEmpty { return try relation.groups.resolve(db).map(\.sqlOrdering) }
@@ -109,7 +109,7 @@ extension JoinedQuery {
 }
 
 extension SQLScope {
-    /// Has the columns that follow belong to a table of the query.
+    /// Qualifies the columns that are written next with a table of the query.
     fileprivate mutating func qualifyColumns(of table: JoinedTable) {
         qualifyColumns(ofTable: table.relation.source.tableName, with: table.name)
     }

@@ -1,8 +1,8 @@
-/// The tables of a query that joins some, in the order of the SQL text, and their names. It is made of the
-/// tree of a request without looking at the database, and is the one place that decides on order, kind and
+/// The tables of a query with joins, in the order of the SQL text, and their names. It is built from the tree
+/// of a request without access to the database. It is the only place that decides on the order, kind and
 /// names of joins.
 struct JoinedQuery: Sendable {
-    /// The tables; the first one is the one that the query selects from.
+    /// The tables. The query selects from the first one.
     let tables: [JoinedTable]
 
     /// The common table expressions of all tables.
@@ -10,7 +10,7 @@ struct JoinedQuery: Sendable {
 
     var root: Relation { tables[0].relation }
 
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if the tree of the request contradicts itself.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if the tree of the request contradicts itself.
     fileprivate init(_ relation: Relation) throws {
         var tables = [JoinedTable(relation: relation)]
         var commonTables: [SQLCommonTable] = []
@@ -31,10 +31,11 @@ struct JoinedQuery: Sendable {
             guard !isOptional || child.kind == .optional else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "A required association follows an optional one, which cannot be joined: "
-                        + "\(child.relation.source.tableName.quotedDatabaseIdentifier) behind "
-                        + "\(relation.source.tableName.quotedDatabaseIdentifier). Make both required, or "
-                        + "both optional."
+                    message:
+                        "A required association cannot follow an optional one: "
+                        + "\(child.relation.source.tableName.quotedDatabaseIdentifier) after "
+                        + "\(relation.source.tableName.quotedDatabaseIdentifier). Make both required, "
+                        + "or both optional."
                 )
             }
             let index = tables.count
@@ -59,11 +60,11 @@ struct JoinedQuery: Sendable {
     }
 }
 
-/// A table of a query that joins some.
+/// A table of a query with joins.
 struct JoinedTable: Sendable {
     let relation: Relation
 
-    /// The name of its scope; that of the first table does not matter.
+    /// The name of its scope. The first table has none.
     var key = ""
 
     /// The position of the table that it is joined to.
@@ -71,13 +72,14 @@ struct JoinedTable: Sendable {
     var isOptional = false
     var condition: Condition?
 
-    /// What it is called in the SQL text.
+    /// The name of the table in the SQL text.
     fileprivate(set) var name = ""
 
-    /// What refers to it: the first one is its own, which no expression outside of the query has.
+    /// The aliases that refer to the table. The first one is private to the query: no expression outside uses
+    /// it.
     fileprivate(set) var aliases: [TableAliasBase]
 
-    /// The table as the scope of the query knows it.
+    /// The table, with its name and aliases, for the scope of the query.
     var named: SQLScope.NamedTable {
         SQLScope.NamedTable(tableName: relation.source.tableName, name: name, aliases: aliases)
     }
@@ -99,16 +101,16 @@ struct JoinedTable: Sendable {
 }
 
 extension Relation {
-    /// The query of all tables, or nil if no table is joined.
+    /// Returns the query of all tables, or nil if no table is joined.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if the tree of the request contradicts itself.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if the tree of the request contradicts itself.
     func joinedQuery() throws -> JoinedQuery? {
         try checkTree()
         guard hasJoins else { return nil }
         return try JoinedQuery(self)
     }
 
-    /// Whether another table is joined.
+    /// True if another table is joined.
     var hasJoins: Bool { children.contains { $0.kind.isJoin } }
 
     private func checkTree() throws {

@@ -1,8 +1,8 @@
 internal import SQLCipherBridge
 
 extension Relation {
-    /// A statement that selects the rows of a query with other tables, how its columns belong to them, and
-    /// how to fetch what comes after.
+    /// Returns the statement of a query with other tables, the adapter that assigns its columns to them, and
+    /// the supplement that fetches associated rows.
     func makePreparedRequest(_ db: Database, forSingleResult singleResult: Bool) throws -> PreparedRequest {
         let query = try joinedQuery()
         let adapter = try query?.rowAdapter(db)
@@ -21,10 +21,10 @@ extension Relation {
         return request
     }
 
-    /// Fetches what belongs to rows of this relation, which are copies, and gives it to them.
+    /// Fetches the associated rows of rows of this relation, which are copies, and attaches them.
     ///
-    /// - Parameter rootColumnCount: how many columns of the rows, as SQLite has them, are those of the
-    ///   relation's own table; nil for all.
+    /// - Parameter rootColumnCount: the number of columns of the unadapted rows that belong to the relation's
+    ///   own table; nil means all.
     private func prefetch(into rows: [Row], rootColumnCount: Int?, _ db: Database) throws {
         let trees = rows.map { _ in PrefetchedRowsTree() }
         let baseRows = rows.map(\.unadapted)
@@ -47,7 +47,7 @@ extension Relation {
         for (row, tree) in zip(rows, trees) { row.prefetchedTree = tree }
     }
 
-    /// Where the columns of a key are in the rows of this relation, as SQLite has them.
+    /// Returns the positions of the key's columns in the unadapted rows of this relation.
     private func positions(
         of columns: Prefetch.KeyColumns, in row: Row, _ rootColumnCount: Int?, _ prefetch: Prefetch
     ) throws -> [Int] {
@@ -63,7 +63,7 @@ extension Relation {
         }
     }
 
-    /// The requests of what belongs to rows of this relation: see ``RequestSupplement``.
+    /// Returns the requests for the associated rows of rows of this relation: see ``RequestSupplement``.
     private func prefetchRequests(
         for rows: [Row], rootColumnCount: Int?, _ db: Database
     ) throws -> [(names: [String], requests: [PreparedRequest])] {
@@ -82,7 +82,7 @@ extension Relation {
         }
     }
 
-    /// All rows, with what belongs to them.
+    /// Fetches all rows, with their associated rows.
     fileprivate func fetchRows(_ db: Database, isKept: Bool) throws -> [Row] {
         let request = try PreparedRequest(
             statement: isKept ? makeStatement(db, forSingleResult: false) : makeUnkeptStatement(db),
@@ -95,7 +95,8 @@ extension Relation {
         return rows
     }
 
-    /// A statement whose text has as many parameters as there are values, and will hardly come again.
+    /// Returns a statement that is not cached, because its text depends on the number of values and is
+    /// unlikely to recur.
     private func makeUnkeptStatement(_ db: Database) throws -> Statement {
         var writer = SQLWriter(db)
         try write(to: &writer)
@@ -108,7 +109,7 @@ extension Relation {
 // MARK: - One column
 
 extension Prefetch {
-    /// Fetches the rows for some values of a column, and gives them to whom they belong.
+    /// Fetches the rows for the given values of a column, and attaches them to the rows that they belong to.
     fileprivate func attach(
         _ trees: [PrefetchedRowsTree], _ columns: KeyColumns, keys: [DatabaseValue], _ db: Database
     ) throws {
@@ -123,7 +124,7 @@ extension Prefetch {
         for (tree, key) in zip(trees, keys) { tree.set(groups[key], self) }
     }
 
-    /// The requests of the rows for some values of a column.
+    /// Returns the relations of the rows for the given values of a column.
     fileprivate func relations(_ columns: KeyColumns, keys: [DatabaseValue], _ db: Database) throws
         -> [Relation]
     {
@@ -144,13 +145,13 @@ extension Prefetch {
         return SQLExpression(impl: .isIn(column, .list(values.map { .databaseValue($0) }), isNegated: false))
     }
 
-    /// The values in as many portions as the engine needs: one, unless there are more values than a statement
-    /// may have parameters. All rows of a value are in one portion, so that their order stays.
+    /// Returns the values in as many portions as the engine needs: one, unless there are more values than a
+    /// statement may have parameters. All rows of a value are in one portion, which preserves their order.
     private func portions(of values: [DatabaseValue], _ columns: KeyColumns, _ db: Database) throws
         -> [ArraySlice<DatabaseValue>]
     {
         let limit = db.handle.limit(.variableNumber)
-        // Nobody writes so many other values into a request.
+        // In practice, the other values of a request fit into half the limit.
         guard values.count > limit / 2 else { return [values[...]] }
         var writer = SQLWriter(db)
         try relation(columns, where: nil).write(to: &writer)
@@ -159,8 +160,8 @@ extension Prefetch {
     }
 }
 
-/// Rows by the value of a column. Rows of one value often follow each other, as an index has them: then the
-/// value is not looked up.
+/// Rows grouped by the value of a column. If a row has the same value as the row before it, which is common
+/// because an index returns such rows together, the value is not looked up.
 private struct RowGroups {
     private var positions: [DatabaseValue: Int] = [:]
     private var groups: [[Row]] = []
@@ -187,7 +188,7 @@ private struct RowGroups {
 }
 
 extension DatabaseValue {
-    /// Whether SQLite sorts the value before another one: numbers, then texts, then blobs.
+    /// Returns true if SQLite sorts the value before another one: numbers, then text, then blobs.
     fileprivate func precedes(_ other: DatabaseValue) -> Bool {
         switch (storage, other.storage) {
         case (.int64(let lhs), .int64(let rhs)): lhs < rhs
@@ -215,7 +216,7 @@ extension DatabaseValue.Storage {
 // MARK: - Several columns
 
 extension Prefetch {
-    /// The rows for those of a request that has a key of several columns: the request is a common table
+    /// Fetches the associated rows for a key of several columns. The request becomes a common table
     /// expression of the statement.
     fileprivate func rows(_ columns: KeyColumns, of base: Relation, _ db: Database) throws -> [Row] {
         try relation(columns, keysOf: base).fetchRows(db, isKept: true)
@@ -224,8 +225,8 @@ extension Prefetch {
     fileprivate func relation(_ columns: KeyColumns, keysOf base: Relation) -> Relation {
         var keys = base
         keys.removeResultsOfChildren()
-        // A limit counts the rows that the request made distinct by other columns: without it there are more
-        // keys, but none is missing.
+        // A limit counts rows that are distinct by other columns. Without it, there are more keys, but none
+        // is missing.
         if keys.isDistinct { keys.limit = nil }
         keys.isDistinct = false
         if keys.limit == nil { keys = keys.unordered() }
@@ -242,7 +243,7 @@ extension Prefetch {
 // MARK: - Regions
 
 extension Relation {
-    /// What is read by all that is fetched for rows of the relation, whichever they are.
+    /// Returns the region that all prefetches of the relation read, for any of its rows.
     func prefetchedRegion(_ db: Database) throws -> DatabaseRegion {
         var region = DatabaseRegion()
         for prefetch in try prefetches() {

@@ -1,13 +1,12 @@
-/// Rows that are fetched for the rows of a request: one call of `including(all:)`, found in the tree of the
-/// request.
+/// The rows that one call of `including(all:)` fetches for the rows of a request.
 struct Prefetch: Sendable {
-    /// The scopes of the row that get the rows.
+    /// The scopes that lead to the row that the rows are attached to.
     let scopes: [String]
 
-    /// The name of the rows.
+    /// The key of the rows.
     let key: String
 
-    /// The way from the table of the request to that of the rows.
+    /// The associations that lead from the table of the request to the table of the rows.
     private let path: [AssociatedRelation]
 
     /// The names of all associations on the way from the request to the rows.
@@ -18,7 +17,7 @@ struct Prefetch: Sendable {
         self.key = key
         self.path = path.indices.map { index in
             var step = path[index]
-            // The next step is joined on the way back, and not once more.
+            // The next step is joined in the reverse direction, and must not be joined twice.
             if index < path.count - 1 { step.relation.children.removeAll { $0.key == path[index + 1].key } }
             return step
         }
@@ -26,11 +25,11 @@ struct Prefetch: Sendable {
 }
 
 extension Relation {
-    /// What is fetched for the rows of the relation, in the order of the tree. What is fetched for those rows
-    /// in turn is found there.
+    /// Returns the prefetches of the relation, in the order of the tree. The prefetches of prefetched rows
+    /// are returned by their own relations.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if two associations would have their rows in one
-    ///   place.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if two associations would attach their rows to the
+    ///   same place.
     func prefetches() throws -> [Prefetch] {
         var result: [Prefetch] = []
         collectPrefetches(&result, scopes: [], path: [])
@@ -42,7 +41,7 @@ extension Relation {
                 message:
                     "The association key \(prefetch.key.quotedDatabaseIdentifier) is ambiguous: two "
                     + "associations to \(prefetch.tableName.quotedDatabaseIdentifier) have it. Use "
-                    + "forKey(_:) to tell them apart."
+                    + "forKey(_:) to distinguish them."
             )
         }
         return result
@@ -60,20 +59,20 @@ extension Relation {
         }
     }
 
-    /// Whether any rows are fetched for those of the relation.
+    /// True if rows are prefetched for the rows of the relation.
     var hasPrefetches: Bool {
         children.contains { $0.kind == .prefetched || $0.kind == .passage || $0.relation.hasPrefetches }
     }
 }
 
 extension Prefetch {
-    /// The columns by which rows belong to those of the request: of the request, and of the first table on
-    /// the way.
+    /// The columns that match associated rows with rows of the request: the columns of the request, and the
+    /// columns of the first table on the way.
     struct KeyColumns {
         let base: [String]
         let first: [String]
 
-        /// The columns of the rows that are fetched in which they have the values of the key.
+        /// The additional columns of the fetched rows, which contain the values of the key.
         var helpers: [String] { first.map { HelperName.make($0) } }
     }
 
@@ -84,15 +83,16 @@ extension Prefetch {
         guard let columns = try path[0].condition.columns(db) else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
-                message: "including(all:) needs a foreign key, and an association has none: that to "
+                message:
+                    "including(all:) needs a foreign key, but the association to "
                     + "\(path[0].relation.source.tableName.quotedDatabaseIdentifier), on the way to "
-                    + "\(tableName.quotedDatabaseIdentifier)."
+                    + "\(tableName.quotedDatabaseIdentifier), has none."
             )
         }
         return KeyColumns(base: columns.map(\.left), first: columns.map(\.right))
     }
 
-    /// The query of the rows, which have the values of the key in additional columns.
+    /// Returns the query of the rows, with the values of the key in additional columns.
     ///
     /// - Parameter condition: the condition that the first table on the way must meet.
     func relation(
@@ -109,10 +109,10 @@ extension Prefetch {
 }
 
 extension [AssociatedRelation] {
-    /// The relation at the end of the way, to which the tables before are joined, back to the first one.
+    /// Returns the relation at the end of the path, joined with the tables before it, back to the first one.
     ///
-    /// - Parameter change: is given the relation of the first table, and an alias for it unless it is the
-    ///   last one too. It changes the relation, and returns what is selected of it.
+    /// - Parameter change: a closure that changes the relation of the first table and returns its additional
+    ///   selection. It receives an alias for the first table, unless this is also the last one.
     func relationBackToOrigin(_ change: (inout Relation, TableAliasBase?) -> [SQLSelection]) -> Relation {
         var result = self[count - 1].relation
         guard count > 1 else {

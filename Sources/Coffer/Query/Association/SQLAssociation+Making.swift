@@ -1,5 +1,5 @@
 extension _SQLAssociation {
-    /// Where an association leads to: a table, and what is selected of it.
+    /// The destination of an association: a table and its selection.
     struct Target {
         let relation: Relation
 
@@ -17,7 +17,7 @@ extension _SQLAssociation {
         }
     }
 
-    /// An association by a foreign key, which the left table has, or the right one.
+    /// Creates an association by a foreign key of either the left table or the right one.
     private static func toTable(
         from tableName: String, to target: Target, key: AssociationKey?, _ foreignKey: ForeignKey?,
         originIsLeft: Bool, isToOne: Bool
@@ -34,7 +34,7 @@ extension _SQLAssociation {
                 isToOne: isToOne))
     }
 
-    /// An association by a foreign key of the origin.
+    /// Creates an association by a foreign key of the origin.
     static func belonging(_ origin: String, to target: Target, _ key: String?, _ foreignKey: ForeignKey?)
         -> _SQLAssociation
     {
@@ -43,7 +43,7 @@ extension _SQLAssociation {
             originIsLeft: true, isToOne: true)
     }
 
-    /// An association by a foreign key of the destination, which one row has at most.
+    /// Creates an association by a foreign key of the destination, which at most one row has.
     static func one(of origin: String, _ target: Target, _ key: String?, _ foreignKey: ForeignKey?)
         -> _SQLAssociation
     {
@@ -52,7 +52,7 @@ extension _SQLAssociation {
             originIsLeft: false, isToOne: true)
     }
 
-    /// An association by a foreign key of the destination.
+    /// Creates an association by a foreign key of the destination.
     static func many(of origin: String, _ target: Target, _ key: String?, _ foreignKey: ForeignKey?)
         -> _SQLAssociation
     {
@@ -61,7 +61,7 @@ extension _SQLAssociation {
             originIsLeft: false, isToOne: false)
     }
 
-    /// An association by any condition, or none.
+    /// Creates an association with any condition, or none.
     static func toAny(_ target: Target, by predicate: JoinCondition.Predicate?) -> _SQLAssociation {
         _SQLAssociation(
             Step(
@@ -70,7 +70,7 @@ extension _SQLAssociation {
                 relation: target.relation, isToOne: true))
     }
 
-    /// An association by way of two others.
+    /// Creates an association through two others.
     static func through(_ pivot: _SQLAssociation, _ target: _SQLAssociation, key: AssociationKey?)
         -> _SQLAssociation
     {

@@ -1,7 +1,7 @@
-/// What is behind an ``Association``: the tables on the way from its origin to its destination. It has
-/// nothing for applications; requirements of protocols mention it.
+/// The implementation of an ``Association``: the tables on the way from its origin to its destination.
+/// Applications do not use it; it is public because protocol requirements mention it.
 public struct _SQLAssociation: Sendable {
-    /// The steps on the way, of which the last one leads to the destination. There is at least one.
+    /// The steps on the way to the destination, at least one. The last step leads to the destination.
     private(set) var steps: [Step]
 
     struct Step: Sendable {
@@ -9,7 +9,7 @@ public struct _SQLAssociation: Sendable {
         let condition: JoinCondition
         var relation: Relation
 
-        /// Whether there is one row for each row of the table before, as far as the association says.
+        /// True if the association is declared to have at most one row for each row of the previous table.
         let isToOne: Bool
     }
 
@@ -17,7 +17,8 @@ public struct _SQLAssociation: Sendable {
 
     private init(_ steps: [Step]) { self.steps = steps }
 
-    /// The way over `pivot` to the destination of `target`, whose origin is the destination of `pivot`.
+    /// Creates an association through `pivot` to the destination of `target`, whose origin is the destination
+    /// of `pivot`.
     init(through pivot: _SQLAssociation, using target: _SQLAssociation) {
         self.init(pivot.steps + target.steps)
     }
@@ -28,14 +29,14 @@ public struct _SQLAssociation: Sendable {
         set { steps[steps.count - 1] = newValue }
     }
 
-    /// The association with another key.
+    /// Returns the association with another key.
     func withKey(_ key: AssociationKey) -> _SQLAssociation {
         var result = self
         result.destination.key = key
         return result
     }
 
-    /// The association with a change of its destination.
+    /// Returns the association with a change of its destination.
     func with(_ change: (inout Relation) -> Void) -> _SQLAssociation {
         var result = self
         change(&result.destination.relation)

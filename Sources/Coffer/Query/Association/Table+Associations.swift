@@ -8,8 +8,8 @@ extension Table {
     ///
     /// - Parameters:
     ///   - destination: the record type of the other table.
-    ///   - key: the name of the associated row; nil for the name of the other table, in the singular.
-    ///   - foreignKey: the foreign key, where the schema has none or several; nil to look for it in the
+    ///   - key: the key of the associated row; nil uses the name of the other table in the singular.
+    ///   - foreignKey: the foreign key, required if the schema has none or several; nil looks it up in the
     ///     schema.
     public func belongsTo<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
@@ -17,39 +17,39 @@ extension Table {
         BelongsToAssociation(.belonging(tableName, to: .init(Destination.self), key, foreignKey))
     }
 
-    /// The same as `belongsTo(_:key:using:)` with a record type, for a table.
+    /// Declares the same association as `belongsTo(_:key:using:)`, to a ``Table`` instead of a record type.
     ///
     /// - Parameters:
-    ///   - destination: the other record type, or table.
-    ///   - key: the name by which the associated rows are decoded; nil makes it of the name of the table.
-    ///   - foreignKey: the columns that lead from the one table to the other; nil asks the schema.
+    ///   - destination: the other table.
+    ///   - key: the key that the associated rows are decoded from; nil derives it from the name of the table.
+    ///   - foreignKey: the columns of the foreign key; nil looks it up in the schema.
     public func belongsTo<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> BelongsToAssociation<RowDecoder, Destination> {
         BelongsToAssociation(.belonging(tableName, to: .init(destination), key, foreignKey))
     }
 
-    /// Declares that a foreign key of another table refers to this one, from one row at most.
+    /// Declares that a foreign key of another table refers to this one, from at most one row.
     ///
-    /// Nothing limits the number of rows: if there are several, a joined request has several rows.
+    /// The number of rows is not enforced: if there are several, a joined request returns several rows.
     ///
     /// - Parameters:
     ///   - destination: the record type of the other table.
-    ///   - key: the name of the associated row; nil for the name of the other table, in the singular.
-    ///   - foreignKey: the foreign key of the other table, where the schema has none or several; nil to look
-    ///     for it in the schema.
+    ///   - key: the key of the associated row; nil uses the name of the other table in the singular.
+    ///   - foreignKey: the foreign key of the other table, required if the schema has none or several; nil
+    ///     looks it up in the schema.
     public func hasOne<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasOneAssociation<RowDecoder, Destination> {
         HasOneAssociation(.one(of: tableName, .init(Destination.self), key, foreignKey))
     }
 
-    /// The same as `hasOne(_:key:using:)` with a record type, for a table.
+    /// Declares the same association as `hasOne(_:key:using:)`, to a ``Table`` instead of a record type.
     ///
     /// - Parameters:
-    ///   - destination: the other record type, or table.
-    ///   - key: the name by which the associated rows are decoded; nil makes it of the name of the table.
-    ///   - foreignKey: the columns that lead from the one table to the other; nil asks the schema.
+    ///   - destination: the other table.
+    ///   - key: the key that the associated rows are decoded from; nil derives it from the name of the table.
+    ///   - foreignKey: the columns of the foreign key; nil looks it up in the schema.
     public func hasOne<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasOneAssociation<RowDecoder, Destination> {
@@ -63,38 +63,38 @@ extension Table {
     ///
     /// - Parameters:
     ///   - destination: the record type of the other table.
-    ///   - key: the name of the associated rows; nil for the name of the other table, in the plural.
-    ///   - foreignKey: the foreign key of the other table, where the schema has none or several; nil to look
-    ///     for it in the schema.
+    ///   - key: the key of the associated rows; nil uses the name of the other table in the plural.
+    ///   - foreignKey: the foreign key of the other table, required if the schema has none or several; nil
+    ///     looks it up in the schema.
     public func hasMany<Destination: TableRecord>(
         _ destination: Destination.Type, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasManyAssociation<RowDecoder, Destination> {
         HasManyAssociation(.many(of: tableName, .init(Destination.self), key, foreignKey))
     }
 
-    /// The same as `hasMany(_:key:using:)` with a record type, for a table.
+    /// Declares the same association as `hasMany(_:key:using:)`, to a ``Table`` instead of a record type.
     ///
     /// - Parameters:
-    ///   - destination: the other record type, or table.
-    ///   - key: the name by which the associated rows are decoded; nil makes it of the name of the table.
-    ///   - foreignKey: the columns that lead from the one table to the other; nil asks the schema.
+    ///   - destination: the other table.
+    ///   - key: the key that the associated rows are decoded from; nil derives it from the name of the table.
+    ///   - foreignKey: the columns of the foreign key; nil looks it up in the schema.
     public func hasMany<Destination>(
         _ destination: Table<Destination>, key: String? = nil, using foreignKey: ForeignKey? = nil
     ) -> HasManyAssociation<RowDecoder, Destination> {
         HasManyAssociation(.many(of: tableName, .init(destination), key, foreignKey))
     }
 
-    /// Declares an association to the rows that two associations lead to, one behind the other.
+    /// Declares an association to the rows that are reached through one association and then another.
     ///
     ///     let (owners, items) = (Table("owner"), Table("item"))
     ///     let files = owners.hasMany(
     ///         Row.self, through: owners.hasMany(items), using: items.hasMany(Table("attachment")))
     ///
     /// - Parameters:
-    ///   - destination: what the rows of the second association become.
-    ///   - pivot: the association from here to the table between.
-    ///   - target: the association from the table between to the destination.
-    ///   - key: the name of the associated rows; nil for the key of `target`.
+    ///   - destination: the type that the rows of the second association are decoded to.
+    ///   - pivot: the association from this table to the intermediate table.
+    ///   - target: the association from the intermediate table to the destination.
+    ///   - key: the key of the associated rows; nil uses the key of `target`.
     public func hasMany<Pivot: Association, Target: Association>(
         _ destination: Target.RowDecoder.Type, through pivot: Pivot, using target: Target, key: String? = nil
     ) -> HasManyThroughAssociation<RowDecoder, Target.RowDecoder>
@@ -104,17 +104,18 @@ extension Table {
                 pivot._sqlAssociation, target._sqlAssociation, key: key.map(AssociationKey.init(ofMany:))))
     }
 
-    /// Declares an association to the row that two associations to one row lead to, one behind the other.
+    /// Declares an association to the row that is reached through one association to a single row and then
+    /// another.
     ///
     ///     let (attachments, items) = (Table("attachment"), Table("item"))
     ///     let owner = attachments.hasOne(
     ///         Row.self, through: attachments.belongsTo(items), using: items.belongsTo(Table("owner")))
     ///
     /// - Parameters:
-    ///   - destination: what the row of the second association becomes.
-    ///   - pivot: the association from here to the table between.
-    ///   - target: the association from the table between to the destination.
-    ///   - key: the name of the associated row; nil for the key of `target`.
+    ///   - destination: the type that the row of the second association is decoded to.
+    ///   - pivot: the association from this table to the intermediate table.
+    ///   - target: the association from the intermediate table to the destination.
+    ///   - key: the key of the associated row; nil uses the key of `target`.
     public func hasOne<Pivot: AssociationToOne, Target: AssociationToOne>(
         _ destination: Target.RowDecoder.Type, through pivot: Pivot, using target: Target, key: String? = nil
     ) -> HasOneThroughAssociation<RowDecoder, Target.RowDecoder>
@@ -124,17 +125,17 @@ extension Table {
         )
     }
 
-    /// Declares an association to a common table expression, by a condition.
+    /// Declares an association to a common table expression, with a condition.
     ///
     ///     let heavy = CommonTableExpression(named: "heavy", request: Item.filter { $0.weight > 20_000 })
     ///     let owners = Table("owner")
     ///     let load = owners.association(to: heavy) { owner, item in item[Column("ownerId")] == owner[Column("id")] }
     ///     let request = owners.with(heavy).including(optional: load)
     ///
-    /// The request needs the definition of each common table expression, by `with(_:)`.
-    /// - Parameters:
-    ///   - cte: where the association leads to.
-    ///   - condition: returns the condition that a row of either side must meet, which the aliases stand for.
+    /// The request must define each common table expression with `with(_:)`.
+    ///
+    /// - Parameter condition: a closure that returns the condition for a pair of rows. Its arguments are
+    ///   aliases for the two tables.
     public func association<Destination>(
         to cte: CommonTableExpression<Destination>,
         on condition:
@@ -144,7 +145,8 @@ extension Table {
         JoinAssociation(.toAny(.init(cte), by: JoinCondition.predicate(condition)))
     }
 
-    /// Declares an association to a common table expression, without any condition: each row belongs to each.
+    /// Declares an association to a common table expression, without a condition: each row is associated with
+    /// every row.
     public func association<Destination>(
         to cte: CommonTableExpression<Destination>
     ) -> JoinAssociation<RowDecoder, Destination> {

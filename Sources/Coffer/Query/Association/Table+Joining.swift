@@ -1,7 +1,7 @@
-// The joining methods of a table are those of the request for all of its rows.
+// The joining methods of a table forward to the request for all of its rows.
 
 extension Table {
-    /// Fetches, for each row, all rows of an association: see ``JoinableRequest/including(all:)``.
+    /// Fetches all associated rows of each row: see ``JoinableRequest/including(all:)``.
     public func including<A: AssociationToMany>(all association: A) -> QueryInterfaceRequest<RowDecoder>
     where A.OriginRowDecoder == RowDecoder {
         all().including(all: association)
@@ -19,7 +19,7 @@ extension Table {
         all().including(required: association)
     }
 
-    /// Joins a table without selecting anything of it: see ``JoinableRequest/joining(optional:)``.
+    /// Joins a table without selecting its columns: see ``JoinableRequest/joining(optional:)``.
     public func joining<A: Association>(optional association: A) -> QueryInterfaceRequest<RowDecoder>
     where A.OriginRowDecoder == RowDecoder {
         all().joining(optional: association)
@@ -31,7 +31,7 @@ extension Table {
         all().joining(required: association)
     }
 
-    /// Appends what an association selects to the columns, if there is a row: see
+    /// Appends the selection of an association to the columns, or NULL if there is no associated row: see
     /// ``JoinableRequest/annotated(withOptional:)``.
     public func annotated<A: Association>(
         withOptional association: A
@@ -39,7 +39,8 @@ extension Table {
         all().annotated(withOptional: association)
     }
 
-    /// Appends what an association selects to the columns: see ``JoinableRequest/annotated(withRequired:)``.
+    /// Appends the selection of an association to the columns: see
+    /// ``JoinableRequest/annotated(withRequired:)``.
     public func annotated<A: Association>(
         withRequired association: A
     ) -> QueryInterfaceRequest<RowDecoder> where A.OriginRowDecoder == RowDecoder {

@@ -1,10 +1,10 @@
-/// Names the tables of a query apart.
+/// The unique names of the tables in a query.
 enum TableNames {
-    /// The name of each table: its own one where it is the only table of that name, or else one with a
+    /// Returns the name of each table: its own name if it occurs once in the query, or else its name with a
     /// number.
     ///
-    /// - Parameter tables: the tables in the order of the query, each with the name that an alias gives it.
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if two aliases have one name.
+    /// - Parameter tables: the tables in the order of the query, each with the name that its alias gives it.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if two aliases have the same name.
     static func names(of tables: [(tableName: String, aliasName: String?)]) throws -> [String] {
         var counts: [CaseInsensitiveName: Int] = [:]
         var aliasNames: Set<CaseInsensitiveName> = []
@@ -14,8 +14,8 @@ enum TableNames {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
                     message:
-                        "Two tables of this request have an alias with the name "
-                        + "\(name.quotedDatabaseIdentifier)."
+                        "Two tables of this request have the alias \(name.quotedDatabaseIdentifier). Use "
+                        + "different names."
                 )
             }
         }

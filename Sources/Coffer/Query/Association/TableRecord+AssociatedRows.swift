@@ -1,13 +1,14 @@
 extension TableRecord where Self: EncodableRecord {
-    /// The request for the rows that an association leads to from this record.
+    /// Returns a request for the rows that are associated with this record.
     ///
     ///     // SELECT * FROM "item" WHERE "ownerId" = 1 ORDER BY "name"
     ///     let items = try owner.request(for: Owner.items.order(\.name)).fetchAll(db)
     ///
-    /// The record need not be in the database: the values of its columns count. Where one is NULL or missing,
-    /// the request has no row.
-    /// - Returns: a request that can be refined further. It throws what ``EncodableRecord/encode(to:)`` has
-    ///   thrown when it is used, and a ``DatabaseError`` if there is no foreign key.
+    /// The record does not need to be in the database: the request uses the values of its columns. If one of
+    /// them is NULL or missing, the request has no rows.
+    ///
+    /// - Returns: a request that can be refined further. When it is used, it throws any error that
+    ///   ``EncodableRecord/encode(to:)`` has thrown, and a ``DatabaseError`` if there is no foreign key.
     public func request<A: Association>(for association: A) -> QueryInterfaceRequest<A.RowDecoder>
     where A.OriginRowDecoder == Self {
         let values = Result { try PersistenceContainer(self).databaseValues }
@@ -16,7 +17,7 @@ extension TableRecord where Self: EncodableRecord {
 }
 
 extension PersistenceContainer {
-    /// The values by the names of their columns.
+    /// The values of the columns, by column name.
     fileprivate var databaseValues: [CaseInsensitiveName: DatabaseValue] {
         var result: [CaseInsensitiveName: DatabaseValue] = [:]
         for name in names.prefix(values.count) {
@@ -27,7 +28,7 @@ extension PersistenceContainer {
 }
 
 extension _SQLAssociation {
-    /// The rows of the destination for an origin that has some values.
+    /// Returns the relation of the destination's rows for an origin with the given values.
     fileprivate func relation(forOriginWith values: Result<[CaseInsensitiveName: DatabaseValue], any Error>)
         -> Relation
     {

@@ -1,7 +1,7 @@
-// The joining methods of a record type are those of the request for all of its rows.
+// The joining methods of a record type forward to the request for all of its rows.
 
 extension TableRecord {
-    /// Fetches, for each row, all rows of an association: see ``JoinableRequest/including(all:)``.
+    /// Fetches all associated rows of each row: see ``JoinableRequest/including(all:)``.
     public static func including<A: AssociationToMany>(all association: A) -> QueryInterfaceRequest<Self>
     where A.OriginRowDecoder == Self {
         all().including(all: association)
@@ -19,7 +19,7 @@ extension TableRecord {
         all().including(required: association)
     }
 
-    /// Joins a table without selecting anything of it: see ``JoinableRequest/joining(optional:)``.
+    /// Joins a table without selecting its columns: see ``JoinableRequest/joining(optional:)``.
     public static func joining<A: Association>(optional association: A) -> QueryInterfaceRequest<Self>
     where A.OriginRowDecoder == Self {
         all().joining(optional: association)
@@ -31,7 +31,7 @@ extension TableRecord {
         all().joining(required: association)
     }
 
-    /// Appends what an association selects to the columns, if there is a row: see
+    /// Appends the selection of an association to the columns, or NULL if there is no associated row: see
     /// ``JoinableRequest/annotated(withOptional:)``.
     public static func annotated<A: Association>(
         withOptional association: A
@@ -39,7 +39,8 @@ extension TableRecord {
         all().annotated(withOptional: association)
     }
 
-    /// Appends what an association selects to the columns: see ``JoinableRequest/annotated(withRequired:)``.
+    /// Appends the selection of an association to the columns: see
+    /// ``JoinableRequest/annotated(withRequired:)``.
     public static func annotated<A: Association>(
         withRequired association: A
     ) -> QueryInterfaceRequest<Self> where A.OriginRowDecoder == Self {

@@ -1,14 +1,15 @@
 internal import SQLCipherBridge
 
 extension Relation {
-    /// A statement that deletes the rows of the query, with its arguments.
+    /// Returns a statement, with its arguments set, that deletes the rows of the query.
     func makeDeleteStatement(_ db: Database, returning selection: [SQLSelection] = []) throws -> Statement {
         var writer = SQLWriter(db)
         try writeDelete(to: &writer, returning: selection, limitIsSupported: limitedChangesAreSupported)
         return try db.checkOut(writer)
     }
 
-    /// A statement that updates the rows of the query, with its arguments; nil if nothing is assigned.
+    /// Returns a statement, with its arguments set, that updates the rows of the query; nil if nothing is
+    /// assigned.
     func makeUpdateStatement(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution?,
         _ assignments: [ColumnAssignment],
@@ -43,7 +44,7 @@ extension Relation {
         try writer.inScope({ try $0.enter(target.source) }) { writer in
             try target.writeCommonTables(to: &writer)
             writer.append("UPDATE ")
-            // ABORT is what SQLite does by itself.
+            // ABORT is SQLite's default.
             if let conflictResolution, conflictResolution != .abort {
                 writer.append("OR \(conflictResolution.rawValue) ")
             }
@@ -54,11 +55,11 @@ extension Relation {
         }
     }
 
-    /// What the statement itself has to name: the table, its aliases, and the common table expressions. With
-    /// joins, the query that returns the keys of the rows has them.
+    /// Returns the relation that the statement itself names: its table, aliases and common table expressions.
+    /// If tables are joined, the subquery that returns the row keys names them instead.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` if rows are grouped by what does not distinguish
-    ///   them: which one of a group would it be?
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if rows are grouped by columns that are not a
+    ///   unique key, because a group would not identify a row.
     private func target(_ db: Database) throws -> Relation {
         let isJoined = try !children.isEmpty && joinedQuery() != nil
         if !groups.isEmpty {
@@ -68,19 +69,21 @@ extension Relation {
             guard try db.table(source.tableName, hasUniqueKey: columns) else {
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,
-                    message: "Can't delete query with GROUP BY clause, nor update it: the rows of "
-                        + "\(source.tableName.quotedDatabaseIdentifier) are not grouped by a unique key.")
+                    message:
+                        "A request with GROUP BY cannot be deleted or updated: the rows of "
+                        + "\(source.tableName.quotedDatabaseIdentifier) are not grouped by a unique "
+                        + "key.")
             }
         }
         return isJoined ? Relation(table: source.tableName, selection: []) : self
     }
 
-    /// Writes which rows are changed, and what the statement returns of them.
+    /// Writes the clauses that select the changed rows, and the `RETURNING` clause.
     private func writeChangedRows(
         to writer: inout SQLWriter, returning selection: [SQLSelection], limitIsSupported: Bool
     ) throws {
-        // Groups, and limits where SQLite was compiled without them, need a query of their own, which returns
-        // the keys of the rows.
+        // Joins and groups need a subquery that returns the keys of the rows. So does a limit if SQLite was
+        // compiled without support for it.
         let isJoined = hasJoins
         let needsQuery = isJoined || hasGroups || (limit != nil && !limitIsSupported)
         if needsQuery {
@@ -113,5 +116,5 @@ extension Relation {
     }
 }
 
-/// Whether `UPDATE` and `DELETE` may have a `LIMIT`, which SQLite has to be compiled for.
+/// True if `UPDATE` and `DELETE` accept a `LIMIT`, which SQLite must be compiled for.
 private let limitedChangesAreSupported = Engine.hasCompileOption("ENABLE_UPDATE_DELETE_LIMIT")

@@ -1,12 +1,12 @@
 extension Relation {
-    /// How many rows the query has.
+    /// Returns the number of rows of the query.
     func fetchCount(_ db: Database) throws -> Int {
         var writer = SQLWriter(db)
         try writeCount(to: &writer)
         return try fetchInt(writer)
     }
 
-    /// Whether the query has no row.
+    /// Returns true if the query has no rows.
     func isEmpty(_ db: Database) throws -> Bool {
         var writer = SQLWriter(db)
         writer.append("SELECT EXISTS (")
@@ -33,7 +33,7 @@ extension Relation {
                 relation.selection = .values([count(distinct: expression).sqlSelection])
                 return try relation.write(to: &writer)
             }
-            // The filters may use the name that an expression is selected under: see `Column.detached`.
+            // Filters can refer to the alias of a selected expression: see `Column.detached`.
             if !isDistinct, !selection.contains(where: { $0.mayAggregate || $0.definesName }) {
                 relation.selection = .values([SQL(sql: "COUNT(*)").sqlSelection])
                 return try relation.write(to: &writer)
@@ -46,7 +46,7 @@ extension Relation {
 }
 
 extension SQLSelection {
-    /// The expression that is selected, or nil if it is not one, or may be an aggregate.
+    /// The selected expression; nil if the selection is not an expression, or may be an aggregate.
     fileprivate var countedExpression: SQLExpression? {
         switch impl {
         case .expression(let expression), .aliased(let expression, name: _):
@@ -57,7 +57,7 @@ extension SQLSelection {
         }
     }
 
-    /// Whether the selection gives an expression a name, which conditions can use.
+    /// True if the selection gives an expression an alias, which conditions can refer to.
     fileprivate var definesName: Bool {
         switch impl {
         case .aliased: true
@@ -66,7 +66,7 @@ extension SQLSelection {
         }
     }
 
-    /// Whether the selection may turn many rows into one.
+    /// True if the selection may reduce many rows to one.
     var mayAggregate: Bool {
         switch impl {
         case .expression(let expression), .aliased(let expression, name: _): expression.mayAggregate

@@ -1,5 +1,6 @@
 extension Relation {
-    /// The condition that the primary key of a row is one of some values. NULL is no key of any row.
+    /// Returns the condition that the primary key of a row equals one of the given values. NULL matches no
+    /// row.
     static func primaryKeyCondition(
         _ keys: [RequestedKey], _ storage: KeyStorage, table: String
     ) -> @Sendable (Database) throws -> SQLExpression {
@@ -25,8 +26,8 @@ extension Relation {
         }
     }
 
-    /// The condition that a row has one of some keys, each of which has at least all columns of the primary
-    /// key or of a unique index.
+    /// Returns the condition that a row has one of the given keys. Each key must contain at least all columns
+    /// of the primary key or of a unique index.
     static func uniqueKeyCondition(
         _ keys: [[String: DatabaseValue]], table: String
     ) -> @Sendable (Database) throws -> SQLExpression {

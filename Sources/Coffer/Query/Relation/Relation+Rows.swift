@@ -1,10 +1,10 @@
-// What the conditions of a query say about the rows that it reads, without reading them.
+// Derives from the conditions of a query which rows it can read, without running it.
 
 extension Relation: RegionNarrowing {
-    /// The part of the database that the query reads: of the region that SQLite knows for its statement, the
-    /// rows that it asks for by ID.
+    /// Returns the database region that the query reads: the region that SQLite reports for its statement,
+    /// narrowed to the rows that the query selects by ID.
     ///
-    /// What is fetched for the rows afterwards is added, unless there can be no row.
+    /// The region of prefetched rows is added, unless the query cannot return a row.
     func narrowedRegion(_ region: DatabaseRegion, _ db: Database) throws -> DatabaseRegion {
         let region = try regionOfOwnRows(region, db)
         guard !children.isEmpty, !region.isEmpty, hasPrefetches else { return region }
@@ -27,7 +27,7 @@ extension Relation: RegionNarrowing {
         return rowIDs.map { region.tableIntersection(source.tableName, rowIds: $0) } ?? region
     }
 
-    /// Whether other clauses than the filter may read the table too, and more rows of it.
+    /// Returns true if a clause other than the filter may also read the table, and so more of its rows.
     private func mayQueryElsewhere(_ db: Database) throws -> Bool {
         guard commonTables.isEmpty else { return true }
         if try !children.isEmpty && joinsMayQueryElsewhere(db) { return true }
@@ -37,8 +37,8 @@ extension Relation: RegionNarrowing {
             || ordering.terms.resolve(db).contains(where: \.mayQuery)
     }
 
-    /// Whether a joined table may read more rows of the table: it is the same one, a view, or has a query in
-    /// one of its clauses.
+    /// Returns true if a joined table may read more rows of this table: it is the same table, a view, or has
+    /// a query in one of its clauses.
     private func joinsMayQueryElsewhere(_ db: Database) throws -> Bool {
         let name = CaseInsensitiveName(source.tableName)
         return try (joinedQuery()?.tables.dropFirst() ?? []).contains { table in
@@ -52,8 +52,8 @@ extension Relation: RegionNarrowing {
         }
     }
 
-    /// Whether the query cannot have several rows: it is an aggregate of all of them, or asks for all columns
-    /// of a unique key.
+    /// Returns true if the query can return at most one row: it aggregates all rows, or its filter equates
+    /// all columns of a unique key.
     func hasAtMostOneRow(_ db: Database) throws -> Bool {
         guard groups.isEmpty, !hasJoins else { return false }
         let selection = try selection.resolve(db)
@@ -65,7 +65,8 @@ extension Relation: RegionNarrowing {
 }
 
 extension SQLSelection {
-    /// Whether the selection is an aggregate for sure, which has one row if all selections are.
+    /// True if the selection is certainly an aggregate. If all selections are aggregates, the query returns
+    /// one row.
     fileprivate var isAggregate: Bool {
         switch impl {
         case .expression(let expression), .aliased(let expression, name: _): expression.aggregates
@@ -92,9 +93,9 @@ extension SQLExpression {
         }
     }
 
-    /// The column that the expression is, with the alias that it belongs to.
+    /// Returns the column and the alias that it belongs to, if the expression is a column.
     ///
-    /// - Parameter alias: the alias of columns that have none.
+    /// - Parameter alias: the alias of columns without a qualifier.
     private func column(of alias: TableAliasBase?) -> (name: String, alias: TableAliasBase?)? {
         switch impl {
         case .column(let name): (name, alias)
@@ -112,11 +113,12 @@ extension SQLExpression {
         }
     }
 
-    /// The row IDs that can meet the condition; nil if that is not known.
+    /// Returns the row IDs that can meet the condition; nil if they are unknown.
     ///
     /// - Parameters:
-    ///   - alias: the alias that columns belong to, unless they say otherwise.
-    ///   - isRowID: whether a column is the row ID of the table, with the alias that the column belongs to.
+    ///   - alias: the alias of columns without a qualifier.
+    ///   - isRowID: a closure that returns true if a column, given with its alias, is the row ID of the
+    ///     table.
     fileprivate func identifiedRowIDs(
         alias: TableAliasBase? = nil, _ isRowID: (String, TableAliasBase?) throws -> Bool
     ) throws -> Set<Int64>? {
@@ -128,7 +130,7 @@ extension SQLExpression {
         case .qualified(let expression, let alias):
             return try expression.identifiedRowIDs(alias: alias, isRowID)
         case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
-            // No row has NULL for its ID.
+            // A row ID is never NULL.
             if rhs.impl.isNull {
                 return try lhs.column(of: alias).flatMap { try isRowID($0.name, $0.alias) ? [] : nil }
             }
@@ -160,8 +162,8 @@ extension SQLExpression {
         }
     }
 
-    /// The value, if it is an integer. Texts and floating-point numbers may equal a row ID too, by SQLite's
-    /// conversions.
+    /// The value, if it is an integer. For text and floating-point numbers, the row ID is unknown: SQLite's
+    /// conversions may make them equal to a row ID.
     private var rowIDValue: Int64? {
         if case .databaseValue(let value) = impl, case .int64(let rowID) = value.storage {
             rowID

@@ -1,18 +1,17 @@
-/// A query of a table: the value behind every request of the query interface.
+/// A query of a table: the value that underlies every request of the query interface.
 ///
-/// It says what is asked for; ``write(to:)`` is the only place that makes SQL of it. What needs the schema,
-/// such as the columns of a primary key, is resolved there, and so are the names that table aliases stand for
-/// (see ``SQLScope``).
+/// It describes the query; only ``write(to:)`` generates SQL. That is also where information from the schema,
+/// such as the columns of a primary key, and the names of table aliases are resolved (see ``SQLScope``).
 struct Relation: Sendable {
     var source: SourceTable
     var selection: Deferred<SQLSelection>
 
-    /// The conditions that a row must meet, all of them.
+    /// The conditions that every row must meet, combined with `AND`.
     var filters: Deferred<SQLExpression> = .none
 
     var groups: Deferred<SQLExpression> = .none
 
-    /// The conditions that a group must meet, all of them.
+    /// The conditions that every group must meet, combined with `AND`.
     var groupFilters: Deferred<SQLExpression> = .none
 
     var ordering = Ordering()
@@ -20,36 +19,36 @@ struct Relation: Sendable {
     var isDistinct = false
     var commonTables: [SQLCommonTable] = []
 
-    /// The tables that are joined, or whose rows are fetched for the rows of this one.
+    /// The joined tables, and the tables whose rows are prefetched for the rows of this one.
     var children: [AssociatedRelation] = []
 
-    /// Why the request cannot be used: what is wrong with its ``children``.
+    /// The reason why the request is invalid: a conflict among its ``children``.
     var misuse: String?
 
-    /// A query of all rows.
+    /// Creates a query of all rows.
     init(table: String, selection: [SQLSelection]) {
         self.source = SourceTable(tableName: table)
         self.selection = .values(selection)
     }
 
-    /// How the rows are sorted.
+    /// The order of the rows.
     struct Ordering: Sendable {
         var terms: Deferred<SQLOrdering> = .none
         var isReversed = false
 
-        /// Whether rows that the terms do not distinguish are put in an order too.
+        /// True if rows that the terms do not distinguish are put in a fixed order too.
         var isStable = false
 
         var isEmpty: Bool { terms.isEmpty && !isStable }
     }
 
-    /// Which of the sorted rows there are.
+    /// The range of sorted rows to return.
     struct Limit: Sendable {
         var count: Int
         var offset: Int?
     }
 
-    /// Whether a row is made of several rows of the table, and not one of them.
+    /// True if a result row represents a group of table rows rather than a single one.
     var hasGroups: Bool { !groups.isEmpty || !groupFilters.isEmpty }
 }
 
@@ -66,10 +65,10 @@ extension Relation: WritableQuery {
         }
     }
 
-    /// Writes the statement such that another one can ask whether it has a row, or for its first value.
+    /// Writes the statement as a subquery that is tested for a row, or read for its first value.
     ///
-    /// SQLite (3.40 and 3.46) forgets `DISTINCT` there, as if duplicates made no difference: but an `OFFSET`
-    /// counts them. A table is not treated so.
+    /// In this position, SQLite (3.40 and 3.46) drops `DISTINCT`, as if duplicates made no difference,
+    /// although an `OFFSET` counts them. Subqueries in a `FROM` clause are not affected.
     func writeAsSubquery(to writer: inout SQLWriter) throws {
         guard isDistinct, limit?.offset != nil else { return try write(to: &writer) }
         writer.append("SELECT * FROM (")
@@ -85,14 +84,14 @@ extension Relation: WritableQuery {
         writer.append(" ")
     }
 
-    /// Writes from which table the rows come, and how they are filtered and grouped.
+    /// Writes the `FROM`, `WHERE`, `GROUP BY` and `HAVING` clauses.
     func writeOrigin(to writer: inout SQLWriter) throws {
         writer.append(" FROM ")
         try source.write(to: &writer)
         try writeConditions(to: &writer)
     }
 
-    /// Writes how the rows are filtered and grouped.
+    /// Writes the `WHERE`, `GROUP BY` and `HAVING` clauses.
     func writeConditions(to writer: inout SQLWriter) throws {
         try writer.append(conditions: filters.resolve(writer.db), after: " WHERE ")
         if !groups.isEmpty {
@@ -123,7 +122,7 @@ extension Relation: WritableQuery {
         }
     }
 
-    /// The terms of the ordering, and then those that make it stable, reversed where they have to be.
+    /// Returns the terms of the ordering, followed by the terms that make it stable, all reversed if needed.
     private func orderingTerms(_ db: Database) throws -> [SQLOrdering] {
         var terms = try ordering.terms.resolve(db)
         if ordering.isStable {
@@ -132,8 +131,8 @@ extension Relation: WritableQuery {
         return ordering.isReversed ? try terms.map { try $0.reversed() } : terms
     }
 
-    /// What distinguishes the rows: the groups, or the columns of the result where they are made distinct, or
-    /// the primary key.
+    /// Returns terms that distinguish the rows: the groups, the primary key, or, for distinct rows and rows
+    /// without a known key, the result columns.
     private func stableOrderingTerms(_ db: Database) throws -> [SQLOrdering] {
         let groups = try groups.resolve(db)
         if !groups.isEmpty {
@@ -145,24 +144,24 @@ extension Relation: WritableQuery {
         return try (1...max(1, selectedColumnCount(db))).map { SQL(sql: "\($0)").sqlExpression.sqlOrdering }
     }
 
-    /// How many columns the query returns.
+    /// Returns the number of columns that the query returns.
     func selectedColumnCount(_ db: Database) throws -> Int {
         var relation = self
         relation.ordering = Ordering()
         var writer = SQLWriter(db)
         try relation.write(to: &writer)
-        // What is written about the schema has read it, and has noticed if it has changed.
+        // Writing the query reads the schema and detects any change of it.
         return try db.readSchema { try db.checkOut(writer.sql, for: .request).columnCount }
     }
 }
 
 extension Relation {
-    /// A statement that selects the rows of the query, with its arguments.
+    /// Returns a statement, with its arguments set, that selects the rows of the query.
     ///
     /// - Parameters:
-    ///   - singleResult: whether only the first row will be read. Then the statement asks for no more, unless
-    ///     there cannot be more.
-    ///   - query: the query of all joined tables, if it is made already.
+    ///   - singleResult: true if only the first row will be read. The statement is then limited to one row,
+    ///     unless it cannot return more.
+    ///   - query: the query of all joined tables, if it has already been built.
     func makeStatement(_ db: Database, forSingleResult singleResult: Bool, _ query: JoinedQuery? = nil) throws
         -> Statement
     {
@@ -185,7 +184,7 @@ extension Relation {
         } else if let kept = db.keptStatement(writer.sql, for: .firstRow) {
             statement = kept
         } else {
-            // Not in a closure, which would copy the relation each time.
+            // Not in a closure, which would copy the relation on each call.
             let text = try hasAtMostOneRow(db) ? writer.sql : writer.sql + " LIMIT 1"
             statement = try db.prepare(text, keptAs: writer.sql, for: .firstRow)
         }
@@ -193,22 +192,22 @@ extension Relation {
         if !filters.isEmpty || !children.isEmpty {
             statement.setRequest(self)
         } else {
-            // The same text may have been made of a request that fetches more rows after its own.
+            // The cached statement may still hold an earlier request with the same text that prefetches rows.
             statement.forgetRequest()
         }
         return statement
     }
 }
 
-/// Parts of a request that are known now, or as soon as there is a connection that knows the schema.
+/// Parts of a request that are known now, or as soon as a connection provides the schema.
 enum Deferred<Element: Sendable>: Sendable {
     case values([Element])
     case connected(@Sendable (Database) throws -> [Element])
 
-    /// No part.
+    /// No parts.
     static var none: Self { .values([]) }
 
-    /// Whether it is known that there is no part.
+    /// True if there are certainly no parts.
     var isEmpty: Bool {
         if case .values(let values) = self { values.isEmpty } else { false }
     }

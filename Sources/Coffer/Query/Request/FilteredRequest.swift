@@ -1,6 +1,6 @@
 /// A request whose rows can be filtered. Several filters must all be met.
 public protocol FilteredRequest {
-    /// Keeps the rows that meet a condition, which a closure returns once there is a connection.
+    /// Keeps the rows that meet the condition that a closure returns once a connection is available.
     func filterWhenConnected(_ predicate: @escaping @Sendable (Database) throws -> any SQLExpressible) -> Self
 
     /// Keeps the rows that meet a condition.
@@ -19,7 +19,7 @@ extension FilteredRequest {
     /// Keeps the rows that meet a condition written in SQL.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - sql: SQL text. Pass values as arguments, and never as a part of the text.
     ///   - arguments: the values of its parameters.
     public func filter(sql: String, arguments: StatementArguments = StatementArguments()) -> Self {
         filter(literal: SQL(sql: sql, arguments: arguments))
@@ -28,10 +28,10 @@ extension FilteredRequest {
     /// Keeps the rows that meet a condition written as an SQL literal.
     public func filter(literal sqlLiteral: SQL) -> Self { filter(sqlLiteral.sqlExpression) }
 
-    /// The request as it is.
+    /// Returns the request unchanged.
     public func all() -> Self { self }
 
-    /// The request without any row.
+    /// Returns a request that matches no row.
     public func none() -> Self { filter(SQLExpression(impl: .boolean(false))) }
 }
 

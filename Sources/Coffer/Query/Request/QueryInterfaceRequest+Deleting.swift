@@ -2,11 +2,11 @@ extension QueryInterfaceRequest {
     /// Deletes the rows of the request.
     ///
     ///     // DELETE FROM "attachment" WHERE "size" = 0
-    ///     let emptyFiles = try Attachment.filter { $0.size == 0 }.deleteAll(db)  // how many
+    ///     let emptyFiles = try Attachment.filter { $0.size == 0 }.deleteAll(db)  // their number
     ///
-    /// - Returns: how many rows were deleted, those of triggers and foreign keys not counted. Of a view,
-    ///   whose rows only triggers can delete, it is the number of rows that the triggers have changed.
-    /// - Throws: a ``DatabaseError``, as when a row that others refer to must stay.
+    /// - Returns: the number of deleted rows, without rows deleted by triggers or foreign key actions. For a
+    ///   view, whose rows only triggers can delete, it is the number of rows that the triggers changed.
+    /// - Throws: a ``DatabaseError``, for example if a foreign key constraint prevents the deletion.
     @discardableResult
     public func deleteAll(_ db: Database) throws -> Int {
         let changesBefore = db.totalChangesCount
@@ -14,23 +14,20 @@ extension QueryInterfaceRequest {
         return try db.changesCount(in: databaseTableName, since: changesBefore)
     }
 
-    /// Deletes the rows of the request, and returns whether there was one, in a view too.
+    /// Deletes the rows of the request and returns true if there were any. It works for views too.
     func deleteAny(_ db: Database) throws -> Bool {
         let changesBefore = db.totalChangesCount
         try deleteAll(db)
         return try db.hasChanged(databaseTableName, since: changesBefore)
     }
 
-    /// A statement that deletes the rows of the request, and returns what is selected of each.
+    /// Returns a statement that deletes the rows of the request and returns the selected columns of each row.
     ///
-    /// The rows are deleted when the statement has been executed to its end. With a cursor, that is when it
-    /// has given its last row.
+    /// The deletion is complete when the statement has run to its end: with a cursor, after the last row.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - selection: what is returned. Precondition: it is not empty.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    /// - Parameter selection: the columns that the statement returns. Precondition: not empty.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, or with `SQLITE_MISUSE` if the rows
+    ///   are grouped by columns that are not a unique key.
     public func deleteAndFetchStatement(_ db: Database, selection: [any SQLSelectable]) throws -> Statement {
         precondition(!selection.isEmpty, "A statement that returns rows needs columns to return.")
         return try relation.makeDeleteStatement(db, returning: selection.map(\.sqlSelection))
@@ -38,13 +35,12 @@ extension QueryInterfaceRequest {
 }
 
 extension QueryInterfaceRequest where RowDecoder: TableRecord {
-    /// A statement that deletes the rows of the request, and returns what is selected of each.
+    /// Returns a statement that deletes the rows of the request and returns the selected columns of each row.
     ///
-    /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - select: returns what is returned. Precondition: it is not empty.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    /// - Parameter select: a closure that returns the columns that the statement returns. Precondition: not
+    ///   empty.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, or with `SQLITE_MISUSE` if the rows
+    ///   are grouped by columns that are not a unique key.
     public func deleteAndFetchStatement(
         _ db: Database, select: (DatabaseComponents) throws -> [any SQLSelectable]
     ) throws -> Statement {
@@ -57,13 +53,13 @@ where
     RowDecoder: TableRecord & Identifiable,
     RowDecoder.ID: DatabaseValueConvertible & StatementColumnConvertible
 {
-    /// Deletes the rows of the request, and returns their primary keys.
+    /// Deletes the rows of the request and returns their primary keys.
     ///
     ///     // DELETE FROM "item" WHERE "amount" = 0 RETURNING "id"
     ///     let gone = try Item.filter { $0.amount == 0 }.deleteAndFetchIds(db)
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, or
+    ///   with `SQLITE_MISUSE` if the primary key has several columns; and any error from decoding a key.
     public func deleteAndFetchIds(_ db: Database) throws -> Set<RowDecoder.ID> {
         let columns = try db.primaryKey(databaseTableName).columns
         guard columns.count == 1 else {
@@ -71,7 +67,7 @@ where
                 resultCode: .SQLITE_MISUSE,
                 message:
                     "The primary key of \(databaseTableName.quotedDatabaseIdentifier) has several columns, "
-                    + "and no ID."
+                    + "so its rows have no ID."
             )
         }
         return try RowDecoder.ID.fetchSet(deleteAndFetchStatement(db, selection: [Column(columns[0])]))

@@ -1,36 +1,36 @@
-// Changes that return the records they have changed. They select what the record type selects.
+// Changes that return the changed records, with the columns that the record type selects.
 
 // MARK: - Deleting
 
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord {
-    /// A cursor over the rows of the request, which are deleted: all of them by the time of the first record
-    /// or the end.
+    /// Deletes the rows of the request and returns a cursor over them. All rows are deleted by the time the
+    /// cursor returns its first record, or nil.
     ///
     ///     // DELETE FROM "share" WHERE "expiry" < '2026-07-01' RETURNING *
     ///     let ended = try Share.filter { $0.expiry < firstOfJuly }.deleteAndFetchCursor(db)
     ///
-    /// Iterate to the end: only then is the deletion complete, and known to transaction observers.
+    /// Iterate to the end: only then is the deletion complete and reported to transaction observers.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile. The cursor throws one if a constraint
+    ///   is violated, and any error from decoding a row.
     public func deleteAndFetchCursor(_ db: Database) throws -> RecordCursor<RowDecoder> {
         try RowDecoder.fetchCursor(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
     }
 
-    /// Deletes the rows of the request, and returns them.
+    /// Deletes the rows of the request and returns them.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, and
+    ///   any error from decoding a row.
     public func deleteAndFetchAll(_ db: Database) throws -> [RowDecoder] {
         try RowDecoder.fetchAll(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
     }
 }
 
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord & Hashable {
-    /// Deletes the rows of the request, and returns them.
+    /// Deletes the rows of the request and returns them.
     ///
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, and
+    ///   any error from decoding a row.
     public func deleteAndFetchSet(_ db: Database) throws -> Set<RowDecoder> {
         try RowDecoder.fetchSet(deleteAndFetchStatement(db, selection: RowDecoder.databaseSelection))
     }
@@ -39,20 +39,19 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
 // MARK: - Updating
 
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord {
-    /// A cursor over the rows of the request, as they are after the update.
+    /// Updates the rows of the request and returns a cursor over the updated rows.
     ///
     ///     // UPDATE "item" SET "worth" = "worth" * 2 RETURNING *
     ///     let dearer = try Item.all().updateAndFetchCursor(db, [Column("worth") *= 2])
     ///
-    /// Iterate to the end: only then is the update complete, and known to transaction observers.
+    /// Iterate to the end: only then is the update complete and reported to transaction observers.
     ///
     /// - Parameters:
-    ///   - db: a connection.
-    ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type
-    ///     says.
-    ///   - assignments: the new values. Precondition: there is at least one.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses the policy of the
+    ///     record type.
+    ///   - assignments: the new values of columns. Precondition: there is at least one.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile. The cursor throws one if a constraint
+    ///   is violated, and any error from decoding a row.
     public func updateAndFetchCursor(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         _ assignments: [ColumnAssignment]
@@ -62,16 +61,16 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
                 db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
     }
 
-    /// A cursor over the rows of the request, as they are after the update; see
+    /// Updates the rows of the request and returns a cursor over the updated rows: see
     /// ``updateAndFetchCursor(_:onConflict:_:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignments: a closure that returns the new values of columns. Precondition: there is at least
+    ///     one.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile. The cursor throws one if a constraint
+    ///   is violated, and any error from decoding a row.
     public func updateAndFetchCursor(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         assignments: (DatabaseComponents) throws -> [ColumnAssignment]
@@ -80,16 +79,15 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
             db, onConflict: conflictResolution, assignments(RowDecoder.databaseComponents))
     }
 
-    /// Updates the rows of the request, and returns them as they are after it; see
+    /// Updates the rows of the request and returns the updated rows: see
     /// ``updateAndFetchCursor(_:onConflict:_:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignments: the new values of columns. Precondition: there is at least one.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, and
+    ///   any error from decoding a row.
     public func updateAndFetchAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         _ assignments: [ColumnAssignment]
@@ -99,16 +97,16 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
                 db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
     }
 
-    /// Updates the rows of the request, and returns them as they are after it; see
+    /// Updates the rows of the request and returns the updated rows: see
     /// ``updateAndFetchCursor(_:onConflict:_:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignments: a closure that returns the new values of columns. Precondition: there is at least
+    ///     one.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, and
+    ///   any error from decoding a row.
     public func updateAndFetchAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         assignments: (DatabaseComponents) throws -> [ColumnAssignment]
@@ -118,16 +116,15 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
 }
 
 extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord & Hashable {
-    /// Updates the rows of the request, and returns them as they are after it; see
+    /// Updates the rows of the request and returns the updated rows: see
     /// ``updateAndFetchCursor(_:onConflict:_:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignments: the new values of columns. Precondition: there is at least one.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, and
+    ///   any error from decoding a row.
     public func updateAndFetchSet(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         _ assignments: [ColumnAssignment]
@@ -137,16 +134,16 @@ extension QueryInterfaceRequest where RowDecoder: FetchableRecord & TableRecord 
                 db, onConflict: conflictResolution, assignments, selection: RowDecoder.databaseSelection))
     }
 
-    /// Updates the rows of the request, and returns them as they are after it; see
+    /// Updates the rows of the request and returns the updated rows: see
     /// ``updateAndFetchCursor(_:onConflict:_:)``.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignments: a closure that returns the new values of columns. Precondition: there is at least
+    ///     one.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated, and
+    ///   any error from decoding a row.
     public func updateAndFetchSet(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         assignments: (DatabaseComponents) throws -> [ColumnAssignment]

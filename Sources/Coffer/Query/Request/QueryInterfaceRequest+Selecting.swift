@@ -1,51 +1,51 @@
 extension QueryInterfaceRequest {
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     ///     // SELECT SUM("size") FROM "attachment" WHERE "itemId" = 4
     ///     let bytes = try Attachment.filter { $0.itemId == 4 }.select([sum(Column("size"))], as: Int.self).fetchOne(db)
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(_ selection: [any SQLSelectable], as type: T.Type = T.self)
         -> QueryInterfaceRequest<T>
     {
         select(selection).asRequest(of: type)
     }
 
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(_ selection: any SQLSelectable..., as type: T.Type = T.self)
         -> QueryInterfaceRequest<T>
     {
         select(selection, as: type)
     }
 
-    /// Selects what SQL says, of which each row becomes a value of some type.
+    /// Selects expressions written in SQL, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - sql: the text of the selection.
     ///   - arguments: the values of its parameters.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(
         sql: String, arguments: StatementArguments = StatementArguments(), as type: T.Type = T.self
     ) -> QueryInterfaceRequest<T> {
         select(literal: SQL(sql: sql, arguments: arguments), as: type)
     }
 
-    /// Selects what an SQL literal says, of which each row becomes a value of some type.
+    /// Selects the expressions of an SQL literal, and decodes each row to the given type.
     ///
     /// - Parameters:
-    ///   - sqlLiteral: the selection, in which values are arguments.
-    ///   - type: what each row becomes.
+    ///   - sqlLiteral: the selection, with values as arguments.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(literal sqlLiteral: SQL, as type: T.Type = T.self) -> QueryInterfaceRequest<T> {
         select([sqlLiteral], as: type)
     }
 
-    /// Selects the primary key, or the row ID if the table declares none.
+    /// Selects the primary key, or the row ID if the table declares no primary key.
     ///
     ///     // SELECT "id" FROM "attachment"
     ///     let known = try Attachment.selectPrimaryKey(as: UUID.self).fetchSet(db)
@@ -66,22 +66,22 @@ extension QueryInterfaceRequest where RowDecoder: Identifiable {
 }
 
 extension QueryInterfaceRequest where RowDecoder: TableRecord {
-    /// Selects columns and expressions, of which each row becomes a value of some type.
+    /// Selects columns and expressions, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(
         _ selection: (DatabaseComponents) throws -> [any SQLSelectable], as type: T.Type = T.self
     ) rethrows -> QueryInterfaceRequest<T> {
         try select(selection(RowDecoder.databaseComponents), as: type)
     }
 
-    /// Selects a column or an expression, of which each row becomes a value of some type.
+    /// Selects a column or an expression, and decodes each row to the given type.
     ///
     /// - Parameters:
     ///   - selection: the columns or expressions to fetch.
-    ///   - type: what each row becomes.
+    ///   - type: the type that each row is decoded to.
     public func select<T>(
         _ selection: (DatabaseComponents) throws -> any SQLSelectable, as type: T.Type = T.self
     ) rethrows -> QueryInterfaceRequest<T> {

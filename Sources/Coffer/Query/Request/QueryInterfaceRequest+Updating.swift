@@ -5,13 +5,12 @@ extension QueryInterfaceRequest {
     ///     try Item.filter { $0.name == "candle" }.updateAll(db, [Column("amount") -= 1, Column("details").set(to: "opened")])
     ///
     /// - Parameters:
-    ///   - db: a connection.
-    ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type
-    ///     says.
-    ///   - assignments: the new values. Without any, nothing happens.
-    /// - Returns: how many rows were updated, those that already had the values counted too. Of a view, it is
-    ///   the number of rows that its triggers have changed.
-    /// - Throws: a ``DatabaseError``, as when a constraint is violated.
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses the policy of the
+    ///     record type.
+    ///   - assignments: the new values of columns. If there are none, no statement runs and the result is 0.
+    /// - Returns: the number of updated rows, including rows that already had the new values. For a view, it
+    ///   is the number of rows that its triggers changed.
+    /// - Throws: a ``DatabaseError``, for example if a constraint is violated.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -29,12 +28,10 @@ extension QueryInterfaceRequest {
     /// Updates the rows of the request; see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignments: the new values of columns. If there are none, no statement runs.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -43,20 +40,18 @@ extension QueryInterfaceRequest {
         try updateAll(db, onConflict: conflictResolution, assignments)
     }
 
-    /// A statement that updates the rows of the request, and returns what is selected of each, as it is after
-    /// the update.
+    /// Returns a statement that updates the rows of the request and returns the selected columns of each
+    /// updated row.
     ///
-    /// The rows are updated when the statement has been executed to its end. With a cursor, that is when it
-    /// has given its last row.
+    /// The update is complete when the statement has run to its end: with a cursor, after the last row.
     ///
     /// - Parameters:
-    ///   - db: a connection.
-    ///   - conflictResolution: what happens to a row that violates a constraint; nil for what the record type
-    ///     says.
-    ///   - assignments: the new values. Precondition: there is at least one.
-    ///   - selection: what is returned. Precondition: it is not empty.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses the policy of the
+    ///     record type.
+    ///   - assignments: the new values of columns. Precondition: there is at least one.
+    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, or with `SQLITE_MISUSE` if the rows
+    ///   are grouped by columns that are not a unique key.
     public func updateAndFetchStatement(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         _ assignments: [ColumnAssignment],
@@ -69,7 +64,7 @@ extension QueryInterfaceRequest {
         return statement
     }
 
-    /// What happens to a row that violates a constraint, where the statement has to say it.
+    /// Returns the conflict resolution of the statement: the given one, or the policy of the record type.
     private func policy(_ conflictResolution: Database.ConflictResolution?) -> Database.ConflictResolution? {
         conflictResolution
             ?? (RowDecoder.self as? any MutablePersistableRecord.Type)?.persistenceConflictPolicy
@@ -81,12 +76,11 @@ extension QueryInterfaceRequest where RowDecoder: TableRecord {
     /// Updates the rows of the request; see `updateAll(_:onConflict:_:)`.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get. An empty list runs no statement.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignments: a closure that returns the new values of columns. If there are none, no statement
+    ///     runs.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -101,12 +95,11 @@ extension QueryInterfaceRequest where RowDecoder: TableRecord {
     ///     try Attachment.updateAll(db) { $0.fileName.set(to: $0.fileName.lowercased) }
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignment: what a column gets; called with the columns of the table.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignment: a closure that receives the columns of the table and returns the new value of a
+    ///     column.
+    /// - Throws: a ``DatabaseError``, for example with `SQLITE_CONSTRAINT` if a constraint is violated.
     @discardableResult
     public func updateAll(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
@@ -115,16 +108,17 @@ extension QueryInterfaceRequest where RowDecoder: TableRecord {
         try updateAll(db, onConflict: conflictResolution, [assignment(RowDecoder.databaseComponents)])
     }
 
-    /// A statement that updates the rows of the request, and returns what is selected of each.
+    /// Returns a statement that updates the rows of the request and returns the selected columns of each
+    /// updated row.
     ///
     /// - Parameters:
-    ///   - db: the connection of the access.
-    ///   - conflictResolution: what SQLite does if a constraint is violated; nil asks
+    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
     ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - assignments: what the columns get.
-    ///   - select: what the statement returns.
-    /// - Throws: a ``DatabaseError``, such as `SQLITE_CONSTRAINT` where a constraint is violated, and what
-    ///   decoding a row throws.
+    ///   - assignments: a closure that returns the new values of columns. Precondition: there is at least
+    ///     one.
+    ///   - select: a closure that returns the columns that the statement returns. Precondition: not empty.
+    /// - Throws: a ``DatabaseError`` if the statement does not compile, or with `SQLITE_MISUSE` if the rows
+    ///   are grouped by columns that are not a unique key.
     public func updateAndFetchStatement(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         assignments: (DatabaseComponents) throws -> [ColumnAssignment],

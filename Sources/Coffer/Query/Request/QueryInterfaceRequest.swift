@@ -7,12 +7,13 @@
 ///     for item in try lift.fetchAll(db) { print(item.name) }
 ///     let count = try lift.fetchCount(db)
 ///
-/// A request is a value, and knows no connection: it can be kept, passed on and used as often as wanted, and
-/// be a subquery of another request. Names are quoted and values become arguments, whatever they contain.
+/// A request is a value that is not tied to a connection: it can be stored, passed on, used repeatedly, and
+/// be a subquery of another request. Names are quoted and values become arguments, so they may contain any
+/// characters.
 public struct QueryInterfaceRequest<RowDecoder> {
     var relation: Relation
 
-    /// The request with a change.
+    /// Returns the request with a change of its relation.
     func with(_ change: (inout Relation) -> Void) -> Self {
         var result = self
         change(&result.relation)
@@ -33,21 +34,21 @@ extension QueryInterfaceRequest: FetchRequest {
             statement: try relation.makeStatement(db, forSingleResult: singleResult), adapter: nil)
     }
 
-    /// How many rows the request has.
+    /// Returns the number of rows of the request.
     ///
     ///     // SELECT COUNT(*) FROM "share" WHERE "expiry" IS NULL
     ///     let endless = try Share.filter { $0.expiry == nil }.fetchCount(db)
     ///
-    /// A request of the distinct values of one expression counts as `COUNT(DISTINCT expression)` does:
-    /// without NULL.
+    /// A request for the distinct values of one expression is counted like `COUNT(DISTINCT expression)`,
+    /// which ignores NULL.
     public func fetchCount(_ db: Database) throws -> Int { try relation.fetchCount(db) }
 
-    /// Whether the request has no row. It is faster than counting them.
+    /// Returns true if the request has no rows. This is faster than counting them.
     public func isEmpty(_ db: Database) throws -> Bool { try relation.isEmpty(db) }
 }
 
 extension QueryInterfaceRequest {
-    /// The same request, whose rows become something else.
+    /// Returns the same request with rows that are decoded to another type.
     public func asRequest<T>(of type: T.Type) -> QueryInterfaceRequest<T> {
         QueryInterfaceRequest<T>(relation: relation)
     }
@@ -68,11 +69,12 @@ extension QueryInterfaceRequest: DerivableRequest {
         with { $0.source.aliases.append(alias) }
     }
 
-    /// At most so many rows, after leaving out some.
+    /// Returns a request for at most `limit` rows, after `offset` rows are skipped.
     ///
     /// - Parameters:
-    ///   - limit: how many rows at most, in place of any limit before; all of them if it is negative.
-    ///   - offset: how many rows are left out at the start.
+    ///   - limit: the maximum number of rows, which replaces any previous limit. A negative limit means all
+    ///     rows.
+    ///   - offset: the number of rows to skip; nil skips none.
     public func limit(_ limit: Int, offset: Int? = nil) -> QueryInterfaceRequest<RowDecoder> {
         with { $0.limit = Relation.Limit(count: limit, offset: offset) }
     }

@@ -1,20 +1,21 @@
 /// A request whose selection can be changed.
 public protocol SelectionRequest {
-    /// Selects what a closure returns once there is a connection, in place of what was selected before.
+    /// Selects the columns that a closure returns once a connection is available, replacing any previous
+    /// selection.
     func selectWhenConnected(_ selection: @escaping @Sendable (Database) throws -> [any SQLSelectable])
         -> Self
 
-    /// Selects what a closure returns once there is a connection, after what was selected before.
+    /// Adds to the selection the columns that a closure returns once a connection is available.
     func annotatedWhenConnected(with selection: @escaping @Sendable (Database) throws -> [any SQLSelectable])
         -> Self
 
-    /// Selects columns and expressions, in place of what was selected before.
+    /// Selects columns and expressions, replacing any previous selection.
     ///
     ///     // SELECT "fileName", "size" / 1024 AS "kilobytes" FROM "attachment"
     ///     Attachment.all().select([Column("fileName"), (Column("size") / 1024).forKey("kilobytes")])
     func select(_ selection: [any SQLSelectable]) -> Self
 
-    /// Selects columns and expressions, after what was selected before.
+    /// Adds columns and expressions to the selection.
     ///
     ///     // SELECT *, "worth" * "amount" AS "value" FROM "item"
     ///     Item.all().annotated(with: [(Column("worth") * Column("amount")).forKey("value")])
@@ -32,43 +33,43 @@ extension SelectionRequest {
         return annotatedWhenConnected { _ in selection }
     }
 
-    /// Selects columns and expressions, in place of what was selected before.
+    /// Selects columns and expressions, replacing any previous selection.
     public func select(_ selection: any SQLSelectable...) -> Self { select(selection) }
 
-    /// Selects columns and expressions, after what was selected before.
+    /// Adds columns and expressions to the selection.
     public func annotated(with selection: any SQLSelectable...) -> Self { annotated(with: selection) }
 
-    /// Selects what SQL says, in place of what was selected before.
+    /// Selects expressions written in SQL, replacing any previous selection.
     ///
     /// - Parameters:
-    ///   - sql: SQL text. Never put values into it: use arguments.
+    ///   - sql: SQL text. Pass values as arguments, and never as a part of the text.
     ///   - arguments: the values of its parameters.
     public func select(sql: String, arguments: StatementArguments = StatementArguments()) -> Self {
         select(literal: SQL(sql: sql, arguments: arguments))
     }
 
-    /// Selects what an SQL literal says, in place of what was selected before.
+    /// Selects the expressions of an SQL literal, replacing any previous selection.
     public func select(literal sqlLiteral: SQL) -> Self { select([sqlLiteral]) }
 }
 
 extension SelectionRequest where Self: TypedRequest, RowDecoder: TableRecord {
-    /// Selects columns and expressions, in place of what was selected before.
+    /// Selects columns and expressions, replacing any previous selection.
     public func select(_ selection: (DatabaseComponents) throws -> [any SQLSelectable]) rethrows -> Self {
         try select(selection(RowDecoder.databaseComponents))
     }
 
-    /// Selects a column or an expression, in place of what was selected before.
+    /// Selects a column or an expression, replacing any previous selection.
     public func select(_ selection: (DatabaseComponents) throws -> any SQLSelectable) rethrows -> Self {
         try select([selection(RowDecoder.databaseComponents)])
     }
 
-    /// Selects columns and expressions, after what was selected before.
+    /// Adds columns and expressions to the selection.
     public func annotated(with selection: (DatabaseComponents) throws -> [any SQLSelectable]) rethrows -> Self
     {
         try annotated(with: selection(RowDecoder.databaseComponents))
     }
 
-    /// Selects a column or an expression, after what was selected before.
+    /// Adds a column or an expression to the selection.
     public func annotated(with selection: (DatabaseComponents) throws -> any SQLSelectable) rethrows -> Self {
         try annotated(with: [selection(RowDecoder.databaseComponents)])
     }

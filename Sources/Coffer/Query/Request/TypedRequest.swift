@@ -1,16 +1,16 @@
-/// A request that knows what its rows become.
+/// A request with a type that its rows are decoded to.
 public protocol TypedRequest<RowDecoder> {
-    /// What the rows become: ``Row``, a value, or a record.
+    /// The type that rows are decoded to: ``Row``, a value, or a record.
     associatedtype RowDecoder
 }
 
 extension TypedRequest where RowDecoder: TableRecord {
-    /// What closures of the request get as their argument: mostly the columns of the record type.
+    /// The argument of the request's closures: usually the columns of the record type.
     public typealias DatabaseComponents = RowDecoder.DatabaseComponents
 }
 
-/// A request that can be refined in all ways: ``QueryInterfaceRequest``, and each ``Association``. Extend it
-/// with what your application asks for again and again.
+/// A request that supports all refinements: ``QueryInterfaceRequest``, and each ``Association``. Extend it
+/// with requests that your application needs repeatedly.
 ///
 ///     extension DerivableRequest<Share> {
 ///         /// The shares that a guest can use on a day.
@@ -22,10 +22,10 @@ public protocol DerivableRequest<RowDecoder>: AggregatingRequest, FilteredReques
     OrderedRequest, SelectionRequest,
     TableRequest
 {
-    /// The request without duplicates: `SELECT DISTINCT`.
+    /// Returns the request without duplicate rows: `SELECT DISTINCT`.
     func distinct() -> Self
 
-    /// The request with the definition of a common table expression, in place of another one of the same
-    /// name.
+    /// Returns the request with the definition of a common table expression, which replaces another one of
+    /// the same name.
     func with<T>(_ cte: CommonTableExpression<T>) -> Self
 }

@@ -1,9 +1,10 @@
 internal import Foundation
 
 extension DatabaseValueConvertible where Self: Encodable {
-    /// The plain value for a type that encodes itself into a single value container, else its JSON text.
+    /// A single database value if the type encodes itself into a single value container, or else its JSON
+    /// text.
     ///
-    /// A value that cannot be encoded, infinity with the default encoder for example, is a fatal error.
+    /// A value that cannot be encoded, such as infinity with the default encoder, is a fatal error.
     public var databaseValue: DatabaseValue {
         do {
             if let value = try SingleValueEncoder.encode(self) { return value }
@@ -18,8 +19,8 @@ extension DatabaseValueConvertible where Self: Encodable {
 }
 
 extension DatabaseValueConvertible where Self: Decodable {
-    /// Creates a value from a plain value if the type decodes itself from a single value container, else from
-    /// JSON text or bytes.
+    /// Decodes a value from a single database value if the type decodes itself from a single value container,
+    /// or else from JSON text or bytes.
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         switch SingleValueDecoder.decode(Self.self, from: dbValue) {
         case .value(let value): value
@@ -30,18 +31,18 @@ extension DatabaseValueConvertible where Self: Decodable {
     }
 }
 
-// A raw value comes before JSON.
+// A raw value takes precedence over JSON.
 
 extension DatabaseValueConvertible
 where Self: Encodable & RawRepresentable, RawValue: DatabaseValueConvertible {
-    /// The stored value of the raw value.
+    /// The database value of the raw value.
     @inlinable
     public var databaseValue: DatabaseValue { rawValue.databaseValue }
 }
 
 extension DatabaseValueConvertible
 where Self: Decodable & RawRepresentable, RawValue: DatabaseValueConvertible {
-    /// Creates a value from a stored raw value, or returns nil if no value has it.
+    /// Returns the value with a stored raw value, or nil if there is none.
     @inlinable
     public static func fromDatabaseValue(_ dbValue: DatabaseValue) -> Self? {
         RawValue.fromDatabaseValue(dbValue).flatMap { Self(rawValue: $0) }

@@ -1,17 +1,17 @@
 public import Foundation
 
-/// How the names of columns become coding keys.
+/// A strategy for converting column names to coding keys.
 public enum DatabaseColumnDecodingStrategy: Sendable {
     /// A column and its key have the same name.
     case useDefaultKeys
 
-    /// The column `team_id` has the key `teamId`. Underscores at the start and at the end stay.
+    /// The column `team_id` has the key `teamId`. Underscores at the start and at the end are kept.
     case convertFromSnakeCase
 
-    /// A function decides.
+    /// A function returns the key of a column.
     case custom(@Sendable (String) -> any CodingKey)
 
-    /// The key for a column; nil where it is the column itself.
+    /// The conversion of column names to keys; nil if they are the same.
     var key: ((String) -> String)? {
         switch self {
         case .useDefaultKeys: nil
@@ -21,12 +21,12 @@ public enum DatabaseColumnDecodingStrategy: Sendable {
     }
 }
 
-/// How `Data` is read.
+/// A strategy for reading `Data`.
 public enum DatabaseDataDecodingStrategy: Sendable {
     /// Blobs, and the UTF-8 bytes of text.
     case deferredToData
 
-    /// A function decides; nil is a decoding error.
+    /// A function converts the value; nil is a decoding error.
     case custom(@Sendable (DatabaseValue) -> Data?)
 
     func decode(_ value: DatabaseValue) -> Data? {
@@ -37,9 +37,9 @@ public enum DatabaseDataDecodingStrategy: Sendable {
     }
 }
 
-/// How `Date` is read.
+/// A strategy for reading `Date`.
 public enum DatabaseDateDecodingStrategy: Sendable {
-    /// As `Date` reads itself: text in one of SQLite's formats, or a number of seconds since 1970.
+    /// The default format of `Date`: text in one of SQLite's formats, or a number of seconds since 1970.
     case deferredToDate
 
     /// A number of seconds since 2001-01-01.
@@ -51,13 +51,13 @@ public enum DatabaseDateDecodingStrategy: Sendable {
     /// A number of milliseconds since 1970-01-01.
     case millisecondsSince1970
 
-    /// Text like `2026-02-28T12:00:00Z`, with an offset or `Z`, and maybe fractions of a second.
+    /// Text such as `2026-02-28T12:00:00Z`, with an offset or `Z`, and optionally fractions of a second.
     case iso8601
 
-    /// Text that the formatter reads.
+    /// Text in the format of the formatter.
     case formatted(DateFormatter)
 
-    /// A function decides; nil is a decoding error.
+    /// A function converts the value; nil is a decoding error.
     case custom(@Sendable (DatabaseValue) -> Date?)
 
     func decode(_ value: DatabaseValue) -> Date? {
@@ -81,7 +81,8 @@ public enum DatabaseDateDecodingStrategy: Sendable {
 }
 
 extension Date {
-    /// Reads the profile of ISO 8601 that RFC 3339 describes, with fractions of a second or without.
+    /// Creates a date from text in the profile of ISO 8601 that RFC 3339 describes, with or without fractions
+    /// of a second.
     fileprivate init?(internetDateTime text: String) {
         let date =
             (try? Date(text, strategy: .iso8601))
@@ -109,11 +110,11 @@ extension String {
         return start + first.lowercased() + parts.dropFirst().map(\.capitalized).joined() + end
     }
 
-    /// `teamId` as `team_id`, and `myURLProperty` as `my_url_property`: as the strategy of Foundation's
-    /// `JSONEncoder` does it, to the letter.
+    /// `teamId` as `team_id`, and `myURLProperty` as `my_url_property`, exactly like the strategy of
+    /// Foundation's `JSONEncoder`.
     ///
-    /// Behind its first letter, a capital begins a word. If more capitals follow, they belong to that word,
-    /// up to the one before a small letter, which begins the next word. So `HTMLText` is `h_tml_text`.
+    /// A capital after the first letter begins a word. If more capitals follow, they belong to that word, up
+    /// to the one before a lowercase letter, which begins the next word. So `HTMLText` becomes `h_tml_text`.
     var convertedToSnakeCase: String {
         let letters = Array(self)
         var words: [ArraySlice<Character>] = []
@@ -127,8 +128,8 @@ extension String {
                 break
             }
             if small > capital + 1 {
-                // The last character before the small letter belongs to it, also where it is none of the
-                // capitals.
+                // The last character before the lowercase letter belongs to its word, even if it is not a
+                // capital.
                 words.append(letters[capital..<small - 1])
                 start = small - 1
             }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How coding keys become the names of columns.
+/// A strategy for converting coding keys to column names.
 public enum DatabaseColumnEncodingStrategy: Sendable {
     /// A key and its column have the same name.
     case useDefaultKeys
@@ -8,10 +8,10 @@ public enum DatabaseColumnEncodingStrategy: Sendable {
     /// The key `teamId` has the column `team_id`.
     case convertToSnakeCase
 
-    /// A function decides.
+    /// A function returns the column of a key.
     case custom(@Sendable (any CodingKey) -> String)
 
-    /// The column of a key; nil where it is the key itself.
+    /// The conversion of keys to column names; nil if they are the same.
     var column: ((any CodingKey) -> String)? {
         switch self {
         case .useDefaultKeys: nil
@@ -21,15 +21,15 @@ public enum DatabaseColumnEncodingStrategy: Sendable {
     }
 }
 
-/// How `Data` is stored.
+/// A strategy for storing `Data`.
 public enum DatabaseDataEncodingStrategy: Sendable {
     /// A blob.
     case deferredToData
 
-    /// Text, of data that is UTF-8. Other data is an `EncodingError`.
+    /// Text, for data that is valid UTF-8. Other data throws an `EncodingError`.
     case text
 
-    /// A function decides; nil is NULL.
+    /// A function converts the value; nil is stored as NULL.
     case custom(@Sendable (Data) -> (any DatabaseValueConvertible)?)
 
     func encode(_ data: Data, column: String? = nil) throws -> (any DatabaseValueConvertible)? {
@@ -50,7 +50,7 @@ public enum DatabaseDataEncodingStrategy: Sendable {
     }
 }
 
-/// How `Date` is stored.
+/// A strategy for storing `Date`.
 public enum DatabaseDateEncodingStrategy: Sendable {
     /// The text `YYYY-MM-DD HH:MM:SS.SSS` in UTC.
     case deferredToDate
@@ -67,13 +67,13 @@ public enum DatabaseDateEncodingStrategy: Sendable {
     /// An integer number of milliseconds since 1970-01-01, rounded down.
     case millisecondsSince1970
 
-    /// Text like `2026-02-28T12:00:00Z`; fractions are cut off.
+    /// Text such as `2026-02-28T12:00:00Z`. Fractions of a second are truncated.
     case iso8601
 
-    /// Text that the formatter writes.
+    /// Text in the format of the formatter.
     case formatted(DateFormatter)
 
-    /// A function decides; nil is NULL.
+    /// A function converts the value; nil is stored as NULL.
     case custom(@Sendable (Date) -> (any DatabaseValueConvertible)?)
 
     func encode(_ date: Date) -> (any DatabaseValueConvertible)? {
@@ -81,7 +81,7 @@ public enum DatabaseDateEncodingStrategy: Sendable {
         case .deferredToDate: date
         case .timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate
         case .timeIntervalSince1970: date.timeIntervalSince1970
-        // A date beyond the range of the integer is stored with the nearest integer that there is.
+        // A date outside the range of the integer is stored as the nearest integer.
         case .secondsSince1970: Int64(clamping: date.timeIntervalSince1970)
         case .millisecondsSince1970: Int64(clamping: date.timeIntervalSince1970 * 1000)
         case .iso8601: date.internetDateTime
@@ -91,15 +91,15 @@ public enum DatabaseDateEncodingStrategy: Sendable {
     }
 }
 
-/// How `UUID` is stored. All of these are understood when a UUID is read.
+/// A strategy for storing `UUID`. All of these forms can be read.
 public enum DatabaseUUIDEncodingStrategy: Hashable, Sendable {
     /// A blob of 16 bytes.
     case deferredToUUID
 
-    /// Text like `3F2504E0-4F89-41D3-9A0C-5D1C0FFE2301`.
+    /// Text such as `3F2504E0-4F89-41D3-9A0C-5D1C0FFE2301`.
     case uppercaseString
 
-    /// Text like `3f2504e0-4f89-41d3-9a0c-5d1c0ffe2301`.
+    /// Text such as `3f2504e0-4f89-41d3-9a0c-5d1c0ffe2301`.
     case lowercaseString
 
     func encode(_ uuid: UUID) -> any DatabaseValueConvertible {
@@ -112,7 +112,7 @@ public enum DatabaseUUIDEncodingStrategy: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// The number rounded down, or the nearest integer there is; 0 for what is no number.
+    /// Creates an integer by rounding down, or the nearest integer if the number is out of range; 0 for NaN.
     fileprivate init(clamping value: Double) {
         if let exact = Int64(exactly: value.rounded(.down)) {
             self = exact

@@ -1,4 +1,4 @@
-/// What is encoded into a nested container of a record, to be encoded as JSON when it is complete.
+/// The content of a nested container of a record, which is encoded as JSON when it is complete.
 final class JSONTree: Encoder, Encodable {
     private typealias Keyed = KeyedEncodingContainer<AnyKey>
 
@@ -11,7 +11,7 @@ final class JSONTree: Encoder, Encodable {
 
     private var content = Content.none
 
-    /// What the record type gives to its coders.
+    /// The `userInfo` that the record type gives its coders.
     let userInfo: [CodingUserInfoKey: Any]
 
     var codingPath: [any CodingKey] { [] }

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import SQLCipherBridge
 
-/// Decodes a record from the columns of a row.
+/// A decoder of a record from the columns of a row.
 ///
-/// It serves for all rows of a cursor, and keeps its containers. They refer to the ``RowDecodingSource``, not
-/// to the decoder: it would never be freed.
+/// It is reused for all rows of a cursor, and caches its containers. They refer to the ``RowDecodingSource``
+/// and not to the decoder, which would create a reference cycle.
 final class RecordDecoder: Decoder {
     let source: RowDecodingSource
 
-    /// The containers by their key type; a record mostly has one.
+    /// The containers, by key type. A record usually has one.
     private var containers: [(key: ObjectIdentifier, holder: AnyObject)] = []
 
     init(_ source: RowDecodingSource) { self.source = source }
@@ -37,7 +37,9 @@ final class RecordDecoder: Decoder {
         throw DecodingError.typeMismatch(
             [any Decodable].self,
             DecodingError.Context(
-                codingPath: codingPath, debugDescription: "A row has columns with names, and is no array."))
+                codingPath: codingPath,
+                debugDescription:
+                    "A row has named columns and cannot be decoded as an array."))
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer {
@@ -50,25 +52,25 @@ final class RecordDecoder: Decoder {
     }
 }
 
-/// The row that is decoded, where its keys are, and how its values are read.
+/// The row to decode, with the columns of its keys and the conversions of its values.
 final class RowDecodingSource {
     /// The type whose strategies apply.
     let record: any FetchableRecord.Type
     let storage: any RowStorage
 
-    /// The statement whose current row has the columns of the row, if they follow each other there.
+    /// The statement whose current row contains the columns of the row, if they are contiguous there.
     let handle: StatementHandle?
 
-    /// Which column of the statement is the first one.
+    /// The position of the row's first column in the statement.
     let firstLiveColumn: CInt
 
-    /// The position of the row among rows that are decoded one after the other.
+    /// The position of the row among rows that are decoded in succession.
     var element: Int?
 
-    /// The way to the row, or to all of these rows.
+    /// The coding path of the row, or of all rows that are decoded in succession.
     private let path: [any CodingKey]
 
-    /// How the value of each column becomes the type that was asked for last.
+    /// For each column, the conversion of its value to the type that was last requested.
     private var conversions: [(type: ObjectIdentifier, conversion: ColumnConversion)?] = []
 
     private var jsonDecoders: [Int: JSONDecoder] = [:]
@@ -76,20 +78,19 @@ final class RowDecodingSource {
     private let key: ((String) -> String)?
     private let prefetchedTree: PrefetchedRowsTree?
 
-    /// How rows become the types that were asked for: scopes, and the row itself.
+    /// The conversions of rows, scopes or the row itself, to the types that were requested.
     private var rowConversions: [(row: Row, type: ObjectIdentifier, conversion: RowConversion)] = []
 
-    /// The key without a column or a scope that stands for the row itself. There is one at most.
+    /// The key without a column or a scope that stands for the row itself. There is at most one.
     private var keyOfRow: String?
 
-    /// The row itself, for records that are decoded from it as a whole.
+    /// The row itself, for records that are decoded from the whole row.
     private lazy var wholeRow = row
 
     /// - Parameters:
-    ///   - row: the row.
     ///   - record: the type whose strategies apply to values.
     ///   - keys: the strategy for the names of columns.
-    ///   - codingPath: the way to the row.
+    ///   - codingPath: the coding path of the row.
     init(
         _ row: Row, record: any FetchableRecord.Type, keys: DatabaseColumnDecodingStrategy,
         codingPath: [any CodingKey]
@@ -106,23 +107,23 @@ final class RowDecodingSource {
     var codingPath: [any CodingKey] { element.map { path + [IndexKey($0)] } ?? path }
     var userInfo: [CodingUserInfoKey: Any] { record.databaseDecodingUserInfo }
 
-    /// The row, made anew: the row owns this object.
+    /// A new object for the row. The original row owns this object, and storing it would create a cycle.
     var row: Row {
         let row = Row(storage: storage)
         row.prefetchedTree = prefetchedTree
         return row
     }
 
-    /// The rows that were fetched for the row.
+    /// The prefetched rows of the row.
     var prefetchedRows: Row.PrefetchedRowsView { Row.PrefetchedRowsView(tree: prefetchedTree) }
 }
 
 extension Row {
-    /// The decoder of records of some type from this row.
+    /// Returns the decoder of records of a type from this row.
     @usableFromInline
     func decoder(for record: any FetchableRecord.Type) -> any Decoder {
         let id = ObjectIdentifier(record)
-        // Nothing else than record decoders gets there.
+        // `recordDecoders` contains only record decoders.
         for known in unsafe recordDecoders where known.record == id {
             return unsafe unsafeDowncast(known.decoder, to: RecordDecoder.self)
         }
@@ -135,7 +136,7 @@ extension Row {
 // MARK: - Columns
 
 extension RowDecodingSource {
-    /// The column of a coding key.
+    /// Returns the column of a coding key.
     func column(forKey name: String) -> Int? {
         guard let key else { return storage.index(ofColumn: name) }
         if let indexesOfConvertedColumns { return indexesOfConvertedColumns[name] }
@@ -151,11 +152,11 @@ extension RowDecodingSource {
         return key.map(names.map) ?? names
     }
 
-    /// The scope of a coding key, at any depth. It is the same object for all rows, so that its decoders are
-    /// kept.
+    /// Returns the scope of a coding key, at any depth. It is the same object for all rows, so its decoders
+    /// are reused.
     func scope(_ name: String) -> Row? { wholeRow.scope(named: name) }
 
-    /// The row itself, if no other key stands for it.
+    /// Returns the row itself, unless another key stands for it.
     func row(forUnknownKey name: String) -> Row? {
         guard keyOfRow == nil || keyOfRow == name else { return nil }
         keyOfRow = name
@@ -165,7 +166,7 @@ extension RowDecodingSource {
     /// The key that stands for the row itself.
     var nameOfRow: String? { keyOfRow }
 
-    /// How a row becomes a type, if that was found out before.
+    /// Returns the conversion of a row to a type, if it is already known.
     func knownConversion(of row: Row, to type: any Any.Type) -> RowConversion? {
         let id = ObjectIdentifier(type)
         for known in rowConversions where known.row === row && known.type == id { return known.conversion }
@@ -184,8 +185,8 @@ extension RowDecodingSource {
         RowDecodingError.columnNotFound(key.stringValue, row: row)
     }
 
-    /// A value of a row that is no part of a statement's current row, or that an adapter shows in another
-    /// order.
+    /// Decodes a value of a row that is not part of a statement's current row, or whose columns an adapter
+    /// reorders.
     func decodeShown<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Value.Type, at column: Int
     ) throws -> Value {
@@ -204,24 +205,24 @@ extension RowDecodingSource {
     }
 }
 
-/// How a row becomes a type.
+/// The conversion of a row to a type.
 enum RowConversion {
-    /// By its own initializer.
+    /// Created by its own initializer.
     case record(any FetchableRecord.Type)
-    /// As a part of the record that the decoder belongs to.
+    /// Decoded as a part of the record that the decoder belongs to.
     case part(RecordDecoder)
 }
 
 // MARK: - Values
 
-/// How the value of a column becomes a type.
+/// The conversion of a column's value to a type.
 enum ColumnConversion {
     case date
     case data
     case fast(any (DatabaseValueConvertible & StatementColumnConvertible).Type)
     case value(any DatabaseValueConvertible.Type)
     case optional(any DecodableOptional.Type)
-    /// The type decodes itself from one value.
+    /// The type decodes itself from a single value.
     case single
     case json
 
@@ -300,14 +301,14 @@ extension RowDecodingSource {
         } else {
             value = try decodeShown(Value.self, at: column)
         }
-        return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
+        return unsafe unsafeBitCast(value, to: T.self)  // Value and T are the same type
     }
 
     private func decodeValue<Value: DatabaseValueConvertible, T>(
         _ convertible: Value.Type, as type: T.Type, at column: Int
     ) throws -> T {
         let value = try decodeStored(Value.self, at: column)
-        return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
+        return unsafe unsafeBitCast(value, to: T.self)  // Value and T are the same type
     }
 
     private func decodeDate(at column: Int) throws -> Date {
@@ -365,10 +366,10 @@ extension RowDecodingSource {
 }
 
 extension [CodingUserInfoKey: Any] {
-    /// The same dictionary for Foundation's coders, which want values that may be sent elsewhere. These
-    /// coders stay where they are.
+    /// The same dictionary for Foundation's coders, which require sendable values. These coders are not sent
+    /// elsewhere.
     var assumingSendableValues: [CodingUserInfoKey: any Sendable] {
-        // A marker protocol changes nothing in the layout of an existential.
+        // A marker protocol does not change the layout of an existential.
         unsafe unsafeBitCast(self, to: [CodingUserInfoKey: any Sendable].self)
     }
 }

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Encodes a record into a ``PersistenceContainer``.
+/// An encoder of a record into a ``PersistenceContainer``.
 ///
-/// It serves for all records of a type, one after the other, and keeps its containers. They refer to the
-/// ``RecordEncodingState``, not to the encoder: it would never be freed.
+/// It is reused for all records of a type, in succession, and caches its containers. They refer to the
+/// ``RecordEncodingState`` and not to the encoder, which would create a reference cycle.
 final class RecordEncoder: Encoder {
     let state: RecordEncodingState
 
-    /// The containers by their key type; a record mostly has one.
+    /// The containers, by key type. A record usually has one.
     private var containers: [(key: ObjectIdentifier, holder: AnyObject)] = []
 
     init(_ state: RecordEncodingState) { self.state = state }
@@ -42,7 +42,7 @@ final class RecordEncoder: Encoder {
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        state.refuse("A record is encoded with keys, which are columns, and not as an array.")
+        state.refuse("A record must be encoded with keys, which are its columns, not as an array.")
         return JSONTree(userInfo: userInfo).unkeyedContainer()
     }
 
@@ -53,18 +53,18 @@ final class RecordEncoder: Encoder {
         init(_ container: KeyedEncodingContainer<Key>) { self.container = container }
     }
 
-    /// For types that wrap the record that they encode.
+    /// The container for types that wrap the record that they encode.
     private struct SingleContainer: SingleValueEncodingContainer {
         let encoder: RecordEncoder
         var codingPath: [any CodingKey] { [] }
 
         mutating func encodeNil() {
-            encoder.state.refuse("A record is encoded with keys, which are columns, and not as nil.")
+            encoder.state.refuse("A record must be encoded with keys, which are its columns, not as nil.")
         }
         mutating func encode(_ value: some Encodable) throws {
             guard !(value is any DatabaseValueConvertible) else {
                 return encoder.state.refuse(
-                    "A record is encoded with keys, which are columns, and not as a single value.")
+                    "A record must be encoded with keys, which are its columns, not as a single value.")
             }
             if let record = value as? any EncodableRecord {
                 try encoder.state.setColumns(of: record)
@@ -75,7 +75,7 @@ final class RecordEncoder: Encoder {
     }
 }
 
-/// The container that is filled, and how values of the record type are stored.
+/// The container being filled, and the conversions of the record type's values.
 final class RecordEncodingState {
     /// The type whose strategies apply.
     let record: any EncodableRecord.Type
@@ -132,7 +132,8 @@ final class RecordEncodingState {
         set(value?.persistenceValue ?? .null, key)
     }
 
-    /// Sets an integer that may be beyond those of SQLite. To bind it would end the process.
+    /// Sets an integer that may exceed the range of SQLite's integers. Binding such an integer would end the
+    /// process.
     func set(unsigned value: (some UnsignedInteger & Sendable)?, _ key: some CodingKey) throws {
         guard let value else { return set(.null, key) }
         guard let integer = Int64(exactly: value) else {
@@ -140,12 +141,12 @@ final class RecordEncodingState {
                 value,
                 EncodingError.Context(
                     codingPath: [key],
-                    debugDescription: "SQLite's integers end at \(Int64.max), and \(value) is above."))
+                    debugDescription: "\(value) is above SQLite's largest integer, \(Int64.max)."))
         }
         set(.int64(integer), key)
     }
 
-    /// Sets the columns that another record sets, which knows better than its coding how it is stored.
+    /// Sets the columns that another record sets. Its own `encode(to:)` takes precedence over its coding.
     func setColumns(of other: any EncodableRecord) throws {
         for (column, value) in try PersistenceContainer(other) {
             unsafe container.set(value.persistenceValue, column)
@@ -155,7 +156,7 @@ final class RecordEncodingState {
     func nestedTree(_ key: some CodingKey) -> JSONTree {
         let tree = JSONTree(userInfo: record.databaseEncodingUserInfo)
         let name = columnName(key)
-        // The column has its place among the others now, and its value when the tree is complete.
+        // This reserves the position of the column. Its value is set when the tree is complete.
         unsafe container.set(.null, name)
         nestedContainers.append((name, tree))
         return tree
@@ -165,14 +166,15 @@ final class RecordEncodingState {
 // MARK: - Values
 
 extension RecordEncodingState {
-    /// How values of a type are stored.
+    /// The conversion of values of a type.
     private enum Conversion {
         case date, data, uuid
         case value(any DatabaseValueConvertible.Type)
-        /// NULL, or as its value is stored. Most encoders ask for the value alone: see
+        /// NULL, or the stored form of the wrapped value. Most encoders request only the wrapped value: see
         /// `encodeIfPresent(_:forKey:)`.
         case optional(any EncodableOptional.Type)
-        /// As one value if the type encodes itself into one, else as JSON. Each value may decide differently.
+        /// A single value if the type encodes itself into one, or else JSON. The choice can differ for each
+        /// value.
         case coded
 
         init(_ type: any Any.Type) {
@@ -224,7 +226,7 @@ extension RecordEncodingState {
         }
     }
 
-    /// The value, whose type is `Value`, as what it conforms to: a dynamic cast would look for the
+    /// Returns the value, whose type is `Value`, as its conformance. A dynamic cast would look up the
     /// conformance each time.
     private func convertible<Value: DatabaseValueConvertible>(_ value: some Any, as type: Value.Type)
         -> any DatabaseValueConvertible
@@ -232,7 +234,7 @@ extension RecordEncodingState {
         unsafe unsafeBitCast(value, to: type)
     }
 
-    /// The value, whose type is `Value`, as what it conforms to.
+    /// Converts the value, whose type is `Value`, through its conformance.
     private func optional<Value: EncodableOptional>(
         _ value: some Any, as type: Value.Type, column: String, key: some CodingKey
     ) throws -> (any DatabaseValueConvertible)? {
@@ -259,8 +261,8 @@ extension RecordEncodingState {
     }
 }
 
-/// An optional whose value is encoded as if it were not optional: the strategies of the record type hold for
-/// it.
+/// An optional whose wrapped value is encoded as if it were not optional, so that the strategies of the
+/// record type apply to it.
 private protocol EncodableOptional {
     func convert(by state: RecordEncodingState, column: String, key: some CodingKey) throws -> (
         any DatabaseValueConvertible
@@ -277,7 +279,7 @@ extension Optional: EncodableOptional where Wrapped: Encodable {
 
 // MARK: - Keys
 
-/// The columns of a record by coding keys.
+/// The columns of a record, by coding key.
 private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let state: RecordEncodingState
     var codingPath: [any CodingKey] { [] }
@@ -301,14 +303,14 @@ private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func superEncoder() -> any Encoder { RecordEncoder(state) }
     func superEncoder(forKey key: Key) -> any Encoder { state.nestedTree(key) }
 
-    // The types that the standard library names one by one: inlined, each of its requirements has code of its
+    // The types that the standard library lists individually. Inlining gives each requirement code of its
     // own.
     @inline(__always)
     func encode<T: Encodable & DatabaseValueConvertible>(_ value: T, forKey key: Key) {
         state.set(value.persistenceValue, key)
     }
 
-    // The default implementations leave columns out that are nil.
+    // The default implementations omit columns that are nil.
     func encodeIfPresent(_ value: Bool?, forKey key: Key) { state.set(value, key) }
     func encodeIfPresent(_ value: String?, forKey key: Key) {
         state.set(value.map { .string($0) } ?? .null, key)

@@ -1,9 +1,9 @@
-// Keys that are no columns: scopes, prefetched rows, and the row itself, in this order.
+// Keys without a column: scopes, prefetched rows, and the row itself, in this order.
 
 extension RowDecodingSource {
     func hasAssociation(_ name: String) -> Bool { scope(name) != nil || prefetchedRows[name] != nil }
 
-    /// Whether there is nothing under a name but NULL.
+    /// Returns true if a name has no associated value other than NULL.
     func isAssociationNull(_ name: String) -> Bool {
         if let scope = scope(name) { return !scope.containsNonNullValue }
         return prefetchedRows[name] == nil
@@ -32,8 +32,8 @@ extension RowDecodingSource {
             throw DecodingError.keyNotFound(
                 key,
                 context(
-                    "There are no prefetched rows for the key \(String(reflecting: name)); available keys "
-                        + "are: \(keys).",
+                    "There are no prefetched rows for the key \(String(reflecting: name)). Available keys: "
+                        + "\(keys).",
                     key))
         }
         guard let row = row(forUnknownKey: name) else {
@@ -47,8 +47,8 @@ extension RowDecodingSource {
         return try decode(type, from: row, key: key)
     }
 
-    /// Decodes what was decoded before in the same way, from another row of a cursor; nil if it was not, or
-    /// has to be looked at again.
+    /// Decodes an association in the same way as for another row of the cursor; nil if it was not decoded
+    /// before, or must be examined again.
     private func decodeKnownAssociation<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T? {
         let name = key.stringValue
         if let row = scope(name) {
@@ -75,7 +75,7 @@ extension RowDecodingSource {
         _ optional: Value.Type, as type: T.Type, key: any CodingKey
     ) throws -> T {
         let value = try Value.decodeAssociation(from: self, key: key)
-        return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
+        return unsafe unsafeBitCast(value, to: T.self)  // Value and T are the same type
     }
 
     /// Decodes a row: records by their own initializer, and other types as parts of this record.
@@ -102,10 +102,10 @@ extension RowDecodingSource {
         throws -> T
     {
         let value = try Record(row: row)
-        return unsafe unsafeBitCast(value, to: T.self)  // Record is T, seen as what it conforms to
+        return unsafe unsafeBitCast(value, to: T.self)  // Record and T are the same type
     }
 
-    /// A decoder of what is under a name, for containers that are made by hand.
+    /// Returns a decoder of the association with a key, for containers that are implemented by hand.
     func associationDecoder(_ key: any CodingKey) throws -> any Decoder {
         if let row = scope(key.stringValue) { return decoder(of: row, key) }
         guard let rows = prefetchedRows[key.stringValue] else { throw missing(key) }
@@ -122,18 +122,19 @@ extension RowDecodingSource {
     }
 }
 
-/// A collection that prefetched rows can become; where there are none, the row itself is none either.
+/// A collection that can be decoded from prefetched rows. If there are none, it cannot be decoded from the
+/// row itself either.
 private protocol CollectionOfRows {}
 extension Array: CollectionOfRows {}
 extension Set: CollectionOfRows {}
 
 // MARK: - Arrays
 
-/// Decodes a collection of prefetched rows.
+/// A decoder of a collection from prefetched rows.
 private struct PrefetchedRowsDecoder: Decoder {
     let rows: [Row]
 
-    /// The row that the rows belong to, whose type has the strategies.
+    /// The row that the prefetched rows belong to. The strategies of its type apply.
     let owner: RowDecodingSource
     let codingPath: [any CodingKey]
 
@@ -157,7 +158,8 @@ private struct PrefetchedRowsDecoder: Decoder {
             type,
             DecodingError.Context(
                 codingPath: codingPath,
-                debugDescription: "Prefetched rows are a collection of \(rows.count) rows.")
+                debugDescription:
+                    "There are \(rows.count) prefetched rows, which must be decoded as a collection.")
         )
     }
 }
@@ -166,7 +168,7 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
     let decoder: PrefetchedRowsDecoder
     private(set) var currentIndex = 0
 
-    /// What decoded the row before: it serves for rows of the same columns.
+    /// The decoder of the previous row, which is reused for rows with the same columns.
     private var last: (type: ObjectIdentifier, decoder: RowElementDecoder, row: SuccessiveRow)?
 
     init(decoder: PrefetchedRowsDecoder) { self.decoder = decoder }
@@ -205,8 +207,8 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
         return decoder
     }
 
-    /// The decoder of the next row. Its columns are those of the element, its values are read as the owner
-    /// reads them.
+    /// Returns the decoder of the next row. The element type determines its columns; the owner determines how
+    /// values are read.
     private mutating func nextDecoder(_ type: any Any.Type) throws -> RowElementDecoder {
         guard !isAtEnd else {
             throw DecodingError.valueNotFound(
@@ -232,17 +234,17 @@ private struct PrefetchedRowsContainer: UnkeyedDecodingContainer {
     }
 }
 
-/// Copies of rows of one statement, one after the other, as a row that changes.
+/// A row that successively shows copied rows of one statement.
 private final class SuccessiveRow: RowStorage {
     private var current: CopiedRowStorage
 
-    /// - Returns: nil for a row that has scopes, or rows that were fetched for it.
+    /// - Returns: nil for a row that has scopes or prefetched rows.
     init?(_ row: Row) {
         guard let storage = row.storage as? CopiedRowStorage, row.prefetchedTree == nil else { return nil }
         current = storage
     }
 
-    /// Becomes another row, unless it has other columns, scopes, or rows that were fetched for it.
+    /// Moves to another row, unless that row has other columns, scopes, or prefetched rows.
     func move(to row: Row) -> Bool {
         guard let storage = row.storage as? CopiedRowStorage, storage.hasColumns(of: current),
             row.prefetchedTree == nil
@@ -260,7 +262,7 @@ private final class SuccessiveRow: RowStorage {
     func copy() -> any RowStorage { current }
 }
 
-/// Decodes a row, or its first column where one value is asked for.
+/// A decoder of a row, or of its first column if a single value is requested.
 struct RowElementDecoder: Decoder {
     let source: RowDecodingSource
     private let decoder: RecordDecoder

@@ -1,11 +1,11 @@
-/// An optional that is decoded as NULL, or as its value would be: the strategies of the record type hold for
-/// it.
+/// An optional that is decoded from NULL, or like its wrapped value, so that the strategies of the record
+/// type apply to it.
 ///
-/// Most decoders ask for the value alone: see `decodeIfPresent(_:forKey:)`.
+/// Most decoders request only the wrapped value: see `decodeIfPresent(_:forKey:)`.
 protocol DecodableOptional {
     static func decode(from source: RowDecodingSource, at column: Int, key: any CodingKey) throws -> Self
 
-    /// Decodes what is associated under a key: nil if there is none.
+    /// Decodes the association with a key; nil if there is none.
     static func decodeAssociation(from source: RowDecodingSource, key: any CodingKey) throws -> Self
 }
 
@@ -25,6 +25,6 @@ extension RowDecodingSource {
         _ optional: Value.Type, as type: T.Type, at column: Int, key: any CodingKey
     ) throws -> T {
         let value = try Value.decode(from: self, at: column, key: key)
-        return unsafe unsafeBitCast(value, to: T.self)  // Value is T, seen as what it conforms to
+        return unsafe unsafeBitCast(value, to: T.self)  // Value and T are the same type
     }
 }

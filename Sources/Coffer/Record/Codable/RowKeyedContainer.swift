@@ -1,21 +1,21 @@
 internal import SQLCipherBridge
 
-/// The columns of a row by coding keys.
+/// The columns of a row, by coding key.
 ///
-/// Most keys are synthesized enumerations of one byte. For them the column of each key is looked up by name
-/// only once in the life of the decoder, and by the byte from then on.
+/// Most keys are synthesized enumerations of one byte. For such keys, each column is looked up by name only
+/// once in the life of the decoder, and by the byte afterwards.
 ///
-/// A class, because the standard library copies the container for each column: a structure would have each of
-/// its references counted.
+/// This is a class because the standard library copies the container for each column. Copying a structure
+/// would retain and release each of its references.
 final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let source: RowDecodingSource
     private let handle: StatementHandle?
     private let firstLiveColumn: CInt
 
-    /// Whether the keys are values of one byte, so that equal bytes are equal keys.
+    /// True if the keys are values of one byte, so that equal bytes are equal keys.
     private let areKeysBytes = MemoryLayout<Key>.size == 1 && _isPOD(Key.self)
 
-    /// The columns of the keys that are bytes; -1 is a key without a column.
+    /// The columns of one-byte keys; -1 marks a key without a column.
     @exclusivity(unchecked) private var columns: [Int32] = []
 
     init(_ source: RowDecodingSource) {
@@ -41,7 +41,7 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     // MARK: Columns
 
-    /// The column of a key, or a negative number.
+    /// Returns the column of a key, or a negative number if there is none.
     @inline(__always)
     private func column(_ key: Key) -> Int {
         guard areKeysBytes else { return source.column(forKey: key.stringValue) ?? -1 }
@@ -183,20 +183,20 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-/// Marks a key whose column was not looked up yet.
+/// The number that marks a key whose column has not been looked up yet.
 private let unknownColumn: Int32 = -2
 
-/// Hands out the decoder that it is decoded from.
+/// A value that provides the decoder from which it is decoded.
 private struct CapturedDecoder: Decodable {
     let decoder: any Decoder
     init(from decoder: any Decoder) { self.decoder = decoder }
 }
 
-/// A row as one value: that of its only column, or a type that decodes itself from the same row.
+/// A row as a single value: the value of its only column, or a type that decodes itself from the same row.
 struct RowSingleValueContainer: SingleValueDecodingContainer {
     let source: RowDecodingSource
 
-    /// Whether the row is an element of an array, and stands for its first column.
+    /// True if the row is an element of an array, and stands for its first column.
     var isElement = false
 
     var codingPath: [any CodingKey] { source.codingPath }
@@ -215,7 +215,9 @@ struct RowSingleValueContainer: SingleValueDecodingContainer {
             throw DecodingError.typeMismatch(
                 type,
                 DecodingError.Context(
-                    codingPath: codingPath, debugDescription: "A row of several columns is no single value."))
+                    codingPath: codingPath,
+                    debugDescription:
+                        "A row with several columns cannot be decoded as a single value."))
         }
         if isElement { return try source.decode(type, at: 0, key: codingPath.last ?? IndexKey(0)) }
         guard let value = convertible.fromDatabaseValue(source.storage.databaseValue(at: 0)) as? T else {

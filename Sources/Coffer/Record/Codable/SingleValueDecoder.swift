@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Decodes a type from one database value, and notices when the type asks for more than one.
+/// A decoder of a type from one database value, which detects if the type requests more than one.
 struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
     enum Outcome<Value> {
         case value(Value)
         /// The value cannot be converted.
         case failure
-        /// The type asked for a keyed or unkeyed container.
+        /// The type requested a keyed or unkeyed container.
         case notSingle
     }
 
@@ -17,7 +17,7 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
 
     private struct NotSingle: Error {}
 
-    /// What the surroundings of the value decide.
+    /// The coding path, `userInfo` and strategies that apply to the value.
     struct Context {
         var codingPath: [any CodingKey] = []
         var userInfo: [CodingUserInfoKey: Any] = [:]

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Encodes a value into one database value, and notices when it needs more than one.
+/// An encoder of a value into one database value, which detects if the value needs more than one.
 final class SingleValueEncoder: Encoder {
     private struct NotSingle: Error {}
 
-    /// What the surroundings of the value decide.
+    /// The coding path, `userInfo` and strategies that apply to the value.
     struct Context {
         var codingPath: [any CodingKey] = []
         var userInfo: [CodingUserInfoKey: Any] = [:]
@@ -30,14 +30,14 @@ final class SingleValueEncoder: Encoder {
 
     private init(_ context: Context) { self.context = context }
 
-    /// The value that `value` encodes into its single value container, or nil if it asks for another
-    /// container, or encodes nothing.
+    /// Returns the value that `value` encodes into its single value container, or nil if it requests another
+    /// container or encodes nothing.
     static func encode(_ value: some Encodable, context: Context = Context()) throws -> DatabaseValue? {
         let encoder = SingleValueEncoder(context)
         do {
             try value.encode(to: encoder)
         } catch {
-            // What a refusing container throws may have been wrapped in another error.
+            // The error of a refusing container may have been wrapped in another error.
             if encoder.isSingle { throw error }
         }
         return encoder.isSingle ? encoder.result : nil
@@ -70,7 +70,7 @@ final class SingleValueEncoder: Encoder {
         }
     }
 
-    /// Stops the encoding at the first value: it starts again as JSON.
+    /// A container that stops the encoding at the first value. The value is then encoded again as JSON.
     private struct RefusingKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
         let encoder: SingleValueEncoder
         var codingPath: [any CodingKey] { encoder.codingPath }

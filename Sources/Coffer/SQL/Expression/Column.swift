@@ -1,6 +1,6 @@
 /// A column of a table: a name that is quoted wherever it is written.
 ///
-/// Enumerations of strings, coding keys above all, become columns by the mere conformance:
+/// Enumerations of strings, in particular coding keys, become columns just by conforming:
 ///
 ///     enum Columns: String, ColumnExpression {
 ///         case id, ownerId, name, weight
@@ -13,7 +13,7 @@ public protocol ColumnExpression: SQLSpecificExpressible {
 extension ColumnExpression {
     public var sqlExpression: SQLExpression { SQLExpression(impl: .column(name)) }
 
-    /// The name alone, as that of a selected expression and not of a column of the table: it is never
+    /// The bare name, which refers to a selected expression instead of a column of the table. It is never
     /// qualified by a table.
     ///
     ///     // SELECT "name", "worth" * "amount" AS "value" FROM "item" ORDER BY "value" DESC
@@ -33,12 +33,12 @@ extension ColumnExpression where Self: CodingKey & RawRepresentable, RawValue ==
     public var name: String { stringValue }
 }
 
-/// A column, by its name.
+/// A column with a given name.
 public struct Column: ColumnExpression, Sendable {
     /// The name of the column, without quotes.
     public var name: String
 
-    /// Creates a column from its name, which may contain anything.
+    /// Creates a column from its name, which may contain any characters.
     public init(_ name: String) {
         self.name = name
     }

@@ -5,8 +5,8 @@ public struct ColumnAssignment: Sendable {
     /// The new value, or nil to keep the value that the column has.
     let value: SQLExpression?
 
-    /// Writes the assignment, which must have a value. The column belongs to the table that is changed, and
-    /// is never qualified.
+    /// Writes the assignment, which must have a value. The column belongs to the changed table, and is never
+    /// qualified.
     func write(to writer: inout SQLWriter) throws {
         writer.append(identifier: columnName)
         writer.append(" = ")
@@ -23,77 +23,45 @@ extension ColumnExpression {
         ColumnAssignment(columnName: name, value: value?.sqlExpression ?? .databaseValue(.null))
     }
 
-    /// In an upsert, keeps the value that the column has in the table.
+    /// An assignment that keeps the column's present value in an upsert.
     public var noOverwrite: ColumnAssignment { ColumnAssignment(columnName: name, value: nil) }
 
     /// Adds a number: `amount = amount + value`.
-    ///
-    /// - Parameters:
-    ///   - column: the column that is changed.
-    ///   - value: what is combined with its present value.
     public static func += (column: Self, value: some SQLExpressible) -> ColumnAssignment {
         column.set(to: column + value)
     }
 
     /// Subtracts a number: `amount = amount - value`.
-    ///
-    /// - Parameters:
-    ///   - column: the column that is changed.
-    ///   - value: what is combined with its present value.
     public static func -= (column: Self, value: some SQLExpressible) -> ColumnAssignment {
         column.set(to: column - value)
     }
 
     /// Multiplies by a number: `amount = amount * value`.
-    ///
-    /// - Parameters:
-    ///   - column: the column that is changed.
-    ///   - value: what is combined with its present value.
     public static func *= (column: Self, value: some SQLExpressible) -> ColumnAssignment {
         column.set(to: column * value)
     }
 
     /// Divides by a number: `amount = amount / value`.
-    ///
-    /// - Parameters:
-    ///   - column: the column that is changed.
-    ///   - value: what is combined with its present value.
     public static func /= (column: Self, value: some SQLExpressible) -> ColumnAssignment {
         column.set(to: column / value)
     }
 
-    /// Keeps the bits that the value has too: `mask = mask & value`.
-    ///
-    /// - Parameters:
-    ///   - column: the column that is changed.
-    ///   - value: what is combined with its present value.
+    /// Clears the bits that are not set in the value: `mask = mask & value`.
     public static func &= (column: Self, value: some SQLExpressible) -> ColumnAssignment {
         column.set(to: column & value)
     }
 
     /// Sets the bits of the value: `mask = mask | value`.
-    ///
-    /// - Parameters:
-    ///   - column: the column that is changed.
-    ///   - value: what is combined with its present value.
     public static func |= (column: Self, value: some SQLExpressible) -> ColumnAssignment {
         column.set(to: column | value)
     }
 
     /// Shifts the bits to the left: `mask = mask << value`.
-    ///
-    /// - Parameters:
-    ///   - column: the column that is changed.
-    ///   - value: what is combined with its present value.
     public static func <<= (column: Self, value: some SQLExpressible) -> ColumnAssignment {
         column.set(to: column << value)
     }
 
     /// Shifts the bits to the right: `mask = mask >> value`.
-    ///
-    /// - Parameters:
-    ///   - column: the column that is changed.
-    ///   - value: what is combined with its present value.
     public static func >>= (column: Self, value: some SQLExpressible) -> ColumnAssignment {
         column.set(to: column >> value)
     }

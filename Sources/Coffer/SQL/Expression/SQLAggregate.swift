@@ -1,13 +1,13 @@
-/// The call of an aggregate function.
+/// A call of an aggregate function.
 struct SQLAggregate: Sendable {
     let name: String
     let arguments: [SQLExpression]
     var isDistinct = false
 
-    /// The order in which the values of a group are taken.
+    /// The order in which the values of a group are aggregated.
     var ordering: SQLOrdering?
 
-    /// Which rows of a group count.
+    /// A condition that selects the rows of a group; nil for all rows.
     var filter: SQLExpression?
 
     func write(to writer: inout SQLWriter) throws {
@@ -28,7 +28,7 @@ struct SQLAggregate: Sendable {
 }
 
 extension SQLExpression {
-    /// The call of an aggregate with one argument.
+    /// Creates a call of an aggregate with one argument.
     static func aggregate(
         _ name: String, _ value: some SQLSpecificExpressible, isDistinct: Bool = false,
         ordering: (any SQLOrderingTerm)? = nil,
@@ -47,21 +47,19 @@ extension SQLExpression {
 
 /// The `AVG` aggregate: the mean of the values that are not NULL, as a floating-point number.
 ///
-/// - Parameters:
-///   - value: what is averaged.
-///   - filter: which rows count; nil for all of them.
+/// - Parameter filter: a condition that selects the rows; nil for all rows.
 public func average(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil)
     -> SQLExpression
 {
     .aggregate("AVG", value, filter: filter)
 }
 
-/// The `COUNT` aggregate: how many values are not NULL.
+/// The `COUNT` aggregate: the number of values that are not NULL.
 public func count(_ counted: some SQLSpecificExpressible) -> SQLExpression {
     .aggregate("COUNT", counted)
 }
 
-/// The `COUNT(DISTINCT)` aggregate: how many different values there are, NULL not counted.
+/// The `COUNT(DISTINCT)` aggregate: the number of distinct values that are not NULL.
 public func count(distinct value: some SQLSpecificExpressible) -> SQLExpression {
     .aggregate("COUNT", value, isDistinct: true)
 }
@@ -71,9 +69,7 @@ public func count(distinct value: some SQLSpecificExpressible) -> SQLExpression 
 ///     // MAX("weight") FILTER (WHERE "amount" > 1)
 ///     max(Column("weight"), filter: Column("amount") > 1)
 ///
-/// - Parameters:
-///   - value: the expression.
-///   - filter: the rows that count; nil is all of them.
+/// - Parameter filter: a condition that selects the rows; nil for all rows.
 public func max(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil)
     -> SQLExpression
 {
@@ -82,22 +78,20 @@ public func max(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificEx
 
 /// The `MIN` aggregate: the smallest value that is not NULL, or NULL if there is none.
 ///
-/// - Parameters:
-///   - value: the expression.
-///   - filter: the rows that count; nil is all of them.
+/// - Parameter filter: a condition that selects the rows; nil for all rows.
 public func min(_ value: some SQLSpecificExpressible, filter: (any SQLSpecificExpressible)? = nil)
     -> SQLExpression
 {
     .aggregate("MIN", value, filter: filter)
 }
 
-/// The `SUM` aggregate: NULL if there is no value that is not NULL, an error if the sum of integers
+/// The `SUM` aggregate. The result is NULL if all values are NULL, and an error if a sum of integers
 /// overflows.
 ///
 /// - Parameters:
-///   - value: what is summed up.
-///   - ordering: the order of the summands, which matters to floating-point numbers. It needs SQLite 3.44.
-///   - filter: which rows count; nil for all of them.
+///   - ordering: the order of the summands, which affects floating-point results; nil for any order. It needs
+///     SQLite 3.44.
+///   - filter: a condition that selects the rows; nil for all rows.
 public func sum(
     _ value: some SQLSpecificExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil,
     filter: (any SQLSpecificExpressible)? = nil
@@ -105,13 +99,13 @@ public func sum(
     .aggregate("SUM", value, ordering: ordering, filter: filter)
 }
 
-/// The `TOTAL` aggregate: the sum as a floating-point number, which is 0 where ``sum(_:orderBy:filter:)`` is
+/// The `TOTAL` aggregate: the sum as a floating-point number. It is 0 when ``sum(_:orderBy:filter:)`` is
 /// NULL, and never overflows.
 ///
 /// - Parameters:
-///   - value: the expression.
-///   - ordering: the order in which rows are added up; nil is any.
-///   - filter: the rows that count; nil is all of them.
+///   - ordering: the order of the summands, which affects floating-point results; nil for any order. It needs
+///     SQLite 3.44.
+///   - filter: a condition that selects the rows; nil for all rows.
 public func total(
     _ value: some SQLSpecificExpressible, orderBy ordering: (any SQLOrderingTerm)? = nil,
     filter: (any SQLSpecificExpressible)? = nil

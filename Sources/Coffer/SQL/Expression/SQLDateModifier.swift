@@ -1,4 +1,4 @@
-/// An argument of SQLite's date functions that moves the date: see ``dateTime(_:_:)`` and
+/// An argument of SQLite's date functions that modifies the date: see ``dateTime(_:_:)`` and
 /// ``julianDay(_:_:)``.
 ///
 /// Modifiers are applied from left to right. Source: <https://www.sqlite.org/lang_datefunc.html>.
@@ -15,7 +15,7 @@ public enum SQLDateModifier: SQLSpecificExpressible, Sendable {
     /// Adds seconds, to the millisecond.
     case second(Double)
 
-    /// Adds months; a day that the month has not becomes one of the next month.
+    /// Adds months. If the month is too short for the day, the date moves into the next month.
     case month(Int)
 
     /// Adds years.
@@ -30,16 +30,16 @@ public enum SQLDateModifier: SQLSpecificExpressible, Sendable {
     /// Moves to midnight.
     case startOfDay
 
-    /// Advances to the next day of the week with this number, if it is not that day: 0 is Sunday.
+    /// Advances to the next day of the week with this number, unless it is that day already: 0 is Sunday.
     case weekday(Int)
 
-    /// Takes a number for seconds since 1970. It must come first.
+    /// Interprets a number as seconds since 1970. It must come first.
     case unixEpoch
 
-    /// Takes the date for UTC, and converts it to local time.
+    /// Interprets the date as UTC, and converts it to local time.
     case localTime
 
-    /// Takes the date for local time, and converts it to UTC.
+    /// Interprets the date as local time, and converts it to UTC.
     case utc
 
     public var sqlExpression: SQLExpression { .databaseValue(text.databaseValue) }
@@ -69,8 +69,8 @@ public enum SQLDateModifier: SQLSpecificExpressible, Sendable {
 ///     dateTime(Column("createdAt"), .day(1))
 ///
 /// - Parameters:
-///   - value: a date, or text or a number that SQLite takes for one.
-///   - modifiers: what is done to it, one after the other.
+///   - value: a date, or text or a number that SQLite interprets as one.
+///   - modifiers: modifiers, which are applied in order.
 public func dateTime(_ value: some SQLSpecificExpressible, _ modifiers: SQLDateModifier...) -> SQLExpression {
     .function("DATETIME", [value.sqlExpression] + modifiers.map(\.sqlExpression))
 }
@@ -79,8 +79,8 @@ public func dateTime(_ value: some SQLSpecificExpressible, _ modifiers: SQLDateM
 /// 4714 B.C.
 ///
 /// - Parameters:
-///   - value: a date, or text or a number that SQLite takes for one.
-///   - modifiers: what is done to it, one after the other.
+///   - value: a date, or text or a number that SQLite interprets as one.
+///   - modifiers: modifiers, which are applied in order.
 public func julianDay(_ value: some SQLSpecificExpressible, _ modifiers: SQLDateModifier...) -> SQLExpression
 {
     .function("JULIANDAY", [value.sqlExpression] + modifiers.map(\.sqlExpression))

@@ -1,5 +1,5 @@
 extension SQLExpression {
-    /// The expressions that this one consists of; queries are not looked into.
+    /// The operands of this expression, without those inside subqueries.
     private var operands: [SQLExpression] {
         switch impl {
         case .databaseValue, .boolean, .column, .detachedColumn, .literal, .subquery, .exists, .rowExists,
@@ -20,7 +20,7 @@ extension SQLExpression {
         }
     }
 
-    /// Whether the expression has an aggregate, or may have one that is written in SQL.
+    /// True if the expression contains an aggregate, or may contain one that is written in SQL.
     var mayAggregate: Bool {
         switch impl {
         case .aggregate, .literal: true
@@ -28,13 +28,13 @@ extension SQLExpression {
         }
     }
 
-    /// Whether the expression has an aggregate for sure, so that it is one value for all rows.
+    /// True if the expression certainly contains an aggregate, so that it has one value for all rows.
     var aggregates: Bool {
         if case .aggregate = impl { return true }
         return operands.contains(where: \.aggregates)
     }
 
-    /// Whether the expression may read tables by itself, in a query or in SQL that may have one.
+    /// True if the expression may read tables by itself, in a subquery or in SQL that may contain one.
     var mayQuery: Bool {
         switch impl {
         case .subquery, .exists, .isIn(_, .subquery, isNegated: _), .isIn(_, .table, isNegated: _): true
@@ -46,7 +46,7 @@ extension SQLExpression {
 }
 
 extension SQLSelection {
-    /// Whether the selection may read tables by itself.
+    /// True if the selection may read tables by itself.
     var mayQuery: Bool {
         switch impl {
         case .allColumns, .allColumnsExcluding: false
@@ -58,10 +58,11 @@ extension SQLSelection {
 }
 
 extension SQLOrdering {
-    /// Whether the ordering may read tables by itself.
+    /// True if the ordering may read tables by itself.
     var mayQuery: Bool {
         switch impl {
-        case .expression(let expression), .directed(let expression, _): expression.mayQuery
+        case .expression(let expression), .reversed(let expression), .directed(let expression, _):
+            expression.mayQuery
         case .literal(let sql): sql.mayQuery
         case .qualified(let ordering, _): ordering.mayQuery
         }
@@ -69,8 +70,8 @@ extension SQLOrdering {
 }
 
 extension SQL {
-    /// Whether the literal may read tables by itself: its text has a word that queries need, or it has a
-    /// query inside.
+    /// True if the literal may read tables by itself: its text has a keyword that queries need, or it
+    /// contains a subquery.
     var mayQuery: Bool {
         elements.contains { element in
             switch element {
@@ -87,8 +88,8 @@ extension SQL {
 }
 
 extension String {
-    /// Whether one of the words is there without which no SQL text reads a table: `SELECT`, `VALUES`, or `IN`
-    /// before the name of a table.
+    /// True if the text contains a keyword without which no SQL text reads a table: `SELECT`, `VALUES`, or
+    /// `IN` before the name of a table.
     fileprivate var hasQueryKeyword: Bool {
         utf8.split { byte in !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20) }.contains {
             word in

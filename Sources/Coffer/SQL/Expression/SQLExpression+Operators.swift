@@ -1,5 +1,5 @@
 extension SQLExpression {
-    /// An operator before its operand.
+    /// A prefix operator.
     enum UnaryOperator: Sendable {
         case minus, bitwiseNot
 
@@ -38,9 +38,9 @@ extension SQLExpression {
             }
         }
 
-        /// The operator that gives the opposite answer, also when an operand is NULL.
+        /// The operator that gives the opposite result, also when an operand is NULL.
         ///
-        /// `<` has none: `NOT (a < b)` says more clearly what is meant than `a >= b`.
+        /// `<` has none, because `NOT (a < b)` expresses the intention more clearly than `a >= b`.
         var negated: BinaryOperator? {
             switch self {
             case .equal: .notEqual
@@ -56,35 +56,35 @@ extension SQLExpression {
     public struct AssociativeBinaryOperator: Hashable, Sendable {
         let sql: String
 
-        /// What no operand at all amounts to.
+        /// The result for an empty list of operands.
         let neutralValue: DatabaseValue
 
-        /// Whether the grouping of operands cannot change the result, not even by rounding or overflow.
+        /// True if grouping the operands cannot change the result, not even by rounding or overflow.
         let isStrictlyAssociative: Bool
 
-        /// The `+` operator; of no operand, 0.
+        /// The `+` operator; 0 without operands.
         public static let add = Self(sql: "+", neutralValue: 0.databaseValue, isStrictlyAssociative: false)
 
-        /// The `*` operator; of no operand, 1.
+        /// The `*` operator; 1 without operands.
         public static let multiply = Self(
             sql: "*", neutralValue: 1.databaseValue, isStrictlyAssociative: false)
 
-        /// The `AND` operator; of no operand, true.
+        /// The `AND` operator; true without operands.
         public static let and = Self(
             sql: "AND", neutralValue: true.databaseValue, isStrictlyAssociative: true)
 
-        /// The `OR` operator; of no operand, false.
+        /// The `OR` operator; false without operands.
         public static let or = Self(sql: "OR", neutralValue: false.databaseValue, isStrictlyAssociative: true)
 
-        /// The `||` operator, which concatenates strings; of no operand, the empty string.
+        /// The `||` operator, which concatenates strings; the empty string without operands.
         public static let concat = Self(
             sql: "||", neutralValue: "".databaseValue, isStrictlyAssociative: true)
 
-        /// The `&` operator; of no operand, -1, which has all bits set.
+        /// The `&` operator; -1, which has all bits set, without operands.
         public static let bitwiseAnd = Self(
             sql: "&", neutralValue: (-1).databaseValue, isStrictlyAssociative: true)
 
-        /// The `|` operator; of no operand, 0.
+        /// The `|` operator; 0 without operands.
         public static let bitwiseOr = Self(
             sql: "|", neutralValue: 0.databaseValue, isStrictlyAssociative: true)
     }
@@ -101,8 +101,8 @@ extension SQLExpression {
         -> SQLExpression
     {
         let (lhs, rhs) = (lhs.sqlExpression, rhs.sqlExpression)
-        // SQLite looks for a collation on both sides. It is written on the right, where it is in the indexes
-        // that programs have made so far.
+        // SQLite looks for a collation on both sides. It is written on the right, to match the expressions in
+        // existing indexes.
         if op.isComparison, case .collated(let operand, let collation) = lhs.impl, !rhs.impl.isCollated {
             return SQLExpression(impl: .binary(op, operand, SQLExpression(impl: .collated(rhs, collation))))
         }
@@ -121,22 +121,22 @@ extension SQLExpression {
         return operands.count == 1 ? first : SQLExpression(impl: .associative(op, operands))
     }
 
-    /// The operands of an expression that has this operator, or the expression alone.
+    /// Returns the operands if the expression has this operator, or else the expression itself.
     private func operands(of op: AssociativeBinaryOperator) -> [SQLExpression] {
         if case .associative(op, let operands) = impl { operands } else { [self] }
     }
 
-    /// The `=` operator, or `IS NULL` where one side is the value NULL.
+    /// Creates the `=` operator, or `IS NULL` if one side is the value NULL.
     static func equal(_ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
         comparison(.equal, withNull: .isSame, lhs, rhs)
     }
 
-    /// The `<>` operator, or `IS NOT NULL` where one side is the value NULL.
+    /// Creates the `<>` operator, or `IS NOT NULL` if one side is the value NULL.
     static func notEqual(_ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
         comparison(.notEqual, withNull: .isNotSame, lhs, rhs)
     }
 
-    /// The `IS` or `IS NOT` operator, with the value NULL on the right-hand side.
+    /// Creates the `IS` or `IS NOT` operator, with the value NULL on the right-hand side.
     static func identity(_ op: BinaryOperator, _ lhs: SQLExpression, _ rhs: SQLExpression) -> SQLExpression {
         comparison(op, withNull: op, lhs, rhs)
     }
@@ -181,7 +181,7 @@ extension SQLExpression {
 // MARK: - Joining
 
 extension Sequence where Element: SQLSpecificExpressible {
-    /// The expressions, joined by an operator. Of no expression, the operator's neutral value.
+    /// Returns the expressions joined by an operator; the operator's neutral value if there are none.
     ///
     ///     // "weight" * "amount" * ?
     ///     [Column("weight"), Column("amount"), 0.001.databaseValue].joined(operator: .multiply)
@@ -191,7 +191,7 @@ extension Sequence where Element: SQLSpecificExpressible {
 }
 
 extension Sequence<any SQLSpecificExpressible> {
-    /// The expressions, joined by an operator. Of no expression, the operator's neutral value.
+    /// Returns the expressions joined by an operator; the operator's neutral value if there are none.
     public func joined(operator: SQLExpression.AssociativeBinaryOperator) -> SQLExpression {
         .associative(`operator`, map(\.sqlExpression))
     }

@@ -3,13 +3,13 @@
 /// Build expressions with operators and functions on columns, such as `Column("score") + 10`, or from SQL,
 /// such as `SQL("DATE(\(Column("createdAt")))").sqlExpression`.
 public struct SQLExpression: SQLSpecificExpressible, Sendable {
-    /// The forms of an expression. How each one is written is in one place: ``write(to:asOperand:)``.
+    /// The forms of an expression. All of them are written by ``write(to:asOperand:)``.
     indirect enum Impl: Sendable {
         case databaseValue(DatabaseValue)
         /// A boolean constant, written as 1 or 0, so that SQLite can match the conditions of partial indexes.
         case boolean(Bool)
         case column(String)
-        /// A column that belongs to no table, such as the name of a selected expression: it is never
+        /// A column that belongs to no table, such as the name of a selected expression. It is never
         /// qualified.
         case detachedColumn(String)
         /// An expression whose columns belong to the table of an alias.
@@ -28,13 +28,13 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
         case function(String, [SQLExpression])
         case aggregate(SQLAggregate)
         case cast(SQLExpression, Database.StorageClass)
-        /// Whether the table of an alias has a row here, and not only the NULL values of an outer join.
+        /// True if the table of an alias has a row, and not only the NULL values of an outer join.
         case rowExists(TableAliasBase, isNegated: Bool)
-        /// The current table as a full-text search knows it: the hidden column that has its name.
+        /// The current table in a full-text search: the hidden column with the table's name.
         case currentTable
-        /// The position of a column among those of the current table, from 0.
+        /// The position of a column in the current table, from 0.
         case columnPosition(String)
-        /// An expression whose text functions of JSON take for JSON.
+        /// An expression whose text is interpreted as JSON by JSON functions.
         case json(SQLExpression)
     }
 
@@ -53,7 +53,7 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
         SQLExpression(impl: .databaseValue(value))
     }
 
-    /// The call of an SQL function.
+    /// Creates a call of an SQL function.
     static func function(_ name: String, _ arguments: [SQLExpression]) -> SQLExpression {
         SQLExpression(impl: .function(name, arguments))
     }
@@ -62,7 +62,7 @@ public struct SQLExpression: SQLSpecificExpressible, Sendable {
 }
 
 extension SQLExpression.Impl {
-    /// Whether the expression needs parentheses when it is the operand of an operator.
+    /// True if the expression needs parentheses as the operand of an operator.
     var isComposite: Bool {
         switch self {
         case .databaseValue, .boolean, .column, .detachedColumn, .subquery, .collated, .function, .aggregate,
@@ -75,12 +75,12 @@ extension SQLExpression.Impl {
         }
     }
 
-    /// Whether the expression says a collation of its own.
+    /// True if the expression specifies a collation.
     var isCollated: Bool {
         if case .collated = self { true } else { false }
     }
 
-    /// Whether the expression is the value NULL.
+    /// True if the expression is the value NULL.
     var isNull: Bool {
         switch self {
         case .databaseValue(let value): value.isNull
@@ -93,7 +93,7 @@ extension SQLExpression.Impl {
 // MARK: - SQL
 
 extension SQLExpression {
-    /// Writes the expression, in parentheses if it is the operand of an operator and has an operator itself.
+    /// Writes the expression. It is put in parentheses if it is an operand and itself has an operator.
     func write(to writer: inout SQLWriter, asOperand: Bool = false) throws {
         guard asOperand, impl.isComposite else { return try writeBare(to: &writer) }
         writer.append("(")
@@ -206,16 +206,17 @@ extension SQLSubquery {
 }
 
 extension SQLWriter {
-    /// Writes a test of the columns that cannot all be NULL in a row of the current table.
+    /// Writes a test of columns that cannot all be NULL in a row of the current table.
     fileprivate mutating func appendRowExistence(isNegated: Bool) throws {
         guard let tableName = scope.tableName else {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "A TableAlias belongs to no table of this request. Give it to a table with aliased(_:).")
+                    "A TableAlias is used that no table of this request has. Give it to a table with "
+                    + "aliased(_:).")
         }
         let columns = try db.columnsOfExistingRow(of: tableName)
-        // A view has no key: all of its columns are NULL only where there is no row, or a row of NULL values.
+        // A view has no key. All of its columns are NULL only if there is no row, or a row of NULL values.
         append(columns, separator: isNegated ? " AND " : " OR ") { name, writer in
             if columns.count > 1 { writer.append("(") }
             writer.append(column: name)
@@ -224,7 +225,7 @@ extension SQLWriter {
         }
     }
 
-    /// Writes the hidden column of a full-text table, which SQLite does not know by the name of an alias.
+    /// Writes the hidden column of a full-text table, which SQLite does not find under an alias.
     fileprivate mutating func appendCurrentTable() throws {
         guard let tableName = scope.tableName else {
             throw DatabaseError(
@@ -240,7 +241,7 @@ extension SQLWriter {
         append(identifier: tableName)
     }
 
-    /// Writes where a column of the current table stands.
+    /// Writes the position of a column in the current table.
     fileprivate mutating func appendPosition(ofColumn name: String) throws {
         guard let tableName = scope.tableName else {
             throw DatabaseError(

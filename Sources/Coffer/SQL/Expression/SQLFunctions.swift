@@ -9,10 +9,6 @@ public func abs(_ value: some SQLSpecificExpressible) -> SQLExpression {
 ///     cast(Column("worth"), as: .real) / Column("weight")
 ///
 /// See <https://www.sqlite.org/lang_expr.html#castexpr>.
-///
-/// - Parameters:
-///   - expression: the value that is converted.
-///   - storageClass: what SQLite converts it to.
 public func cast(_ expression: some SQLSpecificExpressible, as storageClass: Database.StorageClass)
     -> SQLExpression
 {
@@ -21,7 +17,8 @@ public func cast(_ expression: some SQLSpecificExpressible, as storageClass: Dat
 
 /// The `COALESCE` function: the first value that is not NULL.
 ///
-/// Of one value it is that value, of none NULL: SQLite's own function does not take fewer than two.
+/// A single value is returned unchanged, and an empty collection becomes NULL, because SQLite's function
+/// needs at least two arguments.
 public func coalesce(_ values: some Collection<any SQLSpecificExpressible>) -> SQLExpression {
     let arguments = values.map(\.sqlExpression)
     guard arguments.count > 1 else { return arguments.first ?? .databaseValue(.null) }
@@ -34,11 +31,6 @@ public func length(_ value: some SQLSpecificExpressible) -> SQLExpression {
 }
 
 /// The `MAX` function of several values: the greatest one, or NULL if one of them is NULL.
-///
-/// - Parameters:
-///   - value1: the first value.
-///   - value2: the second value.
-///   - values: more values.
 public func max(
     _ value1: any SQLSpecificExpressible, _ value2: any SQLExpressible, _ values: any SQLExpressible...
 ) -> SQLExpression {
@@ -46,11 +38,6 @@ public func max(
 }
 
 /// The `MIN` function of several values: the smallest one, or NULL if one of them is NULL.
-///
-/// - Parameters:
-///   - value1: the first value.
-///   - value2: the second value.
-///   - values: more values.
 public func min(
     _ value1: any SQLSpecificExpressible, _ value2: any SQLExpressible, _ values: any SQLExpressible...
 ) -> SQLExpression {
@@ -60,7 +47,7 @@ public func min(
 // MARK: - Functions written in Swift
 
 extension DatabaseFunction {
-    /// The call of the function in SQL.
+    /// Returns a call of the function in SQL.
     ///
     ///     // initials("name")
     ///     Item.select { initials($0.name) }
@@ -72,21 +59,22 @@ extension DatabaseFunction {
 }
 
 extension SQLSpecificExpressible {
-    /// Swift's `capitalized`, by ``DatabaseFunction/capitalize``.
+    /// The value converted by Swift's `capitalized`: see ``DatabaseFunction/capitalize``.
     public var capitalized: SQLExpression { DatabaseFunction.capitalize(sqlExpression) }
 
-    /// Swift's `lowercased()`, by ``DatabaseFunction/lowercase``.
+    /// The value converted by Swift's `lowercased()`: see ``DatabaseFunction/lowercase``.
     public var lowercased: SQLExpression { DatabaseFunction.lowercase(sqlExpression) }
 
-    /// Swift's `uppercased()`, by ``DatabaseFunction/uppercase``.
+    /// The value converted by Swift's `uppercased()`: see ``DatabaseFunction/uppercase``.
     public var uppercased: SQLExpression { DatabaseFunction.uppercase(sqlExpression) }
 
-    /// Foundation's `localizedCapitalized`, by ``DatabaseFunction/localizedCapitalize``.
+    /// The value converted by Foundation's `localizedCapitalized`: see
+    /// ``DatabaseFunction/localizedCapitalize``.
     public var localizedCapitalized: SQLExpression { DatabaseFunction.localizedCapitalize(sqlExpression) }
 
-    /// Foundation's `localizedLowercase`, by ``DatabaseFunction/localizedLowercase``.
+    /// The value converted by Foundation's `localizedLowercase`: see ``DatabaseFunction/localizedLowercase``.
     public var localizedLowercased: SQLExpression { DatabaseFunction.localizedLowercase(sqlExpression) }
 
-    /// Foundation's `localizedUppercase`, by ``DatabaseFunction/localizedUppercase``.
+    /// The value converted by Foundation's `localizedUppercase`: see ``DatabaseFunction/localizedUppercase``.
     public var localizedUppercased: SQLExpression { DatabaseFunction.localizedUppercase(sqlExpression) }
 }

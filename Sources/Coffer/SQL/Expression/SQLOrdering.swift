@@ -1,4 +1,4 @@
-/// How a request sorts: an expression, its direction, and where its NULL values go.
+/// A term of an `ORDER BY` clause: an expression, its direction, and the place of its NULL values.
 public struct SQLOrdering: SQLOrderingTerm, Sendable {
     enum Direction: Sendable {
         case asc, desc, ascNullsLast, descNullsFirst
@@ -24,6 +24,8 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
 
     enum Impl: Sendable {
         case expression(SQLExpression)
+        /// The reverse of an ordering without a direction. Reversed again, it has none.
+        case reversed(SQLExpression)
         case directed(SQLExpression, Direction)
         case literal(SQL)
         /// An ordering whose columns belong to the table of an alias.
@@ -34,13 +36,15 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
 
     public var sqlOrdering: SQLOrdering { self }
 
-    /// The opposite ordering.
+    /// Returns the opposite ordering.
     ///
-    /// - Throws: a ``DatabaseError`` of code `SQLITE_MISUSE` for an ordering that is written in SQL.
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` for an ordering that is written in SQL.
     func reversed() throws -> SQLOrdering {
         switch impl {
         case .expression(let expression):
-            return SQLOrdering(impl: .directed(expression, .desc))
+            return SQLOrdering(impl: .reversed(expression))
+        case .reversed(let expression):
+            return SQLOrdering(impl: .expression(expression))
         case .directed(let expression, let direction):
             return SQLOrdering(impl: .directed(expression, direction.reversed))
         case .qualified(let ordering, let alias):
@@ -49,8 +53,8 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
             throw DatabaseError(
                 resultCode: .SQLITE_MISUSE,
                 message:
-                    "An ordering that is written in SQL cannot be reversed. Order by expressions instead: "
-                    + "SQL(\"...\").sqlExpression.desc, for instance.")
+                    "An ordering that is written in SQL cannot be reversed. Order by expressions instead, "
+                    + "for example SQL(\"...\").sqlExpression.desc.")
         }
     }
 
@@ -58,6 +62,9 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
         switch impl {
         case .expression(let expression):
             try expression.write(to: &writer)
+        case .reversed(let expression):
+            try expression.write(to: &writer)
+            writer.append(Direction.desc.sql)
         case .directed(let expression, let direction):
             try expression.write(to: &writer)
             writer.append(direction.sql)
@@ -70,15 +77,15 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
 }
 
 extension SQLSpecificExpressible {
-    /// Sorts from the smallest to the greatest value. SQLite takes NULL for the smallest.
+    /// Sorts in ascending order. SQLite treats NULL as the smallest value.
     public var asc: SQLOrdering { SQLOrdering(impl: .directed(sqlExpression, .asc)) }
 
-    /// Sorts from the greatest to the smallest value. SQLite takes NULL for the smallest.
+    /// Sorts in descending order. SQLite treats NULL as the smallest value.
     public var desc: SQLOrdering { SQLOrdering(impl: .directed(sqlExpression, .desc)) }
 
-    /// Sorts from the smallest to the greatest value, then NULL.
+    /// Sorts in ascending order, with NULL last.
     public var ascNullsLast: SQLOrdering { SQLOrdering(impl: .directed(sqlExpression, .ascNullsLast)) }
 
-    /// Sorts NULL first, then from the greatest to the smallest value.
+    /// Sorts in descending order, with NULL first.
     public var descNullsFirst: SQLOrdering { SQLOrdering(impl: .directed(sqlExpression, .descNullsFirst)) }
 }

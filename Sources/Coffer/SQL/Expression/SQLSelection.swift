@@ -1,4 +1,4 @@
-/// What a request selects: an expression, an expression with a name, all columns, or SQL.
+/// The selection of a request: an expression, an expression with a name, all columns, or SQL.
 public struct SQLSelection: SQLSelectable, Sendable {
     enum Impl: Sendable {
         case allColumns
@@ -42,7 +42,7 @@ public struct SQLSelection: SQLSelectable, Sendable {
 }
 
 extension SQLWriter {
-    /// Writes the columns of the current table, but those of the names given.
+    /// Writes the columns of the current table except those with the given names.
     fileprivate mutating func appendColumns(excluding excludedNames: Set<CaseInsensitiveName>) throws {
         guard let tableName = scope.tableName else {
             throw DatabaseError(
@@ -60,12 +60,12 @@ extension SQLWriter {
 }
 
 extension SQLSpecificExpressible {
-    /// The expression, selected under a name: `expression AS "key"`.
+    /// Returns the expression, selected under a name: `expression AS "key"`.
     public func forKey(_ key: String) -> SQLSelection {
         SQLSelection(impl: .aliased(sqlExpression, name: key))
     }
 
-    /// The expression, selected under the name of a coding key: `expression AS "key"`.
+    /// Returns the expression, selected under the name of a coding key: `expression AS "key"`.
     public func forKey(_ key: some CodingKey) -> SQLSelection {
         forKey(key.stringValue)
     }
@@ -78,14 +78,14 @@ public struct AllColumns: SQLSelectable, Sendable {
     public var sqlSelection: SQLSelection { .allColumns }
 }
 
-/// All columns of the table of a request but some: what `allColumns(excluding:)` makes.
+/// All columns of the table of a request except some: the result of `allColumns(excluding:)`.
 ///
-/// Which columns there are is looked up in the schema when the request is used.
+/// The columns are looked up in the schema when the request is used.
 public struct AllColumnsExcluding: SQLSelectable, Sendable {
     private let excludedNames: Set<CaseInsensitiveName>
 
-    /// Creates a selection of all columns but those of the names given, compared without regard to the case
-    /// of ASCII letters.
+    /// Creates a selection of all columns except those with the given names, which are compared without
+    /// regard to the case of ASCII letters.
     public init(_ excludedColumns: some Collection<String>) {
         excludedNames = Set(excludedColumns.map(CaseInsensitiveName.init))
     }
@@ -99,14 +99,14 @@ extension SQLSelectable where Self == AllColumns {
 }
 
 extension SQLSelectable where Self == AllColumnsExcluding {
-    /// All columns of the table of a request but those of the names given.
+    /// Returns all columns of the table of a request except those with the given names.
     ///
     ///     static var databaseSelection: [any SQLSelectable] { [.allColumns(excluding: ["generated"])] }
     public static func allColumns(excluding excludedColumns: some Collection<String>) -> Self {
         Self(excludedColumns)
     }
 
-    /// All columns of the table of a request but those given.
+    /// Returns all columns of the table of a request except the given ones.
     public static func allColumns(excluding excludedColumns: some Collection<any ColumnExpression>) -> Self {
         Self(excludedColumns.map(\.name))
     }

@@ -1,5 +1,5 @@
-// The operators come in families: with a Swift value on either side, and with two expressions. The last one
-// is there so that the compiler knows which of the first two it should choose.
+// The operators come in families: with a Swift value on either side, and with two expressions. The last
+// overload resolves the ambiguity between the first two.
 
 // MARK: - Equality
 
@@ -63,7 +63,7 @@ extension SQLSpecificExpressible {
 // MARK: - Identity
 
 extension SQLSpecificExpressible {
-    /// The `IS` operator, which takes NULL for equal to NULL only.
+    /// The `IS` operator, in which NULL is equal to NULL and to nothing else.
     public static func === (lhs: Self, rhs: (any SQLExpressible)?) -> SQLExpression {
         .identity(.isSame, lhs.sqlExpression, rhs?.sqlExpression ?? .databaseValue(.null))
     }
@@ -78,7 +78,7 @@ extension SQLSpecificExpressible {
         .identity(.isSame, lhs.sqlExpression, rhs.sqlExpression)
     }
 
-    /// The `IS NOT` operator, which takes NULL for different from all but NULL.
+    /// The `IS NOT` operator, in which NULL differs from everything except NULL.
     public static func !== (lhs: Self, rhs: (any SQLExpressible)?) -> SQLExpression {
         .identity(.isNotSame, lhs.sqlExpression, rhs?.sqlExpression ?? .databaseValue(.null))
     }

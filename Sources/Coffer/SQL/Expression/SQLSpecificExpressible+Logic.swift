@@ -32,7 +32,7 @@ extension SQLSpecificExpressible {
         .associative(.or, lhs, rhs)
     }
 
-    /// The `IFNULL` function: `rhs` where `lhs` is NULL.
+    /// The `IFNULL` function: `rhs` if `lhs` is NULL, or else `lhs`.
     public static func ?? (lhs: Self, rhs: some SQLExpressible) -> SQLExpression {
         .function("IFNULL", [lhs.sqlExpression, rhs.sqlExpression])
     }

@@ -1,10 +1,10 @@
 extension SQLSpecificExpressible {
-    /// The expression, compared and sorted by a collation.
+    /// Returns the expression, compared and sorted by a collation.
     ///
     ///     // "name" COLLATE NOCASE
     ///     Column("name").collating(.nocase)
     ///
-    /// A condition is one whose operands are compared by the collation:
+    /// In a condition, the collation applies to the comparison of its operands:
     ///
     ///     // ("name" = ? COLLATE NOCASE) OR (("details" COLLATE NOCASE) IN (?, ?))
     ///     (Column("name") == "passport" || ["void", "lost"].contains(Column("details"))).collating(.nocase)
@@ -12,7 +12,8 @@ extension SQLSpecificExpressible {
         sqlExpression.collated(collation)
     }
 
-    /// The expression, compared and sorted by a collation, which the connection has to know.
+    /// Returns the expression, compared and sorted by a collation, which must be registered with the
+    /// connection.
     public func collating(_ collation: DatabaseCollation) -> SQLExpression {
         collating(Database.CollationName(collation.name))
     }
@@ -23,8 +24,8 @@ extension SQLSpecificExpressible {
     ///     Column("fileName").like("%.pdf")
     ///
     /// - Parameters:
-    ///   - pattern: the pattern, in which `%` stands for any text and `_` for any character.
-    ///   - escape: the character before a `%` or `_` that stands for itself.
+    ///   - pattern: the pattern, in which `%` matches any text and `_` any single character.
+    ///   - escape: the escape character, after which `%` and `_` match themselves.
     public func like(_ pattern: some SQLExpressible, escape: (any SQLExpressible)? = nil) -> SQLExpression {
         SQLExpression(
             impl: .like(
@@ -34,11 +35,12 @@ extension SQLSpecificExpressible {
 }
 
 extension SQLExpression {
-    /// The expression with a collation where SQLite looks for it: the result of a comparison has none.
+    /// Returns the expression with a collation where SQLite looks for it: the result of a comparison has
+    /// none.
     fileprivate func collated(_ collation: Database.CollationName) -> SQLExpression {
         switch impl {
         case .binary(let op, let lhs, let rhs) where op.isComparison:
-            // The collation of the left operand would go before that of the right one.
+            // The collation of the left operand has precedence over the right operand's.
             if case .collated = lhs.impl { return self }
             return SQLExpression(impl: .binary(op, lhs, rhs.collated(collation)))
         case .associative(let op, let operands) where op == .and || op == .or:

@@ -1,6 +1,6 @@
 extension Sequence where Element: SQLExpressible {
-    /// The expression `element IN (...)`, with one argument for each value of the sequence; `element = ?` for
-    /// one value, and false for none.
+    /// Returns the expression `element IN (...)`, with one argument for each value of the sequence; `element
+    /// = ?` for one value, and false for none.
     ///
     ///     // "name" IN (?, ?, ?)
     ///     ["deed", "will", "passport"].contains(Column("name"))
@@ -10,38 +10,38 @@ extension Sequence where Element: SQLExpressible {
 }
 
 extension Sequence<any SQLExpressible> {
-    /// The expression `element IN (...)`.
+    /// Returns the expression `element IN (...)`.
     public func contains(_ element: some SQLSpecificExpressible) -> SQLExpression {
         .isMember(element.sqlExpression, of: map(\.sqlExpression))
     }
 }
 
-// Ranges of integers are sequences too: they have their own functions, so that they are compared and not
-// enumerated.
+// Ranges of integers are sequences too. They have their own functions, so that their bounds are compared
+// instead of their elements being listed.
 
 extension ClosedRange where Bound: SQLExpressible {
-    /// The expression `element BETWEEN lower AND upper`.
+    /// Returns the expression `element BETWEEN lower AND upper`.
     public func contains(_ element: some SQLSpecificExpressible) -> SQLExpression {
         .between(element, self)
     }
 }
 
 extension ClosedRange where Bound: SQLExpressible & Strideable, Bound.Stride: SignedInteger {
-    /// The expression `element BETWEEN lower AND upper`.
+    /// Returns the expression `element BETWEEN lower AND upper`.
     public func contains(_ element: some SQLSpecificExpressible) -> SQLExpression {
         .between(element, self)
     }
 }
 
 extension Range where Bound: SQLExpressible {
-    /// The expression `(element >= lower) AND (element < upper)`.
+    /// Returns the expression `(element >= lower) AND (element < upper)`.
     public func contains(_ element: some SQLSpecificExpressible) -> SQLExpression {
         element >= lowerBound && element < upperBound
     }
 }
 
 extension Range where Bound: SQLExpressible & Strideable, Bound.Stride: SignedInteger {
-    /// The expression `(element >= lower) AND (element < upper)`.
+    /// Returns the expression `(element >= lower) AND (element < upper)`.
     public func contains(_ element: some SQLSpecificExpressible) -> SQLExpression {
         element >= lowerBound && element < upperBound
     }

@@ -1,13 +1,13 @@
-/// A column of a table that is about to be created or altered.
+/// A column of a table that is being created or altered.
 ///
 ///     t.column("email", .text).notNull().unique().check { length($0) > 0 }
 public final class ColumnDefinition {
-    /// Where the values of a generated column are.
+    /// The storage of a generated column.
     public enum GeneratedColumnQualification: Sendable {
-        /// They are computed when they are read.
+        /// The values are computed when they are read.
         case virtual
 
-        /// They are computed when a row is written, and stored in it.
+        /// The values are computed when a row is written, and stored in it.
         case stored
     }
 
@@ -58,11 +58,12 @@ extension ColumnDefinition: Sendable {}
 extension ColumnDefinition {
     /// Makes the column the primary key of its table.
     ///
-    /// SQLite lets NULL into such a column unless it is an integer: see
+    /// SQLite accepts NULL in such a column unless it is an integer: see
     /// ``TableDefinition/primaryKey(_:_:onConflict:)``.
+    ///
     /// - Parameters:
-    ///   - conflictResolution: what happens to a row whose key exists already.
-    ///   - autoincrement: whether SQLite never uses a number again. Only for integers.
+    ///   - conflictResolution: the reaction to a row whose key exists already; nil aborts the statement.
+    ///   - autoincrement: if true, SQLite never reuses a number. Only for integer columns.
     @discardableResult
     public func primaryKey(
         onConflict conflictResolution: Database.ConflictResolution? = nil, autoincrement: Bool = false
@@ -71,32 +72,32 @@ extension ColumnDefinition {
         return self
     }
 
-    /// Refuses NULL.
+    /// Rejects NULL.
     ///
-    /// - Parameter conflictResolution: what happens to a row with NULL.
+    /// - Parameter conflictResolution: the reaction to a row with NULL; nil aborts the statement.
     @discardableResult
     public func notNull(onConflict conflictResolution: Database.ConflictResolution? = nil) -> Self {
-        // A key adds the constraint on its own: it must not take back what was said about conflicts.
+        // A primary key adds this constraint too, and must not discard an explicit conflict resolution.
         if notNull == nil || conflictResolution != nil {
             notNull = NotNull(conflictResolution: conflictResolution)
         }
         return self
     }
 
-    /// Refuses a value that another row has. NULL differs from NULL.
+    /// Rejects a value that another row has. NULL differs from NULL.
     ///
-    /// - Parameter conflictResolution: what happens to a row whose value exists already.
+    /// - Parameter conflictResolution: the reaction to a row whose value exists already; nil aborts the
+    ///   statement.
     @discardableResult
     public func unique(onConflict conflictResolution: Database.ConflictResolution? = nil) -> Self {
         uniqueKey = Unique(conflictResolution: conflictResolution)
         return self
     }
 
-    /// Creates an index on the column, whose name is that of the table and that of the column:
-    /// `player_on_score`.
+    /// Creates an index on the column, named after the table and the column: `player_on_score`.
     ///
     /// For other indexes, see ``Database/create(indexOn:columns:options:condition:)``. A unique column has an
-    /// index anyway.
+    /// index in any case.
     @discardableResult
     public func indexed() -> Self {
         isIndexed = true
@@ -106,14 +107,13 @@ extension ColumnDefinition {
     /// Makes the column refer to another table. Can be called several times.
     ///
     /// - Parameters:
-    ///   - table: the table that is referred to, which may be the one that is being created.
-    ///   - column: its column. Nil is its primary key.
-    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the
-    ///     deletion.
-    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the
-    ///     change.
-    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end
-    ///     of statements.
+    ///   - table: the referenced table, which may be the table that is being created.
+    ///   - column: the referenced column. Nil is the primary key of the other table.
+    ///   - deleteAction: the effect of deleting the referenced row. Nil rejects the deletion.
+    ///   - updateAction: the effect of changing the referenced key. Nil rejects the change.
+    ///   - isDeferred: if true, the foreign key is checked at the end of a transaction instead of the end of
+    ///     a
+    ///     statement.
     @discardableResult
     public func references(
         _ table: String, column: String? = nil, onDelete deleteAction: Database.ForeignKeyAction? = nil,
@@ -128,48 +128,47 @@ extension ColumnDefinition {
 // MARK: - Values
 
 extension ColumnDefinition {
-    /// Refuses rows for which the condition is false. NULL is not false. Can be called several times.
+    /// Rejects rows for which the condition is false. NULL is not false. Can be called several times.
     ///
     ///     t.column("name", .text).check { length($0) > 0 }
     ///
-    /// - Parameter condition: a function from the column to the condition.
+    /// - Parameter condition: returns the condition for the column.
     @discardableResult
     public func check(_ condition: (Column) -> any SQLExpressible) -> Self {
         checks.append(SQL(bare: condition(Column(name)).sqlExpression))
         return self
     }
 
-    /// Refuses rows for which the condition, written in SQL, is false. Can be called several times.
+    /// Rejects rows for which the condition, written in SQL, is false. Can be called several times.
     @discardableResult
     public func check(sql: String) -> Self {
         checks.append(SQL(sql: sql))
         return self
     }
 
-    /// Sets the value of rows that bring none.
+    /// Sets the default value, used by an `INSERT` that does not set the column.
     @discardableResult
     public func defaults(to value: some DatabaseValueConvertible) -> Self {
         defaultExpression = SQL(sql: value.databaseValue.sqlDefault)
         return self
     }
 
-    /// Sets the value of rows that bring none, written in SQL: a literal, `CURRENT_TIMESTAMP`, or an
-    /// expression in parentheses.
+    /// Sets the default value, written in SQL: a literal, `CURRENT_TIMESTAMP`, or an expression in
+    /// parentheses.
     @discardableResult
     public func defaults(sql: String) -> Self {
         defaultExpression = SQL(sql: sql)
         return self
     }
 
-    /// Sets the collation by which the values of the column are compared and sorted, unless an expression has
-    /// another one.
+    /// Sets the collation of the column's comparisons and sort order. An expression may override it.
     @discardableResult
     public func collate(_ collation: Database.CollationName) -> Self {
         self.collation = collation.rawValue
         return self
     }
 
-    /// Sets the collation by which the values of the column are compared and sorted.
+    /// Sets the collation of the column's comparisons and sort order.
     ///
     /// Every connection that uses the table needs the collation: see ``Database/add(collation:)``.
     @discardableResult
@@ -178,13 +177,13 @@ extension ColumnDefinition {
         return self
     }
 
-    /// Computes the column from others. It cannot be written to: see <https://www.sqlite.org/gencol.html>.
+    /// Computes the column from others. It cannot be written: see <https://www.sqlite.org/gencol.html>.
     ///
-    /// A column that is added to a table that exists can only be virtual.
+    /// A column that is added to an existing table can only be virtual.
     ///
     /// - Parameters:
     ///   - expression: computes the value from other columns of the row.
-    ///   - qualification: whether the value is stored, or computed with each read.
+    ///   - qualification: stores the value, or computes it with each read.
     @discardableResult
     public func generatedAs(
         _ expression: some SQLExpressible, _ qualification: GeneratedColumnQualification = .virtual
@@ -193,11 +192,7 @@ extension ColumnDefinition {
         return self
     }
 
-    /// Computes the column from others, by an expression that is written in SQL: see ``generatedAs(_:_:)``.
-    ///
-    /// - Parameters:
-    ///   - sql: the text of an expression of other columns of the row.
-    ///   - qualification: whether the value is stored, or computed with each read.
+    /// Computes the column from others, with an expression written in SQL: see ``generatedAs(_:_:)``.
     @discardableResult
     public func generatedAs(sql: String, _ qualification: GeneratedColumnQualification = .virtual) -> Self {
         generation = Generation(expression: SQL(sql: sql), qualification: qualification)
@@ -206,7 +201,7 @@ extension ColumnDefinition {
 }
 
 extension DatabaseValue {
-    /// The value as it can stand after `DEFAULT`, where only literals need no parentheses.
+    /// The value in a form that is valid after `DEFAULT`, where only literals may omit parentheses.
     fileprivate var sqlDefault: String {
         let literal = sqlLiteral
         return literal.hasPrefix("CAST") ? "(\(literal))" : literal

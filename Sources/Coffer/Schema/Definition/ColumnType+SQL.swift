@@ -1,6 +1,6 @@
 extension Database.ColumnType {
-    /// The type as SQL: as it is where it is what SQLite takes for a type (words, and one or two numbers in
-    /// parentheses), else as one name.
+    /// The type as SQL: unchanged if it has SQLite's syntax for types (words, and one or two numbers in
+    /// parentheses), and otherwise quoted as one name.
     var sql: String { isPlain ? rawValue : rawValue.quotedDatabaseIdentifier }
 
     private var isPlain: Bool {

@@ -1,16 +1,15 @@
 // MARK: - Creating
 
 extension Database {
-    /// Creates an index on columns, whose name is made of theirs: `index_share_on_guestId_expiry`.
+    /// Creates an index on columns, and names it after them: `index_share_on_guestId_expiry`.
     ///
     ///     try db.create(indexOn: "share", columns: ["guestId", "expiry"])
     ///
     /// - Parameters:
-    ///   - table: the table of the index.
     ///   - columns: the columns, in the order of the index.
-    ///   - options: whether the index is unique, or may exist already.
-    ///   - condition: which rows are in the index. Nil is all of them.
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    ///   - options: makes the index unique, or allows it to exist already.
+    ///   - condition: selects the rows of the index. Nil is all rows.
+    /// - Throws: a ``DatabaseError`` if SQLite rejects the definition, for example because the name is taken.
     public func create(
         indexOn table: String, columns: [String], options: IndexOptions = [],
         condition: (any SQLExpressible)? = nil
@@ -22,8 +21,8 @@ extension Database {
 
     /// Creates an index on columns.
     ///
-    /// - Parameters: as those of ``create(indexOn:columns:options:condition:)``, and the name of the index.
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Parameters: see ``create(indexOn:columns:options:condition:)``.
+    /// - Throws: a ``DatabaseError`` if SQLite rejects the definition, for example because the name is taken.
     public func create(
         index name: String, on table: String, columns: [String], options: IndexOptions = [],
         condition: (any SQLExpressible)? = nil
@@ -36,13 +35,11 @@ extension Database {
     /// Creates an index on columns: the older form of ``create(index:on:columns:options:condition:)``.
     ///
     /// - Parameters:
-    ///   - name: the name of the index.
-    ///   - table: the table.
-    ///   - columns: the columns, in their order.
-    ///   - unique: whether no two rows may have the same values there.
-    ///   - ifNotExists: whether an index that is there already is no error.
-    ///   - condition: the rows that are indexed; nil is all of them.
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    ///   - columns: the columns, in the order of the index.
+    ///   - unique: if true, rejects rows with the same values in all columns.
+    ///   - ifNotExists: if true, an existing index is not an error.
+    ///   - condition: selects the rows of the index. Nil is all rows.
+    /// - Throws: a ``DatabaseError`` if SQLite rejects the definition, for example because the name is taken.
     @_disfavoredOverload
     public func create(
         index name: String, on table: String, columns: [String], unique: Bool = false,
@@ -57,12 +54,12 @@ extension Database {
 
     /// Creates an index on expressions.
     ///
-    ///     // No two owners have addresses that differ in their case alone.
+    ///     // No two owners have addresses that differ only in case.
     ///     let address = Column("email").collating(.nocase)
     ///     try db.create(index: "ownerAddress", on: "owner", expressions: [address], options: .unique)
     ///
-    /// - Parameters: as those of ``create(indexOn:columns:options:condition:)``, and the name of the index.
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Parameters: see ``create(indexOn:columns:options:condition:)``.
+    /// - Throws: a ``DatabaseError`` if SQLite rejects the definition, for example because the name is taken.
     public func create(
         index name: String, on table: String, expressions: [any SQLExpressible], options: IndexOptions = [],
         condition: (any SQLExpressible)? = nil
@@ -88,22 +85,20 @@ extension Database {
 extension Database {
     /// Drops an index.
     ///
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Throws: a ``DatabaseError`` if there is no such index, or it belongs to a constraint.
     public func drop(index name: String) throws {
         try execute(sql: "DROP INDEX \(name.quotedDatabaseIdentifier)")
     }
 
-    /// Drops an index on exactly these columns, in this order, whatever its name. Does nothing if there is
-    /// none.
+    /// Drops an index on exactly these columns, in this order, regardless of its name. Does nothing if no
+    /// such index exists.
     ///
-    /// Of several indexes, the one that ``create(indexOn:columns:options:condition:)`` has named is dropped,
-    /// or else the last one.
+    /// If there are several, it drops the one with the name that
+    /// ``create(indexOn:columns:options:condition:)`` gives, or else the one that was created last.
     ///
-    /// - Parameters:
-    ///   - table: the table.
-    ///   - columns: the columns of the index, in their order.
-    /// - Throws: a ``DatabaseError`` if there is no such table, or only the index of a constraint, which ends
-    ///   with its table.
+    /// - Parameter columns: the columns of the index, in its order.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or if the only such index belongs to a
+    ///   constraint, which cannot be dropped without its table.
     public func drop(indexOn table: String, columns: [String]) throws {
         let names = columns.map(CaseInsensitiveName.init)
         let indexes = try indexes(on: table).filter { $0.columns.map(CaseInsensitiveName.init) == names }
@@ -115,16 +110,16 @@ extension Database {
         if let index { try drop(index: index.name) }
     }
 
-    /// Builds all indexes that use a collation again, as is needed after its definition has changed.
+    /// Rebuilds all indexes that use a collation. This is required after its definition has changed.
     ///
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Throws: a ``DatabaseError`` if the collation does not exist, or an index cannot be rebuilt.
     public func reindex(collation: CollationName) throws {
         try execute(sql: "REINDEX \(collation.rawValue.quotedUnlessWord)")
     }
 
-    /// Builds all indexes that use a collation again, as is needed after its definition has changed.
+    /// Rebuilds all indexes that use a collation. This is required after its definition has changed.
     ///
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Throws: a ``DatabaseError`` if the collation does not exist, or an index cannot be rebuilt.
     public func reindex(collation: DatabaseCollation) throws {
         try reindex(collation: CollationName(rawValue: collation.name))
     }
@@ -134,7 +129,7 @@ extension Database {
 enum IndexSQL {
     /// - Parameters:
     ///   - terms: columns or expressions, as SQL.
-    ///   - condition: which rows are in the index, as SQL.
+    ///   - condition: selects the rows of the index, as SQL.
     static func creation(
         name: String, on table: String, terms: [String], options: IndexOptions, condition: String? = nil
     ) -> String {

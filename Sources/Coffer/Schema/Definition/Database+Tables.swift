@@ -1,5 +1,5 @@
 extension Database {
-    /// Creates a table, and the indexes that its definition asks for.
+    /// Creates a table and the indexes of its definition.
     ///
     ///     try db.create(table: "attachment", options: .withoutRowID) { t in
     ///         t.primaryKey("id", .blob)
@@ -9,30 +9,30 @@ extension Database {
     ///     }
     ///
     /// - Parameters:
-    ///   - name: the name of the table, which may contain anything.
-    ///   - options: whether the table is temporary, strict, without row IDs, or may exist already.
+    ///   - name: the name of the table, which may contain any characters.
+    ///   - options: makes the table temporary, strict, or without row IDs, or allows it to exist already.
     ///   - body: defines the columns and constraints.
-    /// - Throws: a ``DatabaseError``, also if a table that is referred to does not exist and its primary key
-    ///   has to be known; errors of `body`.
+    /// - Throws: a ``DatabaseError`` if SQLite rejects the definition, or if a referenced table does not
+    ///   exist and its primary key is needed; errors of `body`.
     public func create(table name: String, options: TableOptions = [], body: (TableDefinition) throws -> Void)
         throws
     {
         checkIsUsedInItsAccess()
         let definition = TableDefinition(name: name, options: options)
         try body(definition)
-        // All of the SQL is known before any of it is executed.
+        // All SQL is generated before any of it is executed.
         try executeDefinitions(TableSQL.creation(of: definition, in: self))
     }
 
     /// Creates a table: the older form of ``create(table:options:body:)``.
     ///
     /// - Parameters:
-    ///   - name: the name of the table.
-    ///   - temporary: whether only this connection sees the table, as long as it is open.
-    ///   - ifNotExists: whether a table that is there already is no error.
-    ///   - withoutRowID: whether rows are stored by the primary key, without a row ID.
+    ///   - temporary: if true, the table is visible to this connection only, and is dropped when it is
+    ///     closed.
+    ///   - ifNotExists: if true, an existing table is not an error.
+    ///   - withoutRowID: if true, the rows are stored by their primary key and have no row ID.
     ///   - body: defines the columns and constraints.
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Throws: a ``DatabaseError`` if SQLite rejects the definition, for example because the name is taken.
     @_disfavoredOverload
     public func create(
         table name: String, temporary: Bool = false, ifNotExists: Bool = false, withoutRowID: Bool = false,
@@ -46,11 +46,9 @@ extension Database {
 
     /// Alters a table, step by step: see ``TableAlteration``.
     ///
-    /// - Parameters:
-    ///   - name: the name of the table.
-    ///   - body: says what changes.
+    /// - Parameter body: adds the steps.
     /// - Throws: a ``DatabaseError`` if there is no such table or column, or SQLite cannot make the change.
-    ///   The steps before the failed one are done: use a transaction.
+    ///   The steps before the failed one remain in effect unless a transaction is rolled back.
     public func alter(table name: String, body: (TableAlteration) -> Void) throws {
         checkIsUsedInItsAccess()
         let alteration = TableAlteration(name: name)
@@ -60,29 +58,25 @@ extension Database {
         }
     }
 
-    /// Renames a table, also where indexes, triggers, views and foreign keys name it.
+    /// Renames a table, and updates the indexes, triggers, views, and foreign keys that refer to it.
     ///
-    /// See <https://www.sqlite.org/lang_altertable.html#alter_table_rename> for what is renamed when foreign
-    /// keys are not enforced.
+    /// See <https://www.sqlite.org/lang_altertable.html#alter_table_rename> for the references that are
+    /// updated while foreign keys are not enforced.
     ///
-    /// - Parameters:
-    ///   - name: the present name.
-    ///   - newName: the name that it gets.
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or the new name is taken.
     public func rename(table name: String, to newName: String) throws {
         try execute(
             sql: "ALTER TABLE \(name.quotedDatabaseIdentifier) RENAME TO \(newName.quotedDatabaseIdentifier)")
     }
 
-    /// Drops a table with its rows, indexes and triggers.
+    /// Drops a table with its rows, indexes, and triggers.
     ///
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Throws: a ``DatabaseError`` if there is no such table, or rows of another table refer to its rows.
     public func drop(table name: String) throws {
         try execute(sql: "DROP TABLE \(name.quotedDatabaseIdentifier)")
     }
 
-    /// Executes statements, which are given one by one: the end of one must not be found by looking for
-    /// semicolons.
+    /// Executes statements, given one by one so that they do not have to be split at semicolons.
     func executeDefinitions(_ statements: [String]) throws {
         for sql in statements {
             try makeStatement(sql: sql).execute()

@@ -1,16 +1,16 @@
 extension Database {
-    /// Creates a view on a request.
+    /// Creates a view of a request.
     ///
     ///     try db.create(view: "endlessShare", as: Share.filter(Column("expiry") == nil))
     ///
-    /// The values of the request become a part of the view.
+    /// The values of the request become part of the view.
     ///
     /// - Parameters:
-    ///   - name: the name of the view, which may contain anything.
-    ///   - options: whether the view is temporary, or may exist already.
-    ///   - columns: the names of its columns. Nil takes those of the request.
-    ///   - request: what the view selects.
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    ///   - name: the name of the view, which may contain any characters.
+    ///   - options: makes the view temporary, or allows it to exist already.
+    ///   - columns: the column names of the view. Nil uses the column names of the request.
+    ///   - request: the rows of the view.
+    /// - Throws: a ``DatabaseError`` if SQLite rejects the definition, for example because the name is taken.
     public func create(
         view name: String, options: ViewOptions = [], columns: [String]? = nil,
         as request: any SQLSubqueryable
@@ -20,12 +20,12 @@ extension Database {
             asLiteral: SQL(elements: [.subquery(request.sqlSubquery)]))
     }
 
-    /// Creates a view on a query that is written as an SQL literal.
+    /// Creates a view of a query written as an SQL literal.
     ///
     ///     try db.create(view: "treasure", asLiteral: "SELECT id, name FROM item WHERE worth >= \(limit)")
     ///
-    /// - Parameters: as those of ``create(view:options:columns:as:)``.
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Parameters: see ``create(view:options:columns:as:)``.
+    /// - Throws: a ``DatabaseError`` if SQLite rejects the definition, for example because the name is taken.
     public func create(
         view name: String, options: ViewOptions = [], columns: [String]? = nil, asLiteral sqlLiteral: SQL
     ) throws {
@@ -42,7 +42,7 @@ extension Database {
 
     /// Drops a view.
     ///
-    /// - Throws: a ``DatabaseError`` if SQLite refuses the definition, for example because the name is taken.
+    /// - Throws: a ``DatabaseError`` if there is no such view.
     public func drop(view name: String) throws {
         try execute(sql: "DROP VIEW \(name.quotedDatabaseIdentifier)")
     }

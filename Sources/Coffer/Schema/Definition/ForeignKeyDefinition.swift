@@ -1,4 +1,4 @@
-/// A foreign key of a table that is about to be created, together with its columns: see
+/// A foreign key of a table that is being created, together with its columns: see
 /// ``TableDefinition/belongsTo(_:inTable:onDelete:onUpdate:deferred:indexed:)``.
 public final class ForeignKeyDefinition {
     let name: String
@@ -16,9 +16,9 @@ public final class ForeignKeyDefinition {
         self.isIndexed = isIndexed
     }
 
-    /// Refuses NULL in each of the columns.
+    /// Rejects NULL in each of the columns.
     ///
-    /// - Parameter conflictResolution: what happens to a row with NULL.
+    /// - Parameter conflictResolution: the reaction to a row with NULL; nil aborts the statement.
     @discardableResult
     public func notNull(onConflict conflictResolution: Database.ConflictResolution? = nil) -> Self {
         if notNull == nil || conflictResolution != nil {
@@ -27,7 +27,7 @@ public final class ForeignKeyDefinition {
         return self
     }
 
-    /// Refuses two rows that refer to the same row.
+    /// Rejects a second row that refers to the same row.
     @discardableResult
     public func unique() -> Self {
         isUnique = true
@@ -38,7 +38,7 @@ public final class ForeignKeyDefinition {
 @available(*, unavailable)
 extension ForeignKeyDefinition: Sendable {}
 
-/// What a foreign key does, and when it is checked.
+/// The actions of a foreign key, and the time at which it is checked.
 struct ForeignKeyActions {
     let delete: Database.ForeignKeyAction?
     let update: Database.ForeignKeyAction?
@@ -53,7 +53,7 @@ struct ForeignKeyActions {
     }
 }
 
-/// What a foreign key refers to.
+/// The table and columns that a foreign key refers to.
 struct ForeignKeyReference {
     let table: String
 

@@ -1,4 +1,4 @@
-/// Changes of a table that exists: see ``Database/alter(table:body:)``.
+/// Changes of an existing table: see ``Database/alter(table:body:)``.
 ///
 ///     try db.alter(table: "item") { item in
 ///         item.rename(column: "note", to: "details")
@@ -6,7 +6,7 @@
 ///         item.add(column: "sealed", .boolean).notNull().defaults(to: false)
 ///     }
 ///
-/// SQLite restricts which columns can be added and dropped: <https://www.sqlite.org/lang_altertable.html>.
+/// SQLite restricts the columns that can be added and dropped: <https://www.sqlite.org/lang_altertable.html>.
 public final class TableAlteration {
     enum Step {
         case add(ColumnDefinition)
@@ -22,14 +22,12 @@ public final class TableAlteration {
         self.name = name
     }
 
-    /// Adds a column, of any type if `type` is nil.
+    /// Adds a column.
     ///
-    /// It cannot be a key, nor unique. Where the table has rows, a column that is not NULL needs a default
+    /// It cannot be a primary key or unique. If the table has rows, a `NOT NULL` column needs a default
     /// value.
     ///
-    /// - Parameters:
-    ///   - name: the name of the column.
-    ///   - type: its type; nil is none.
+    /// - Parameter type: nil declares no type, so that SQLite does not convert the values.
     @discardableResult
     public func add(column name: String, _ type: Database.ColumnType? = nil) -> ColumnDefinition {
         let column = ColumnDefinition(name: name, type: type)
@@ -37,21 +35,17 @@ public final class TableAlteration {
         return column
     }
 
-    /// Adds a column that is defined by SQL, such as `"bonus INTEGER"`.
+    /// Adds a column defined by SQL, such as `"bonus INTEGER"`.
     public func addColumn(sql: String) {
         steps.append(.addLiteral(SQL(sql: sql)))
     }
 
-    /// Adds a column that is defined by an SQL literal, such as `"name TEXT DEFAULT \(defaultName)"`.
+    /// Adds a column defined by an SQL literal, such as `"name TEXT DEFAULT \(defaultName)"`.
     public func addColumn(literal: SQL) {
         steps.append(.addLiteral(literal))
     }
 
-    /// Renames a column, also where indexes, triggers and views name it.
-    ///
-    /// - Parameters:
-    ///   - name: the present name.
-    ///   - newName: the name that it gets.
+    /// Renames a column, and updates the indexes, triggers, and views that refer to it.
     public func rename(column name: String, to newName: String) {
         steps.append(.rename(name, to: newName))
     }

@@ -1,4 +1,4 @@
-/// The columns and constraints of a table that is about to be created.
+/// The columns and constraints of a table that is being created.
 ///
 ///     try db.create(table: "share") { t in
 ///         t.primaryKey {
@@ -10,7 +10,7 @@
 ///
 /// See ``Database/create(table:options:body:)``.
 public final class TableDefinition {
-    /// What stands in the list of columns.
+    /// An element of the list of columns.
     enum Element {
         case column(ColumnDefinition)
         case foreignKey(ForeignKeyDefinition)
@@ -38,7 +38,7 @@ public final class TableDefinition {
         let reference: ForeignKeyReference
     }
 
-    /// A constraint of the table, as an expression or as SQL.
+    /// A table constraint, as an expression or as SQL.
     enum Constraint {
         case check(SQL)
         case literal(SQL)
@@ -53,7 +53,7 @@ public final class TableDefinition {
     private(set) var foreignKeys: [ForeignKeyConstraint] = []
     private(set) var constraints: [Constraint] = []
 
-    /// The key that ``primaryKey(onConflict:body:)`` is defining.
+    /// The key that a running ``primaryKey(onConflict:body:)`` defines.
     private var openPrimaryKey: PrimaryKey?
 
     init(name: String, options: TableOptions) {
@@ -71,26 +71,26 @@ extension TableDefinition {
     /// Adds a column.
     ///
     /// - Parameters:
-    ///   - name: the name of the column, which may contain anything.
-    ///   - type: its type. Nil is a column of any type, whose values SQLite does not convert.
+    ///   - name: the name of the column, which may contain any characters.
+    ///   - type: nil declares no type, so that SQLite does not convert the values.
     @discardableResult
     public func column(_ name: String, _ type: Database.ColumnType? = nil) -> ColumnDefinition {
         let column = ColumnDefinition(name: name, type: type)
         elements.append(.column(column))
         if openPrimaryKey != nil {
             openPrimaryKey?.elements.append(.column(name))
-            // Without it, SQLite lets NULL into primary keys: https://www.sqlite.org/quirks.html.
+            // Otherwise SQLite accepts NULL in primary keys: https://www.sqlite.org/quirks.html.
             column.notNull()
         }
         return column
     }
 
-    /// Adds a column that is defined by SQL, such as `"name TEXT NOT NULL"`.
+    /// Adds a column defined by SQL, such as `"name TEXT NOT NULL"`.
     public func column(sql: String) {
         elements.append(.literal(SQL(sql: sql)))
     }
 
-    /// Adds a column that is defined by an SQL literal, such as `"name TEXT DEFAULT \(defaultName)"`.
+    /// Adds a column defined by an SQL literal, such as `"name TEXT DEFAULT \(defaultName)"`.
     public func column(literal: SQL) {
         elements.append(.literal(literal))
     }
@@ -99,13 +99,12 @@ extension TableDefinition {
 // MARK: - Keys
 
 extension TableDefinition {
-    /// Adds an integer column that is the primary key, and that SQLite fills with numbers that no row of the
-    /// table ever had.
+    /// Adds an integer primary key. SQLite fills it with numbers that no row of the table has ever had.
     ///
     /// See <https://www.sqlite.org/autoinc.html>.
-    /// - Parameters:
-    ///   - name: the name of the column.
-    ///   - conflictResolution: what happens to a row whose key exists already.
+    ///
+    /// - Parameter conflictResolution: the reaction to a row whose key exists already; nil aborts the
+    ///   statement.
     @discardableResult
     public func autoIncrementedPrimaryKey(
         _ name: String, onConflict conflictResolution: Database.ConflictResolution? = nil
@@ -113,23 +112,22 @@ extension TableDefinition {
         column(name, .integer).primaryKey(onConflict: conflictResolution, autoincrement: true)
     }
 
-    /// Adds a column that is the primary key, and is never NULL.
+    /// Adds a column that is the primary key and never NULL.
     ///
     /// - Parameters:
-    ///   - name: the name of the column.
-    ///   - type: with `.integer`, the column is the row ID, which SQLite fills where a row brings none.
-    ///   - conflictResolution: what happens to a row whose key exists already.
+    ///   - type: an `.integer` column is the row ID, which SQLite assigns if an inserted row does not set it.
+    ///   - conflictResolution: the reaction to a row whose key exists already; nil aborts the statement.
     @discardableResult
     public func primaryKey(
         _ name: String, _ type: Database.ColumnType,
         onConflict conflictResolution: Database.ConflictResolution? = nil
     ) -> ColumnDefinition {
         let column = column(name, type).primaryKey(onConflict: conflictResolution)
-        // A row ID is never NULL: a NULL that is inserted becomes the next number.
+        // A row ID is never NULL: SQLite replaces an inserted NULL with the next number.
         return type.isInteger ? column : column.notNull()
     }
 
-    /// Makes the columns that `body` adds the primary key, in their order. They are never NULL.
+    /// Makes the columns that `body` adds the primary key, in the same order. They are never NULL.
     ///
     ///     t.primaryKey {
     ///         t.belongsTo("item")
@@ -137,27 +135,27 @@ extension TableDefinition {
     ///     }
     ///
     /// - Parameters:
-    ///   - conflictResolution: what SQLite does if the key is taken; nil aborts the statement.
-    ///   - body: defines the columns of the key.
+    ///   - conflictResolution: the reaction to a row whose key exists already; nil aborts the statement.
+    ///   - body: adds the columns of the key.
     public func primaryKey(
         onConflict conflictResolution: Database.ConflictResolution? = nil, body: () throws -> Void
     ) rethrows {
         precondition(
-            openPrimaryKey == nil, "A primary key cannot be defined inside of the definition of another one.")
+            openPrimaryKey == nil, "A primary key cannot be defined inside the definition of another one.")
         openPrimaryKey = PrimaryKey(elements: [], conflictResolution: conflictResolution)
         defer { openPrimaryKey = nil }
         try body()
         if let openPrimaryKey { primaryKeys.append(openPrimaryKey) }
     }
 
-    /// Makes columns of the table, which are added elsewhere, its primary key.
+    /// Makes columns that are added elsewhere in the definition the primary key.
     ///
-    /// SQLite lets NULL into these columns unless they are `notNull()`. See ``primaryKey(onConflict:body:)``,
-    /// which takes care of that.
+    /// SQLite accepts NULL in these columns unless they are `notNull()`. ``primaryKey(onConflict:body:)``
+    /// adds this constraint.
     ///
     /// - Parameters:
-    ///   - columns: the columns of the key, in their order.
-    ///   - conflictResolution: what SQLite does if the key is taken; nil aborts the statement.
+    ///   - columns: the columns of the key, in its order.
+    ///   - conflictResolution: the reaction to a row whose key exists already; nil aborts the statement.
     public func primaryKey(
         _ columns: [String], onConflict conflictResolution: Database.ConflictResolution? = nil
     ) {
@@ -165,40 +163,39 @@ extension TableDefinition {
             PrimaryKey(elements: columns.map { .column($0) }, conflictResolution: conflictResolution))
     }
 
-    /// Refuses rows with the same values in all of these columns. NULL differs from NULL.
+    /// Rejects rows with the same values in all of these columns. NULL differs from NULL.
     ///
     /// - Parameters:
-    ///   - columns: the columns of the key, in their order.
-    ///   - conflictResolution: what SQLite does if the key is taken; nil aborts the statement.
+    ///   - columns: the columns of the key, in its order.
+    ///   - conflictResolution: the reaction to a row whose values exist already; nil aborts the statement.
     public func uniqueKey(
         _ columns: [String], onConflict conflictResolution: Database.ConflictResolution? = nil
     ) {
         uniqueKeys.append(UniqueKey(columns: columns, conflictResolution: conflictResolution))
     }
 
-    /// Adds columns that refer to the primary key of another table, together with their foreign key and an
-    /// index.
+    /// Adds columns that refer to the primary key of another table, with their foreign key and an index.
     ///
     ///     t.belongsTo("owner")                       // ownerId REFERENCES owner(id)
     ///     t.belongsTo("currency").notNull()          // currencyCode REFERENCES currency(code)
     ///     t.belongsTo("guest", inTable: "owner")     // guestId REFERENCES owner(id)
     ///
-    /// The name of a column is `name` with the name of the column that it refers to, and so is its type. A
-    /// table without a primary key is referred to by its row ID: `ownerId`.
+    /// A column is named after the relation and the column that it refers to, and has the type of the latter.
+    /// A table without a primary key is referred to by its row ID: `ownerId`.
     ///
     /// - Parameters:
     ///   - name: the name of the relation.
-    ///   - table: the table that is referred to, which may be the one that is being created. Nil is the table
-    ///     with the name of the relation, or if there is none, with its plural: `owners` for `owner`. See
+    ///   - table: the referenced table, which may be the table that is being created. Nil is the table with
+    ///     the
+    ///     name of the relation, or if there is none, with its plural: `owners` for `owner`. See
     ///     ``Inflections``.
-    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the
-    ///     deletion.
-    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the
-    ///     change.
-    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end
-    ///     of statements.
-    ///   - indexed: whether there is an index on the columns. Columns of the primary key, and a single unique
-    ///     column, have one anyway.
+    ///   - deleteAction: the effect of deleting the referenced row. Nil rejects the deletion.
+    ///   - updateAction: the effect of changing the referenced key. Nil rejects the change.
+    ///   - isDeferred: if true, the foreign key is checked at the end of a transaction instead of the end of
+    ///     a
+    ///     statement.
+    ///   - indexed: if true, the columns are indexed. Columns of the primary key, and a single unique column,
+    ///     have an index in any case.
     @discardableResult
     public func belongsTo(
         _ name: String, inTable table: String? = nil, onDelete deleteAction: Database.ForeignKeyAction? = nil,
@@ -217,18 +214,15 @@ extension TableDefinition {
         return foreignKey
     }
 
-    /// Makes columns of the table, which are added elsewhere, refer to another table.
+    /// Makes columns that are added elsewhere in the definition refer to another table.
     ///
     /// - Parameters:
-    ///   - columns: the columns, in their order.
-    ///   - table: the table that is referred to.
-    ///   - destinationColumns: its columns. Nil is its primary key.
-    ///   - deleteAction: what happens to rows when the row that they refer to is deleted. Nil refuses the
-    ///     deletion.
-    ///   - updateAction: what happens to rows when the key that they refer to changes. Nil refuses the
-    ///     change.
-    ///   - isDeferred: whether the foreign key is checked at the end of transactions rather than at the end
-    ///     of statements.
+    ///   - destinationColumns: the referenced columns. Nil is the primary key of the other table.
+    ///   - deleteAction: the effect of deleting the referenced row. Nil rejects the deletion.
+    ///   - updateAction: the effect of changing the referenced key. Nil rejects the change.
+    ///   - isDeferred: if true, the foreign key is checked at the end of a transaction instead of the end of
+    ///     a
+    ///     statement.
     public func foreignKey(
         _ columns: [String], references table: String, columns destinationColumns: [String]? = nil,
         onDelete deleteAction: Database.ForeignKeyAction? = nil,
@@ -244,35 +238,35 @@ extension TableDefinition {
 // MARK: - Constraints
 
 extension TableDefinition {
-    /// Refuses rows for which the condition is false. NULL is not false.
+    /// Rejects rows for which the condition is false. NULL is not false.
     public func check(_ condition: some SQLSpecificExpressible) {
         constraints.append(.check(SQL(bare: condition.sqlExpression)))
     }
 
-    /// Refuses rows for which the condition is false. A condition in SQL belongs into ``check(sql:)``: a
-    /// string is a constant here.
+    /// Rejects rows for which the condition is false. A string is a constant here: pass a condition in SQL to
+    /// ``check(sql:)``.
     @_disfavoredOverload
     public func check(_ condition: some SQLExpressible) {
         constraints.append(.check(SQL(bare: condition.sqlExpression)))
     }
 
-    /// Refuses rows for which the condition, written in SQL, is false.
+    /// Rejects rows for which the condition, written in SQL, is false.
     public func check(sql: String) {
         constraints.append(.check(SQL(sql: sql)))
     }
 
-    /// Adds a constraint that is written in SQL, such as `"CHECK (a < b)"`.
+    /// Adds a constraint written in SQL, such as `"CHECK (a < b)"`.
     public func constraint(sql: String) {
         constraints.append(.literal(SQL(sql: sql)))
     }
 
-    /// Adds a constraint that is written as an SQL literal, such as `"CHECK (a < \(maximum))"`.
+    /// Adds a constraint written as an SQL literal, such as `"CHECK (a < \(maximum))"`.
     public func constraint(literal: SQL) {
         constraints.append(.literal(literal))
     }
 }
 
 extension Database.ColumnType {
-    /// Whether the type makes a primary key an alias of the row ID.
+    /// True if a primary key of this type is an alias of the row ID.
     var isInteger: Bool { rawValue.uppercased() == "INTEGER" }
 }

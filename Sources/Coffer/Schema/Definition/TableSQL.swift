@@ -1,7 +1,7 @@
 /// The SQL of the definition of a table.
 ///
-/// Foreign keys that name no column refer to a primary key, which is looked up in the schema, or in the
-/// definition itself where the table refers to its own rows. That is why there is no SQL before the
+/// A foreign key that names no column refers to a primary key, which is looked up in the schema, or in the
+/// definition itself if the table refers to its own rows. The SQL can therefore be generated only after the
 /// definition is complete.
 struct TableSQL {
     /// A column of a primary key that other columns refer to.
@@ -9,11 +9,11 @@ struct TableSQL {
         let name: String
         let type: String?
 
-        /// What comes after the name of a relation in the name of a column.
+        /// The part of a referring column's name that follows the name of the relation.
         let suffix: String
     }
 
-    /// A table that is referred to, and its primary key.
+    /// A referenced table, and its primary key.
     struct Destination {
         let table: String
         let key: [KeyColumn]
@@ -21,7 +21,7 @@ struct TableSQL {
 
     let db: Database
 
-    /// The table that is created, or only the name of the one that is altered.
+    /// The table to create, or nil if an existing table is altered.
     let definition: TableDefinition?
     let tableName: String
 
@@ -41,7 +41,7 @@ struct TableSQL {
 // MARK: - CREATE TABLE
 
 extension TableSQL {
-    /// The statements that create the table and its indexes.
+    /// Returns the statements that create the table and its indexes.
     static func creation(of definition: TableDefinition, in db: Database) throws -> [String] {
         let writer = TableSQL(db, creating: definition)
         var sql = "CREATE "
@@ -91,7 +91,8 @@ extension TableSQL {
         return columns + primaryKeys + uniqueKeys + foreignKeys + constraints
     }
 
-    /// The columns of a foreign key, and its constraint if it does not stand with its only column.
+    /// Returns the columns of a foreign key, and its constraint unless the constraint is part of its only
+    /// column.
     private func items(of foreignKey: ForeignKeyDefinition) throws -> (columns: [String], constraint: String?)
     {
         let destination = try destination(of: foreignKey)
@@ -112,7 +113,7 @@ extension TableSQL {
     }
 
     private func indexes(of definition: TableDefinition) throws -> [String] {
-        // Those of several columns come first: the order of the schema is that which programs know.
+        // Indexes on several columns come first. Programs depend on this order of the schema.
         var indexes: [String] = []
         var compositeIndexes: [String] = []
         for element in definition.elements {
@@ -145,7 +146,7 @@ extension TableSQL {
     private func columnIndexName(_ column: String) -> String { "\(tableName)_on_\(column)" }
 
     private func sqlOfIndex(on column: ColumnDefinition, options: TableOptions) -> String? {
-        // The constraint brings an index of its own.
+        // A UNIQUE constraint creates its own index.
         guard column.isIndexed, column.uniqueKey == nil else { return nil }
         return IndexSQL.creation(
             name: columnIndexName(column.name), on: tableName, terms: [column.name.quotedDatabaseIdentifier],
@@ -156,7 +157,8 @@ extension TableSQL {
 // MARK: - ALTER TABLE
 
 extension TableSQL {
-    /// The statements that alter the table, made one by one: each may need to see what the last one did.
+    /// Returns the statements of one step. Call it after the previous step was executed, because a step may
+    /// depend on the schema that the previous one left.
     static func alteration(_ step: TableAlteration.Step, of tableName: String, in db: Database) throws
         -> [String]
     {
@@ -212,7 +214,7 @@ extension TableSQL {
     }
 
     private func sql(onConflict conflictResolution: Database.ConflictResolution?) -> String {
-        // SQLite does the same without the words.
+        // ABORT is the default of SQLite.
         guard let conflictResolution, conflictResolution != .abort else { return "" }
         return " ON CONFLICT \(conflictResolution.rawValue)"
     }
@@ -241,7 +243,8 @@ extension TableSQL {
         return Destination(table: isOwnName(table) ? tableName : table, key: try primaryKey(of: table))
     }
 
-    /// The table that a foreign key refers to: by its name, or by the name of the relation or its plural.
+    /// Returns the table that a foreign key refers to: the given one, or else the table with the name of the
+    /// relation or its plural.
     private func table(of foreignKey: ForeignKeyDefinition) throws -> String {
         if let table = foreignKey.table { return table }
         let name = foreignKey.name
@@ -256,7 +259,7 @@ extension TableSQL {
 
     private func primaryKey(of table: String) throws -> [KeyColumn] {
         if let definition, isOwnName(table) { return try ownPrimaryKey(definition) }
-        // A view may have a primary key for requests, but SQLite wants a table.
+        // A view may have a primary key from a schema source, but SQLite's foreign keys need a table.
         guard try db.tableExists(table) else { throw DatabaseError.noSuchTable(table) }
         let primaryKey = try db.primaryKey(table)
         guard let columns = primaryKey.columnInfos else { return [.rowID] }
@@ -304,6 +307,6 @@ extension TableSQL.KeyColumn {
 }
 
 extension [String] {
-    /// Identifiers in parentheses, separated by commas.
+    /// The identifiers, quoted, in parentheses, and separated by commas.
     var quotedList: String { "(" + map(\.quotedDatabaseIdentifier).joined(separator: ", ") + ")" }
 }

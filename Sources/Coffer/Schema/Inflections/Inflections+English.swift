@@ -1,17 +1,17 @@
 extension Inflections {
-    /// The rules of English, as far as names of tables need them.
+    /// The English rules, to the extent that table names need them.
     ///
-    /// The keys of associations, and so the names of properties, depend on the answer for each word. Mistakes
-    /// in rare words are therefore kept: programs that meet one have worked around it.
+    /// The keys of associations, and so the names of properties, depend on the result for each word. Mistakes
+    /// in rare words are therefore kept, because programs that use such a word rely on the current result.
     static let english: Inflections = {
         var inflections = Inflections(nouns: .english)
         inflections.irregularSuffix("person", "people")
         inflections.irregularSuffix("child", "children")
         inflections.irregularSuffix("foot", "feet")
         inflections.irregularSuffix("man", "men")
-        // It does not end with "men" in this sense.
+        // Without this line, "specimen" would match the rule for "men".
         inflections.irregularSuffix("specimen", "specimens")
-        // What cannot be counted, what comes in pairs or crowds only, and what is the same in both numbers.
+        // Mass nouns, nouns that have only a plural or are collective, and nouns with identical forms.
         inflections.uncountableWords(["money", "rice", "equipment", "information", "advice", "kudos", "news"])
         inflections.uncountableWords(["jeans", "police", "dice", "corps", "offspring"])
         inflections.uncountableWords(["sheep", "fish", "species", "series"])
@@ -30,8 +30,7 @@ extension NounEndings {
         return nouns
     }()
 
-    /// The endings that the grammar of English makes regular: -s, -es behind a sibilant, and -ies for -y
-    /// behind a consonant.
+    /// Adds the regular endings of English: -s, -es after a sibilant, and -ies for -y after a consonant.
     private mutating func addRegularEndings() {
         addSingular("", becomes: "s")
         addSingular("s", becomes: "s")
@@ -42,26 +41,27 @@ extension NounEndings {
             add(vowel + "y", vowel + "ys")
             add(vowel + "ie", vowel + "ies")
         }
-        // The u of qu is none of the vowels.
+        // The u of "qu" does not count as a vowel.
         add("quy", "quies")
-        // Nouns in -o take one of two plurals, and only one of them says which noun it was.
+        // Nouns in -o form their plural with -s or -es. The plural -oes determines the singular; the singular
+        // does not determine the plural.
         addPlural("oes", becomes: "o")
         add("o", "oes", stems: ["buffal", "her", "tomat"])
-        // Too short to have an ending.
+        // Words that are too short to have an ending.
         for letters in ["y", "fe", "ie", "ve"] { add(letters, letters + "s", areWords: true) }
     }
 
-    /// An f whose sound becomes that of v, and nouns in -ve, which only seem to have such a plural.
+    /// Adds nouns whose f becomes v in the plural, and nouns in -ve, whose plural only looks the same.
     private mutating func addVoicedEndings() {
         add("fe", "ves")
         add("ffe", "ffes")
-        // A word that ends so is no plural of one in -ffe.
+        // A word in -fves is not the plural of a noun in -ffe.
         add("fve", "fves")
         add("f", "ves", stems: ["l", "r", "lea"])
         add("ve", "ves", stems: ["hi", "ti", "mo"])
     }
 
-    /// Plurals that came with words from Latin and Greek.
+    /// Adds the plurals of words from Latin and Greek.
     private mutating func addLatinEndings() {
         add("um", "a", stems: ["i", "t"])
         add("us", "i", stems: ["octop", "vir"])
@@ -74,17 +74,17 @@ extension NounEndings {
         add("axis", "axes", areWords: true)
     }
 
-    /// Words whose letters do not say what they are.
+    /// Adds words whose spelling does not show their form.
     private mutating func addExceptions() {
-        // In -s, and in the singular.
+        // Singulars in -s.
         add("", "es", stems: ["status", "focus", "bus", "alias", "bias", "canvas", "gas", "lens"])
         add("news", "news")
         add("series", "series")
-        // In -e, before the s of the plural.
+        // Nouns in -e, which the plural keeps before its s.
         for noun in ["database", "movie", "zombie", "shoe"] { add(noun, noun + "s") }
         add("quiz", "quizzes")
         add("ox", "oxen", areWords: true)
-        // Neither blouses nor dormice.
+        // Whole words only: "blouse" and "dormouse" would match as endings.
         add("ouse", "ice", stems: ["m", "l"], areWords: true)
     }
 }

@@ -1,12 +1,12 @@
 public import Foundation
 internal import Synchronization
 
-/// The rules by which names of tables are brought into the singular and the plural.
+/// Rules that convert table names between singular and plural.
 ///
 ///     Inflections.default.pluralize("entry")        // "entries"
 ///     Inflections.default.singularize("indices")    // "index"
 ///
-/// The last word of a name counts: `lineItem` becomes `lineItems`. Digits at the end stay where they are:
+/// The rules apply to the last word of a name: `lineItem` becomes `lineItems`. Digits at the end are kept:
 /// `item1` becomes `items1`.
 public struct Inflections: Sendable {
     /// A replacement for words that match a regular expression.
@@ -22,7 +22,7 @@ public struct Inflections: Sendable {
             self.template = template
         }
 
-        /// The word with its match replaced, or nil if it does not match.
+        /// Returns the word with its match replaced, or nil if it does not match.
         func apply(to word: String) -> String? {
             let range = NSRange(word.startIndex..., in: word)
             guard let match = expression.firstMatch(in: word, range: range),
@@ -45,23 +45,21 @@ public struct Inflections: Sendable {
     private var uncountables: Set<String> = []
     private var nouns: NounEndings?
 
-    /// No rules at all: each word is its own plural and singular.
+    /// Creates an empty set of rules: each word is its own plural and singular.
     public init() {}
 
-    /// Endings of nouns, which come behind all rules.
+    /// Creates a set of noun endings, which are tried after all rules.
     init(nouns: NounEndings) {
         self.nouns = nouns
     }
 
-    /// The rules that the library uses: those of English, unless they are replaced. Replace them before the
-    /// first use of a database.
+    /// The rules that the library uses: English by default. Replace them before the first use of a database.
     public static var `default`: Inflections {
         get { current.withLock { $0.inflections } }
         set { current.withLock { $0 = Current(inflections: newValue) } }
     }
 
-    /// The default rules, and what they made of the names that were asked for: rules may be slow, and
-    /// requests ask for few names.
+    /// The default rules, with a cache of their results: rules may be slow, and the number of names is small.
     private struct Current {
         let inflections: Inflections
         var singulars: [String: String] = [:]
@@ -70,7 +68,7 @@ public struct Inflections: Sendable {
 
     private static let current = Mutex(Current(inflections: .english))
 
-    /// The singular of a name by the default rules.
+    /// Returns the singular of a name by the default rules.
     static func singular(_ name: String) -> String {
         current.withLock { current in
             if let known = current.singulars[name] { return known }
@@ -80,7 +78,7 @@ public struct Inflections: Sendable {
         }
     }
 
-    /// The plural of a name by the default rules.
+    /// Returns the plural of a name by the default rules.
     static func plural(_ name: String) -> String {
         current.withLock { current in
             if let known = current.plurals[name] { return known }
@@ -92,7 +90,7 @@ public struct Inflections: Sendable {
 }
 
 extension [String: String] {
-    /// Adds a word, after the others were forgotten if there are very many.
+    /// Adds a word, and clears the cache first if it has grown to 1,000 words.
     fileprivate mutating func keep(_ word: String, for name: String) {
         if count >= 1000 { removeAll() }
         self[name] = word
@@ -102,27 +100,26 @@ extension [String: String] {
 // MARK: - Rules
 
 extension Inflections {
-    /// Adds a rule for the plural, which is tried before those that were added earlier.
+    /// Adds a plural rule, which takes precedence over the rules added before it.
     ///
-    /// - Precondition: the pattern is a regular expression.
+    /// - Precondition: the pattern is a valid regular expression.
     /// - Parameters:
-    ///   - pattern: matches what is replaced.
-    ///   - options: the options of the regular expression.
-    ///   - template: replaces it; `$1` stands for the first group.
+    ///   - pattern: matches the text to replace.
+    ///   - template: the replacement; `$1` stands for the first group.
     public mutating func plural(
         _ pattern: String, options: NSRegularExpression.Options = [.caseInsensitive], _ template: String
     ) {
         plurals.append(Rule(pattern, options, template))
     }
 
-    /// Adds a rule for the singular: see ``plural(_:options:_:)``.
+    /// Adds a singular rule: see ``plural(_:options:_:)``.
     public mutating func singular(
         _ pattern: String, options: NSRegularExpression.Options = [.caseInsensitive], _ template: String
     ) {
         singulars.append(Rule(pattern, options, template))
     }
 
-    /// Adds words that have no plural, also as the last word of a name such as `newInformation`.
+    /// Adds words without a plural, which also apply as the last word of a name such as `newInformation`.
     public mutating func uncountableWords(_ words: [String]) {
         uncountables.formUnion(words.map { $0.lowercased() })
     }
@@ -137,14 +134,14 @@ extension Inflections {
 // MARK: - Words
 
 extension Inflections {
-    /// The plural of a name, which may be in the plural already.
+    /// Returns the plural of a name, which may already be in the plural.
     public func pluralize(_ string: String) -> String {
         inflect(string, rules: plurals, ending: { nouns?.plural(of: $0) }) { irregular in
             (irregular.plural, [irregular.plural, irregular.singular])
         }
     }
 
-    /// The singular of a name, which may be in the singular already.
+    /// Returns the singular of a name, which may already be in the singular.
     public func singularize(_ string: String) -> String {
         inflect(string, rules: singulars, ending: { nouns?.singular(of: $0) }) { irregular in
             (irregular.singular, [irregular.singular, irregular.plural])
@@ -167,7 +164,7 @@ extension Inflections {
                     + number
             }
         }
-        // Rules are about words, and the last word of a name is the one that has a plural.
+        // Rules match whole words, so only the last word of the name is passed to them.
         let start = word.startOfLastWord
         let lastWord = String(word[start...])
         for rule in rules.reversed() {
@@ -176,7 +173,7 @@ extension Inflections {
         return ending(lastWord).map { word[..<start] + $0 + number } ?? string
     }
 
-    /// Whether the word, or its last part in the sense of camelCase, has no plural.
+    /// Returns true if the word, or its last camelCase part, has no plural.
     private func isUncountable(_ word: String) -> Bool {
         if uncountables.contains(word.lowercased()) { return true }
         return word.indices.dropFirst().contains { index in
@@ -188,7 +185,7 @@ extension Inflections {
 }
 
 extension String {
-    /// Where the last word of a name begins, in the sense of camelCase or behind what is no letter.
+    /// The index at which the last word of a name starts: at a camelCase boundary or after a non-letter.
     fileprivate var startOfLastWord: Index {
         indices.dropFirst().last { index in
             let before = self[self.index(before: index)]

@@ -1,15 +1,15 @@
-/// How nouns end in the singular and in the plural.
+/// The singular and plural endings of nouns.
 ///
-/// The longest ending that a word has decides, and whole words come before endings, so that no order of the
-/// declarations has a meaning. Endings are added in lower case; what a word has before them stays as it is.
+/// Whole words take precedence over endings, and the longest matching ending wins, so the order of the
+/// declarations does not matter. Endings are added in lower case; the letters before them are unchanged.
 struct NounEndings: Sendable {
-    /// What an ending becomes: so many of its letters go, and these come.
+    /// The replacement of an ending: the number of letters to drop, and the letters to add.
     private struct Change: Sendable {
         var dropped: Int
         var added: String
     }
 
-    /// The changes of one direction.
+    /// The changes in one direction.
     private struct Table: Sendable {
         var words: [String: Change] = [:]
         var endings: [String: Change] = [:]
@@ -36,21 +36,21 @@ struct NounEndings: Sendable {
     private var plurals = Table()
     private var singulars = Table()
 
-    /// The plural of a noun in either form.
+    /// Returns the plural of a noun that is in either form.
     func plural(of word: String) -> String? { plurals.apply(to: word) }
 
-    /// The singular of a noun in either form.
+    /// Returns the singular of a noun that is in either form.
     func singular(of word: String) -> String? { singulars.apply(to: word) }
 
-    /// Adds nouns with a plural of their own: each stem has the one ending in the singular, and the other one
-    /// in the plural.
+    /// Adds nouns with an irregular plural: each stem takes the first ending in the singular, and the second
+    /// one in the plural.
     mutating func add(_ singular: String, _ plural: String, stems: [String] = [""], areWords: Bool = false) {
         let common = zip(singular, plural).prefix { $0 == $1 }.count
         let toPlural = Change(dropped: singular.count - common, added: String(plural.dropFirst(common)))
         let toSingular = Change(dropped: plural.count - common, added: String(singular.dropFirst(common)))
         for stem in stems {
             plurals.insert(toPlural, for: stem + singular, isWord: areWords)
-            // A plural in -s is known as one anyway, and so is a singular in anything else.
+            // Plurals in -s and singulars without -s are recognized without an extra rule.
             let added = String(plural.dropFirst(common))
             if !plural.hasSuffix("s") {
                 plurals.insert(
@@ -63,7 +63,7 @@ struct NounEndings: Sendable {
         }
     }
 
-    /// Adds an ending of plurals, whatever their singular is called elsewhere.
+    /// Adds a plural ending, without a rule for the opposite direction.
     mutating func addPlural(_ ending: String, becomes singular: String) {
         let common = zip(ending, singular).prefix { $0 == $1 }.count
         singulars.insert(
@@ -71,7 +71,7 @@ struct NounEndings: Sendable {
             isWord: false)
     }
 
-    /// Adds an ending of singulars, whatever their plural is called elsewhere.
+    /// Adds a singular ending, without a rule for the opposite direction.
     mutating func addSingular(_ ending: String, becomes plural: String) {
         plurals.insert(Change(dropped: ending.count, added: plural), for: ending, isWord: false)
     }

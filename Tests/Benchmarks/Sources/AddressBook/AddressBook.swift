@@ -5,7 +5,7 @@ import GRDB
 import Coffer
 #endif
 
-/// What an application does with its address book. Everything that it finds is a line of its report.
+/// The operations of an application on its address book. Each result is a line of its report.
 struct AddressBook {
     let writer: any DatabaseWriter
     let report: (String) -> Void
@@ -32,7 +32,7 @@ struct AddressBook {
         try writer.read { db in
             say("applied", try migrator.appliedMigrations(db), try migrator.hasCompletedMigrations(db))
         }
-        // A contact of the second version, which later versions have to bring along.
+        // A contact of the second version, which later migrations have to keep.
         try writer.write { db in
             try db.execute(
                 literal: """
@@ -247,7 +247,7 @@ struct AddressBook {
             let insertion = stranger
             say("foreign key", try code { try insertion.insert(db) })
         }
-        // All or nothing.
+        // The transaction is all or nothing.
         struct Abort: Error {}
         do {
             try writer.write { db in
@@ -280,7 +280,7 @@ struct AddressBook {
                     "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER "
                     + "BY name"
             )
-            // Names of collations are quoted or not.
+            // The libraries differ in whether they quote collation names.
             for sql in sql { say("sql", sql.replacingOccurrences(of: "\"NOCASE\"", with: "NOCASE")) }
             say("violations", try db.foreignKeyViolations().next() == nil)
         }

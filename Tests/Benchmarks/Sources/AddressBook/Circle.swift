@@ -4,7 +4,7 @@ import GRDB
 import Coffer
 #endif
 
-/// A group of contacts, whose ID comes from the database.
+/// A group of contacts, with an ID assigned by the database.
 struct Circle: Codable, Identifiable, Hashable {
     var id: Int64?
     var title: String

@@ -5,7 +5,7 @@ import GRDB
 import Coffer
 #endif
 
-/// A person, with a UUID, dates, and columns in JSON.
+/// A person, with a UUID, dates, and JSON columns.
 struct Contact: Codable, Identifiable, Hashable {
     struct Address: Codable, Hashable {
         var street: String

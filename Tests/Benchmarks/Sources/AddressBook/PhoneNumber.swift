@@ -5,7 +5,7 @@ import GRDB
 import Coffer
 #endif
 
-/// A phone number of a contact, with names of columns that are not those of its properties, and with dates as
+/// A phone number of a contact, with column names that differ from its property names, and with dates as
 /// numbers.
 struct PhoneNumber: Codable, Hashable {
     var contact: UUID

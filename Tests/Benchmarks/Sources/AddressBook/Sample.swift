@@ -1,6 +1,6 @@
 import Foundation
 
-/// The people in the address book, the same ones in each run.
+/// The people in the address book, identical in each run.
 enum Sample {
     static func id(_ number: UInt8) -> UUID {
         UUID(uuid: (number, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))

@@ -3,8 +3,8 @@ import Foundation
 
 /// Runs the runners in turn and prints the table.
 ///
-/// A round does each workload once with each runner, one after the other, so that a slow moment of the
-/// machine meets all of them.
+/// A round runs each workload once with each runner, one after the other, so that a slow phase of the machine
+/// affects all of them.
 @main
 struct Bench {
     var options: Options
@@ -55,7 +55,8 @@ struct Bench {
         for round in 1...options.rounds {
             Runners.note("round \(round) of \(options.rounds)")
             for index in series.indices {
-                // Every other round in the opposite order: no runner always meets the warm machine.
+                // Every other round runs in the opposite order, so that no runner always runs on the warm
+                // machine.
                 let names = series[index].workload.runners.filter(Runners.isBuilt)
                 for name in round.isMultiple(of: 2) ? names.reversed() : names {
                     series[index].add(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The ratios to the C loop as bars, on a logarithmic scale, as SVG.
+/// A bar chart of the ratios to the C loop, on a logarithmic scale, as SVG.
 struct Chart {
     var series: [Series]
 

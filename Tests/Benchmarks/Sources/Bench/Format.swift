@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rows of cells as lines of text, the first column to the left, the others to the right.
+/// Formats rows of cells as lines of text, with the first column left-aligned and the others right-aligned.
 func aligned(_ rows: [[String]]) -> String {
     let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
@@ -11,7 +11,7 @@ func aligned(_ rows: [[String]]) -> String {
     }.joined(separator: "\n")
 }
 
-/// Three significant digits, as far as they are behind the point.
+/// Formats a number with three significant digits, but never rounds its integer part.
 func decimal(_ value: Double) -> String {
     let digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
     return String(format: "%.\(digits)f", value)
@@ -25,7 +25,7 @@ func time(_ seconds: Double) -> String {
 
 func megabytes(_ bytes: Double) -> String { "\(decimal(bytes / 1e6)) MB" }
 
-/// With a point between thousands that no decimal point is taken for: 10,000,000.
+/// Formats a number with commas between thousands: 10,000,000.
 func grouped(_ number: Int) -> String {
     var text = "\(number)"
     var index = text.count - 3

@@ -1,7 +1,7 @@
 import BenchKit
 import Foundation
 
-/// What single rows and a cursor cost when the table grows by a factor of ten each time.
+/// The cost of single rows and of a cursor as the table grows by a factor of ten each time.
 struct Growth {
     var options: Options
 

@@ -1,8 +1,8 @@
 import BenchKit
 
-/// What the command line asks for.
+/// The options on the command line.
 struct Options {
-    /// What is measured.
+    /// The kind of measurement.
     enum Mode {
         case table, growth, tuning
     }
@@ -15,7 +15,8 @@ struct Options {
     var chartFile: String?
     private var givenRows: Int?
 
-    /// How many rows the table has; of the growth, the largest one. That of the tuning is a file of 200 MB.
+    /// The number of rows in the table; in the growth mode, in the largest table. The file of the tuning mode
+    /// has 200 MB.
     var rows: Int {
         if let givenRows { return givenRows }
         return switch mode {

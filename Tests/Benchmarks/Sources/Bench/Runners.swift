@@ -13,12 +13,12 @@ enum RunnerName: String, CaseIterable, Sendable {
     }
 }
 
-/// Starts the runners, each as a process of its own, on the files in one folder.
+/// Starts the runners, each as a separate process, on the files in one folder.
 struct Runners {
     var folder: String
     var repetitions: Int
 
-    /// Calls the function with a folder of its own, which is removed afterwards.
+    /// Calls the function with a temporary folder, which is removed afterwards.
     static func inFolder<Result>(repetitions: Int, _ body: (Runners) throws -> Result) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "coffer-bench-\(UUID().uuidString)"
@@ -30,7 +30,7 @@ struct Runners {
 
     static func note(_ text: String) { FileHandle.standardError.write(Data("bench: \(text)\n".utf8)) }
 
-    /// The peer can be left out when the package is built.
+    /// Returns true if the runner was built. The package can be built without the GRDB runner.
     static func isBuilt(_ runner: RunnerName) -> Bool {
         FileManager.default.isExecutableFile(atPath: program(of: runner).path)
     }

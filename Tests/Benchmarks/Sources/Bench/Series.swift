@@ -1,27 +1,28 @@
 import BenchKit
 
-/// What the runners measured for one workload, round by round.
+/// The measurements of all runners for one workload, by round.
 struct Series {
     var workload: Workload
 
-    /// For each runner, the median of its repetitions in seconds, or the memory in bytes: one value a round.
+    /// The result of each runner in each round: the median of its repetitions in seconds, or the memory in
+    /// bytes.
     var rounds: [RunnerName: [Double]] = [:]
     var operations = 1
     var engines: [RunnerName: String] = [:]
     var checks: [RunnerName: Int64] = [:]
     var peakMemory: [RunnerName: Int] = [:]
 
-    /// How many bytes of memory ten times as many rows added, at most.
+    /// The maximum additional memory of ten times as many rows, in bytes.
     var growth: [RunnerName: Double] = [:]
 
-    /// Seconds of one operation, or bytes of memory: the median of the rounds.
+    /// Returns seconds per operation, or bytes of memory: the median of the rounds.
     func figure(_ runner: RunnerName) -> Double? {
         rounds[runner].map { median($0) / Double(operations) }
     }
 
-    /// The time of one runner as a multiple of another's, with the smallest and the largest one of a round:
-    /// both were measured in the same round, one after the other, so that a machine that changes its speed
-    /// changes both.
+    /// Returns the time of one runner as a multiple of another's: the median, and the lowest and highest of a
+    /// round. Both times are measured in the same round, one after the other, so that a change in the speed
+    /// of the machine affects both.
     func ratio(_ one: RunnerName, to other: RunnerName) -> (median: Double, lowest: Double, highest: Double)?
     {
         guard workload.comparesRunners, let ones = rounds[one], let others = rounds[other], !ones.isEmpty,
@@ -31,7 +32,7 @@ struct Series {
         return (median(ratios), ratios.min() ?? 0, ratios.max() ?? 0)
     }
 
-    /// Whether all runners that did it saw the same rows.
+    /// True if all runners of the workload read the same rows.
     var agrees: Bool { Set(checks.values).count <= 1 }
 
     mutating func add(_ measurement: Measurement, of runner: RunnerName) {

@@ -1,7 +1,7 @@
 import BenchKit
 import Foundation
 
-/// The table as text and as JSON.
+/// The result table, as text and as JSON.
 struct Table {
     var series: [Series]
 
@@ -44,7 +44,7 @@ struct Table {
         return "-"
     }
 
-    /// The time of Coffer in one workload as a multiple of that in another: the median of the rounds.
+    /// Returns Coffer's time in one workload as a multiple of its time in another: the median of the rounds.
     private func ratio(of one: Series, to name: String) -> Double? {
         guard let other = series.first(where: { $0.workload.name == name }), let times = one.rounds[.coffer],
             let otherTimes = other.rounds[.coffer], times.count == otherTimes.count

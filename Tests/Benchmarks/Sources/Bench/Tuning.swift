@@ -1,8 +1,7 @@
 import BenchKit
 import Foundation
 
-/// Measures what users get by default, and what they would get with other settings: page cache, write-ahead
-/// log, statement cache.
+/// Measures the default settings, and alternatives to them: page cache, write-ahead log, statement cache.
 struct Tuning {
     var options: Options
 

@@ -1,11 +1,11 @@
-/// A row of the table: what is measured, in which unit, and how close to the C loop it should come.
+/// A row of the table: a workload, its unit, and its goal relative to the C loop.
 struct Workload: Sendable {
     enum Unit: Sendable {
-        /// Seconds of one operation.
+        /// Seconds per operation.
         case time
-        /// Bytes in a second.
+        /// Bytes per second.
         case throughput
-        /// Bytes of memory, beyond what the process had before it opened the file.
+        /// Bytes of memory, beyond the memory of the process before it opens the file.
         case memory
     }
 
@@ -13,25 +13,25 @@ struct Workload: Sendable {
     var title: String
     var unit = Unit.time
 
-    /// The goal for the time of Coffer, as a multiple of the C loop's; nil if there is none.
+    /// The goal for Coffer's time, as a multiple of the C loop's; nil if there is none.
     var goal: Double?
 
-    /// The goal in microseconds for one operation, where the C loop does not do the same.
+    /// The goal in microseconds per operation, for workloads that the C loop cannot do.
     var goalMicroseconds: Double?
 
-    /// Another workload, and the goal for the time of Coffer as a multiple of its own time in that one.
+    /// Another workload, and the goal for Coffer's time as a multiple of its time in that one.
     var goalOver: (workload: String, factor: Double)?
 
-    /// The goal for the bytes that ten times as many rows add to the memory.
+    /// The goal for the additional memory of ten times as many rows, in bytes.
     var goalGrowth: Double?
 
-    /// Whether the figure of Coffer is to be seen as a multiple of that of the C loop.
+    /// True if Coffer's result is shown as a multiple of the C loop's.
     var comparesRunners = true
 
-    /// Which runners can do it.
+    /// The runners that support the workload.
     var runners = RunnerName.allCases
 
-    /// - Parameter rows: how many rows the table has. Another one has ten times as many.
+    /// - Parameter rows: the number of rows in the table. The large table has ten times as many.
     static func all(rows: Int) -> [Workload] {
         times + [
             Workload(

@@ -3,7 +3,7 @@ import CSQLCipher
 import Foundation
 import Loops
 
-/// The C loops as a runner.
+/// The runner of the C loops.
 @main
 enum BenchC {
     static func main() throws {
@@ -21,7 +21,7 @@ enum BenchC {
         print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
     }
 
-    /// Makes the file that all runners read.
+    /// Creates the file that all runners read.
     static func prepare(_ assignment: Assignment) {
         let db = open(assignment.playerFile)
         loop_execute(db, Equal.schema)
@@ -84,7 +84,7 @@ enum BenchC {
         }
         switch assignment.workload {
         case "open-pool":
-            // One derivation: what the engine itself needs for one connection.
+            // One key derivation: the minimum that the engine itself needs for one connection.
             let path = assignment.folder + "/passphrase.db"
             let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
                 let db = loop_open(path, Equal.passphrase, Int32(Equal.passphrase.utf8.count), Equal.pragmas)
@@ -197,7 +197,7 @@ enum BenchC {
         return attributes?[.size] as? Int ?? 0
     }
 
-    /// The players of these keys, for the duration of the call.
+    /// Calls `body` with the players of these keys, which are valid during the call.
     static func withPlayers<Result>(
         _ ids: some Sequence<Int64>, addedBonus: Int64 = 0, _ body: (UnsafePointer<player>?) throws -> Result
     ) rethrows -> Result {

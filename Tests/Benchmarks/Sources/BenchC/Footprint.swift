@@ -1,7 +1,7 @@
 import BenchKit
 import Loops
 
-/// What memory the same work needs without a library above the engine.
+/// The memory of the same work without a library above the engine.
 enum Footprint {
     static func run(_ assignment: Assignment) -> Outcome? {
         switch assignment.workload {
@@ -24,7 +24,7 @@ enum Footprint {
             figures: [.bytes: Double(peak - before), .growth: Double(peak - afterTenth)])
     }
 
-    /// Five connections that have read everything, and one that could write.
+    /// Measures five connections that have read everything, and an additional one for a writer.
     private static func pool(_ assignment: Assignment) -> Outcome {
         let before = Memory.own
         let connections = (0..<6).map { _ in BenchC.open(assignment.largeFile) }

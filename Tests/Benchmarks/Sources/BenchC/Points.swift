@@ -1,9 +1,9 @@
 import BenchKit
 import Loops
 
-/// What is done with single rows of a table of any size, which has an index on names.
+/// Workloads on single rows of a table of any size, with an index on names.
 enum Points {
-    /// Makes the file without a journal, and turns the write-ahead log on when it is complete.
+    /// Creates the file without a journal, and enables the write-ahead log when it is complete.
     static func prepare(_ assignment: Assignment) {
         let db = BenchC.open(assignment.playerFile)
         loop_execute(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
@@ -61,8 +61,8 @@ enum Points {
             outcome.check = loop_keys(db, rows, Int64(writeCount), 0)
             return outcome
         case "point-update":
-            // Other values than before in each repetition: the engine does not write a page whose content
-            // stays.
+            // The values differ in each repetition, because the engine does not write a page whose content is
+            // unchanged.
             let keys = (0..<writeCount).map(assignment.key)
             var outcome = try BenchC.withPlayers(keys, addedBonus: 10) { first in
                 try BenchC.withPlayers(keys, addedBonus: 20) { second in

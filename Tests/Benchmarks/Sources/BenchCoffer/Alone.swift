@@ -1,7 +1,7 @@
 import BenchKit
 import Coffer
 
-/// Workloads of other names on files that no other process may open: their names end with `-alone`.
+/// The other workloads on files that no other process may open: their names end in `-alone`.
 enum Alone {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         guard assignment.workload.hasSuffix("-alone") else { return nil }

@@ -12,7 +12,7 @@ enum BenchCoffer {
     }
 }
 
-/// Coffer's connections, with the same key and the same settings as those of the other runners.
+/// Coffer's connections, with the same key and settings as the other runners.
 enum Engine {
     @TaskLocal static var fileLocking = Configuration.FileLocking.shared
 

@@ -2,7 +2,7 @@ import BenchKit
 import Coffer
 import Foundation
 
-/// What GRDB has no counterpart for: rotation, verification and backup of files.
+/// Workloads without a counterpart in GRDB: rotation, verification, and backup of files.
 enum Files {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         switch assignment.workload {
@@ -38,7 +38,7 @@ enum Files {
         let file = DatabaseFile(path: assignment.largeFile)
         let (seconds, _) = try measure(repetitions: assignment.repetitions, prepare: {}) {
             var options = DatabaseFile.VerificationOptions()
-            // The engine's own check of the codes knows nothing of the structure.
+            // The engine's own MAC check does not check the structure.
             if assignment.workload == "verify" { options.structure = .none }
             let result = try file.verify(key: .rawKey(Equal.rawKey), options: options)
             guard result.isIntact else { throw Mistake(description: "\(result.findings)") }

@@ -1,7 +1,7 @@
 import BenchKit
 import Coffer
 
-/// What the settings of a connection gain and cost: Coffer alone, with its own configuration.
+/// The gains and costs of connection settings, for Coffer only, with its own configuration.
 enum Tuning {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         guard assignment.workload.hasPrefix("tune-") else { return nil }
@@ -41,7 +41,7 @@ enum Tuning {
         return outcome
     }
 
-    /// Fetches by key, all in one read.
+    /// Fetches rows by key, all in one read.
     private static func reads(_ assignment: Assignment, _ pool: DatabasePool, _ key: (Int) -> Int64) throws
         -> Runner.Result
     {
@@ -52,7 +52,7 @@ enum Tuning {
         return Runner.Result(seconds: seconds, check: check, operations: keys.count)
     }
 
-    /// Fetches by key, each in its own read, with one transaction of the writer after every hundred of them.
+    /// Fetches rows by key, each in its own read, with one write transaction after every hundred reads.
     private static func readsBesideWrites(_ assignment: Assignment, _ pool: DatabasePool) throws
         -> Runner.Result
     {
@@ -68,7 +68,7 @@ enum Tuning {
         return Runner.Result(seconds: seconds, check: check, operations: keys.count)
     }
 
-    /// Transactions that update one row each.
+    /// Runs transactions that update one row each.
     private static func writes(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
         let keys = (0..<assignment.calls).map(assignment.scatteredKey)
         let (seconds, check) = try measure(repetitions: assignment.repetitions, prepare: {}) {
@@ -78,8 +78,8 @@ enum Tuning {
         return Runner.Result(seconds: seconds, check: check, operations: keys.count)
     }
 
-    /// Transactions that update rows in as many pages: how long most of them take, and how long the one that
-    /// brings the log into the file.
+    /// Runs transactions that update rows in as many pages. Measures the time of most of them, and of those
+    /// that checkpoint the log.
     private static func log(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result {
         let size = assignment.rowsPerTransaction
         let count = max(assignment.calls / size, 10)
@@ -102,7 +102,8 @@ enum Tuning {
             ])
     }
 
-    /// Each row gets another value than it had: the engine does not write a page whose content stays.
+    /// Updates rows. Each row gets a new value, because the engine does not write a page whose content is
+    /// unchanged.
     private static func update(_ pool: DatabasePool, _ keys: [Int64]) throws {
         try pool.write { db in
             for key in keys {
@@ -113,7 +114,7 @@ enum Tuning {
 
     // MARK: Statements
 
-    /// Typical statements, by the end of the name of a workload.
+    /// Typical statements, keyed by the last part of a workload's name.
     private static let typicalStatements = [
         "key": "SELECT * FROM player WHERE id = ?",
         "join": """
@@ -124,8 +125,8 @@ enum Tuning {
             "SELECT * FROM player WHERE id IN (\(Array(repeating: "?", count: 500).joined(separator: ",")))",
     ]
 
-    /// The time of getting a statement by its text, prepared each time or kept; or the memory of one that is
-    /// kept.
+    /// Measures the time to get a statement from its text, prepared each time or cached; or the memory of a
+    /// cached statement.
     private static func statements(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
         let words = assignment.workload.split(separator: "-").map(String.init)
         guard words.count == 3, let sql = typicalStatements[words[2]] else { return nil }
@@ -142,7 +143,7 @@ enum Tuning {
                 return try measured(max(assignment.calls / 10, 10)) { _ = try db.makeStatement(sql: sql) }
             case "kept": return try measured(assignment.calls) { _ = try db.cachedStatement(sql: sql) }
             case "memory":
-                // Held here, because the cache gives up long ones.
+                // Kept alive here, because the cache drops long statements.
                 let count = 400
                 _ = try db.makeStatement(sql: sql)
                 let before = Memory.own

@@ -1,7 +1,7 @@
 import BenchKit
 import Coffer
 
-/// What GRDB has no call for: values of a statement that are bound without a list of arguments.
+/// A workload without a counterpart in GRDB: statement values that are bound without an array of arguments.
 enum Values {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         guard assignment.workload == "insert-values" else { return nil }

@@ -9,8 +9,8 @@ enum BenchGRDB {
     }
 }
 
-/// GRDB's connections, with a key: its calls find SQLCipher's functions, which stand before those of the
-/// plain library.
+/// GRDB's connections, with a key. GRDB's calls resolve to SQLCipher's functions, which are linked before
+/// those in the plain library.
 enum Engine {
     static func rawKeyed(_ pragmas: String = Equal.pragmas) -> Configuration {
         configuration(Equal.rawKeyText, pragmas)

@@ -1,43 +1,43 @@
 import Foundation
 
-/// What a runner is asked to do: `runner WORKLOAD --folder F --rows N --calls N --repetitions R`.
+/// The command line of a runner: `runner WORKLOAD --folder F --rows N --calls N --repetitions R`.
 public struct Assignment: Sendable {
     public var workload: String
 
-    /// Where files are made. `player.db` in it is the encrypted file that all runners read.
+    /// The folder of the files. It contains `player.db`, the encrypted file that all runners read.
     public var folder: String
 
-    /// How many rows the table has, and how many are inserted.
+    /// The number of rows in the table, and of rows that are inserted.
     public var rows: Int
 
-    /// How many single rows are asked for by key.
+    /// The number of single rows that are fetched by key.
     public var calls: Int
 
     public var repetitions: Int
 
-    /// Whether the preparation makes the large file.
+    /// True if the preparation creates the large file.
     public var makesLargeFile: Bool
 
-    /// How many transactions of one row are written. With a hundred who fetch after each of them, a tenth as
-    /// many.
+    /// The number of transactions that write one row. It is a tenth if a hundred observers fetch after each
+    /// of them.
     public var transactionCount: Int { max(rows / (workload == "write-seen-100" ? 200 : 20), 10) }
 
-    /// How many single rows of a large table are written, each in a transaction of its own: distinct ones.
+    /// The number of distinct single rows of a large table that are written, each in its own transaction.
     public var pointWriteCount: Int { max(min(calls / 10, rows / 2), 1) }
 
-    /// The page cache of a connection in bytes, where the workload is about it.
+    /// The page cache of a connection in bytes, for workloads that vary it.
     public var pageCacheSize: Int
 
-    /// From how many pages on a commit brings the write-ahead log into the file, where the workload is about
+    /// The number of pages in the write-ahead log at which a commit checkpoints it, for workloads that vary
     /// it.
     public var checkpointPages: Int
 
-    /// How many rows a transaction writes, where the workload is about it.
+    /// The number of rows that a transaction writes, for workloads that vary it.
     public var rowsPerTransaction: Int
 
     public var playerFile: String { folder + "/player.db" }
 
-    /// Ten times as many rows, for what is measured in megabytes a second.
+    /// A file with ten times as many rows, for workloads measured in megabytes per second.
     public var largeFile: String { folder + "/large.db" }
 
     public init(arguments: [String] = CommandLine.arguments) throws {
@@ -67,8 +67,8 @@ public struct Assignment: Sendable {
     /// The path of a file that does not exist.
     public func freshFile() -> String { "\(folder)/\(UUID().uuidString).db" }
 
-    /// Copies a file, and returns the path of the copy. It is on the disk: what is measured afterwards does
-    /// not wait for it.
+    /// Copies and syncs a file, and returns the path of the copy. The sync keeps later measurements from
+    /// waiting for the disk.
     public func freshCopy(of path: String) throws -> String {
         let copy = freshFile()
         try FileManager.default.copyItem(atPath: path, toPath: copy)
@@ -80,16 +80,16 @@ public struct Assignment: Sendable {
         return copy
     }
 
-    /// Keys in an order that no cache can guess, the same in every runner.
+    /// Returns keys in an order that no cache can predict, identical in every runner.
     public func key(_ index: Int) -> Int64 { Int64((index &* 7919) % rows) + 1 }
 
-    /// Keys without any order, all equally often.
+    /// Returns random keys, with a uniform distribution.
     public func scatteredKey(_ index: Int) -> Int64 {
         Int64(truncatingIfNeeded: scatter(index) % UInt64(rows)) + 1
     }
 
-    /// Keys without any order, nine of ten of them among the last tenth of the rows, as when new rows are
-    /// asked for most.
+    /// Returns random keys, nine of ten of them in the last tenth of the rows, as if new rows were requested
+    /// most often.
     public func recentKey(_ index: Int) -> Int64 {
         let recent = max(rows / 10, 1)
         let number = scatter(index)
@@ -97,7 +97,7 @@ public struct Assignment: Sendable {
         return Int64(rows - recent) + Int64(truncatingIfNeeded: (number / 10) % UInt64(recent)) + 1
     }
 
-    /// The same number for the same index in every process.
+    /// Returns a pseudorandom number that is the same for the same index in every process.
     private func scatter(_ index: Int) -> UInt64 {
         var number = (UInt64(truncatingIfNeeded: index) &+ 1) &* 0x9e37_79b9_7f4a_7c15
         number = (number ^ (number >> 30)) &* 0xbf58_476d_1ce4_e5b9
@@ -105,7 +105,7 @@ public struct Assignment: Sendable {
         return number ^ (number >> 31)
     }
 
-    /// Removes what a repetition has made.
+    /// Removes the files of a repetition.
     public func remove(_ path: String) {
         for suffix in ["", "-wal", "-shm", "-journal"] {
             try? FileManager.default.removeItem(atPath: path + suffix)
@@ -124,12 +124,12 @@ public enum Equal {
     public static let rawKeyText = "x'" + String(repeating: "5a", count: 32) + "'"
     public static let passphrase = "correct horse battery staple"
 
-    /// 16 MB of page cache and the synchronization that suits a write-ahead log.
+    /// 16 MB of page cache, and the synchronous mode recommended for a write-ahead log.
     public static let pragmas =
         "PRAGMA cache_size = -16000; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
 
-    /// As the others, with 1 MB of page cache, which a tenth of the rows fills: what grows after it is not
-    /// the cache.
+    /// The same settings with 1 MB of page cache, which a tenth of the rows fills, so that the cache does not
+    /// grow after that.
     public static let smallCachePragmas = pragmas + "PRAGMA cache_size = -1000;"
 
     public static let schema = """
@@ -144,7 +144,7 @@ public enum Equal {
         "UPDATE player SET name = ?2, team = ?3, score = ?4, rating = ?5, bonus = ?6 WHERE id = ?1"
     public static let index = "CREATE INDEX player_on_name ON player (name)"
 
-    /// Makes the players 1 to `count` inside of the engine: the same ones as the functions below.
+    /// Creates the players 1 to `count` in SQL, identical to those that the functions below make.
     public static func insertPlayers(_ count: Int) -> String {
         """
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(count))
@@ -154,7 +154,7 @@ public enum Equal {
         """
     }
 
-    /// Reads every row, and so as many pages as the page cache holds.
+    /// Reads every row, and so fills the page cache.
     public static let readAll = "SELECT sum(score + length(name)) FROM player"
 
     public static func name(_ id: Int64) -> String { "Player number \(id)" }
@@ -164,7 +164,7 @@ public enum Equal {
     public static func bonus(_ id: Int64) -> Int64 { id % 7 }
 }
 
-/// What a row adds to the check of a workload.
+/// Returns the contribution of a row to the check sum of a workload.
 @inlinable
 public func check(
     _ id: Int64, _ nameLength: Int, _ teamLength: Int, _ score: Int64, _ rating: Double, _ bonus: Int64

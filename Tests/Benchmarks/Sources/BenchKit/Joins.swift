@@ -1,7 +1,6 @@
-/// The tables of the workloads with associations: items belong to owners, a hundred to each of them, and
-/// owners to towns.
+/// The tables of the workloads with associations: each owner has a hundred items, and each town has owners.
 public enum Joins {
-    /// How many items an owner has.
+    /// The number of items of an owner.
     public static let itemsOfOwner = 100
 
     public static let schema = """
@@ -13,8 +12,8 @@ public enum Joins {
         REAL NOT NULL);
         """
 
-    /// Makes the rows inside of the engine: the items of an owner are far from each other, as they are in
-    /// life.
+    /// Returns SQL that creates the rows. The items of an owner are far from each other in the file, as in
+    /// real data.
     public static func insert(items: Int) -> String {
         """
         INSERT INTO town WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 16) SELECT i, \
@@ -57,16 +56,16 @@ extension Assignment {
     /// The file of the workloads with associations.
     public var joinsFile: String { folder + "/joins.db" }
 
-    /// How many items and owners it has.
+    /// The number of items in the file.
     public var items: Int { owners * Joins.itemsOfOwner }
     public var owners: Int { max(rows / Joins.itemsOfOwner, 10) }
 
     /// A tenth of the owners, for a comparison with all of them.
     public var someOwners: Int { owners / 10 }
 
-    /// How many joined requests are made.
+    /// The number of joined requests.
     public var joinedRequests: Int { max(calls / 10, 100) }
 
-    /// The keys of items in an order that no cache can guess, the same in every runner.
+    /// Returns keys of items in an order that no cache can predict, identical in every runner.
     public func itemKey(_ index: Int) -> Int64 { Int64((index &* 7919) % items) + 1 }
 }

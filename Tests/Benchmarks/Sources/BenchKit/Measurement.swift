@@ -1,26 +1,26 @@
 import Foundation
 
-/// What a runner prints, as one line of JSON: one workload, done once in the process and measured several
+/// The output of a runner, as one line of JSON: one workload, run once in the process and measured several
 /// times.
 public struct Measurement: Codable, Sendable {
     public var workload: String
 
-    /// Seconds of each repetition, after one that is not counted.
+    /// The seconds of each repetition, after a warm-up that is not counted.
     public var seconds: [Double]
 
-    /// How many rows or calls one repetition makes.
+    /// The number of rows or calls in one repetition.
     public var operations: Int
 
-    /// A sum over all that was read or written, which every runner must agree on.
+    /// A sum over all values that were read or written. It must be the same in every runner.
     public var check: Int64
 
-    /// What `PRAGMA cipher_version` answers on a connection of the runner.
+    /// The result of `PRAGMA cipher_version` on a connection of the runner.
     public var engine: String
 
-    /// The highest resident size of the process so far, in bytes.
+    /// The peak resident size of the process so far, in bytes.
     public var peakMemory: Int
 
-    /// What was measured beside the time.
+    /// The measurements other than the time.
     public var figures: [Figure: Double]
 
     public init(workload: String, outcome: Outcome, engine: String) {
@@ -33,11 +33,11 @@ public struct Measurement: Codable, Sendable {
         peakMemory = Memory.peak
     }
 
-    /// Seconds of one operation: the median of the repetitions.
+    /// Seconds per operation: the median of the repetitions.
     public var secondsPerOperation: Double { median(seconds) / Double(operations) }
 }
 
-/// What one workload gave.
+/// The result of one workload.
 public struct Outcome: Sendable {
     public var seconds: [Double]
     public var check: Int64
@@ -52,19 +52,19 @@ public struct Outcome: Sendable {
     }
 }
 
-/// What can be measured beside the time.
+/// The kinds of measurements other than the time.
 public enum Figure: String, Codable, CodingKeyRepresentable, Sendable {
-    /// The memory that the workload needed, in bytes.
+    /// The memory of the workload, in bytes.
     case bytes
 
-    /// How much more of it ten times as many rows needed, in bytes.
+    /// The additional memory of ten times as many rows, in bytes.
     case growth
 
-    /// How many pages of the file an operation visited, and how many of them were not in the page cache.
+    /// The number of pages of the file that an operation visited, and the number that were not in the page
+    /// cache.
     case pagesVisited, pagesDecrypted
 
-    /// Of the transactions, in seconds: half were faster than the first, 99 of 100 faster than the second;
-    /// the slowest of all.
+    /// The 50th and 99th percentile and the maximum of the transaction times, in seconds.
     case half, ninetyNine, slowest
 
     /// The size of the write-ahead log in bytes.
@@ -77,8 +77,8 @@ public func median(_ values: [Double]) -> Double {
     return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
 }
 
-/// Does the work once uncounted and then `repetitions` times, with what `prepare` makes for each of them
-/// outside of the measured time.
+/// Does the work once uncounted, and then `repetitions` times. Each repetition gets a new result of
+/// `prepare`, which is called outside the measured time.
 public func measure<Input>(
     repetitions: Int, prepare: () throws -> Input, work: (Input) throws -> Int64
 ) throws -> (seconds: [Double], check: Int64) {
@@ -94,7 +94,7 @@ public func measure<Input>(
     return (seconds, check)
 }
 
-/// As the other one, for work that suspends.
+/// Does the same for work that suspends.
 public func measure<Input>(
     repetitions: Int, prepare: () throws -> Input, work: (Input) async throws -> Int64
 ) async throws -> (seconds: [Double], check: Int64) {

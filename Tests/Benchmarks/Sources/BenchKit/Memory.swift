@@ -1,14 +1,14 @@
 import Foundation
 
-/// The memory of the process in bytes; 0 where there is no `/proc`.
+/// The memory of the process in bytes; 0 on systems without `/proc`.
 public enum Memory {
-    /// The highest resident size so far.
+    /// The peak resident size so far.
     public static var peak: Int { sum(["VmHWM"], in: "/proc/self/status") }
 
     /// The resident size.
     public static var resident: Int { sum(["VmRSS"], in: "/proc/self/status") }
 
-    /// What is resident and belongs to this process alone.
+    /// The resident memory that is private to this process.
     public static var own: Int { sum(["Private_Clean", "Private_Dirty"], in: "/proc/self/smaps_rollup") }
 
     private static func sum(_ names: Set<Substring>, in file: String) -> Int {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The calls of one area of the interface. Each one is written out under its name: its result or its error,
-/// and the statements that ran.
+/// The calls of one area of the API. The output of each one follows its name: its result or error, and the
+/// statements that it executed.
 final class Area {
     let name: String
     let databases: Databases
@@ -14,7 +14,7 @@ final class Area {
         writer = try databases.sample()
     }
 
-    /// A call in a transaction of its own on the sample, which is rolled back.
+    /// Makes a call in a transaction on the sample database, which is rolled back.
     func call<Value>(_ call: String, _ body: (Database) throws -> Value) {
         report(call) { lines in
             try writer.writeWithoutTransaction { db in
@@ -26,7 +26,7 @@ final class Area {
         }
     }
 
-    /// What a request finds, counts, and whether there is anything.
+    /// Writes the rows and count of a request, and whether it is empty.
     func rows<Request: FetchRequest>(_ call: String, _ request: @autoclosure () throws -> Request) {
         self.call(call) { db in
             let request = try request()
@@ -36,7 +36,7 @@ final class Area {
         }
     }
 
-    /// A call without a transaction around it, on a sample of its own.
+    /// Makes a call without a transaction, on its own sample database.
     func bare<Value>(_ call: String, _ body: (Database) throws -> Value) {
         report(call) { lines in
             try databases.sample().writeWithoutTransaction { db in
@@ -45,24 +45,24 @@ final class Area {
         }
     }
 
-    /// A call on an empty database of its own.
+    /// Makes a call on its own empty database.
     func fresh<Value>(_ call: String, _ body: (any DatabaseWriter) throws -> Value) {
         report(call) { lines in lines.add(Text.lines(of: try body(try databases.make()))) }
     }
 
-    /// A call on a database of its own with the sample.
+    /// Makes a call on its own sample database.
     func sample<Value>(_ call: String, _ body: (any DatabaseWriter) throws -> Value) {
         report(call) { lines in lines.add(Text.lines(of: try body(try databases.sample()))) }
     }
 
-    /// A call without a database.
+    /// Makes a call without a database.
     func value<Value>(_ call: String, _ body: () throws -> Value) {
         report(call) { lines in lines.add(Text.lines(of: try body())) }
     }
 
     private func report(_ call: String, _ body: (Lines) throws -> Void) {
         precondition(names.insert(call).inserted, "Two calls have the name \(name).\(call).")
-        // At once, so that the name of a call that ends the program is the last one in the output.
+        // Written immediately, so that the last name in the output is the call that ended the process.
         Output.write("# \(name).\(call)")
         let lines = Lines()
         do { try body(lines) } catch { lines.add(Text.lines(of: error)) }
@@ -76,7 +76,7 @@ final class Area {
     }
 }
 
-/// Lines that closures of several kinds add to, on any thread.
+/// The lines of a report, which closures append on any thread.
 // @unchecked: `stored` is only touched with `lock` held.
 final class Lines: @unchecked Sendable {
     private let lock = NSLock()
@@ -90,7 +90,7 @@ final class Lines: @unchecked Sendable {
 }
 
 enum Output {
-    /// Writes a line, with control characters escaped, at once.
+    /// Writes a line immediately, with control characters escaped.
     static func write(_ line: String) {
         var text = ""
         for scalar in line.unicodeScalars {

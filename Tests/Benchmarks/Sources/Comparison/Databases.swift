@@ -1,6 +1,6 @@
 import Foundation
 
-/// Makes the files of a run: queues or pools, plain or encrypted.
+/// Creates the files of a run: queues or pools, plain or encrypted.
 final class Databases {
     let folder: String
     let isEncrypted: Bool
@@ -15,7 +15,7 @@ final class Databases {
 
     var configuration: Configuration { Library.configuration(encrypted: isEncrypted) }
 
-    /// An empty database.
+    /// Creates an empty database.
     func make(_ configure: (inout Configuration) -> Void = { _ in }) throws -> any DatabaseWriter {
         count += 1
         var configuration = configuration
@@ -29,7 +29,7 @@ final class Databases {
             : try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// A database with owners, vaults, items and what belongs to them.
+    /// Creates a database with owners, vaults, items, and their associated rows.
     func sample(_ configure: (inout Configuration) -> Void = { _ in }) throws -> any DatabaseWriter {
         let writer = try make(configure)
         try writer.write { try $0.execute(sql: Fixture.schema) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Keeps what is written to it.
+/// A stream that stores its output.
 private final class TextStream: TextOutputStream {
     var text = ""
     func write(_ string: String) { text += string }

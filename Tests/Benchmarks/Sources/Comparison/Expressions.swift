@@ -3,7 +3,7 @@ import Foundation
 extension Comparison {
     private typealias C = Item.Columns
 
-    /// Expressions: the SQL that they become, and their values.
+    /// Expressions: their SQL and their values.
     static func expressions(_ area: Area) {
         func value(_ name: String, _ expression: any SQLSpecificExpressible) {
             area.call(name) { db in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Leaves out a word, and knows another name of one.
+/// A tokenizer that leaves out one word, and has a synonym for another.
 private final class Words: FTS5WrapperTokenizer {
     static let name = "words"
     let wrappedTokenizer: any FTS5Tokenizer
@@ -23,7 +23,7 @@ private final class Words: FTS5WrapperTokenizer {
     }
 }
 
-/// Refuses to be made, or to tokenize.
+/// A tokenizer that fails when it is created, or when it tokenizes.
 private final class Refusing: FTS5CustomTokenizer {
     static let name = "refusing"
     init(db: Database, arguments: [String]) throws {

@@ -1,9 +1,10 @@
 import Foundation
 
 extension Comparison {
-    /// Files of each library, in which the other one must find the schema of the same migrations.
+    /// Files written by each library, in which the other library must find the schema of the same migrations.
     enum History {
-        /// Each definition that is stored in one way only if both libraries write it in the same words.
+        /// Migrations with each kind of definition, whose stored SQL is the same only if both libraries
+        /// generate the same text.
         static var migrator: DatabaseMigrator {
             var migrator = DatabaseMigrator()
             migrator.registerMigration("tables") { db in

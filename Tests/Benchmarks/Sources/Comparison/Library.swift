@@ -1,5 +1,5 @@
 import Foundation
-// For all files of the comparison, so that none of them depends on the library that it is compiled with.
+// Exported to all files of the comparison, so that no other file depends on the library.
 #if GRDB
 @_exported import GRDB
 import SQLCipherKey
@@ -7,7 +7,7 @@ import SQLCipherKey
 @_exported import Coffer
 #endif
 
-/// What each library needs in its own way: its name, and a key.
+/// The parts that differ between the libraries: the name, and the key.
 enum Library {
     #if GRDB
     static let name = "grdb"
@@ -17,12 +17,13 @@ enum Library {
     static let module = "Coffer."
     #endif
 
-    /// A raw key, so that no opening derives one.
+    /// A raw key, so that opening a file derives no key.
     private static let key = [UInt8](0..<32)
 
     struct KeyFailure: Error {}
 
-    /// The configuration of a database with or without a key. Errors show the arguments of statements.
+    /// Returns the configuration of a database with or without a key. Errors contain the arguments of
+    /// statements.
     static func configuration(encrypted: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.publicStatementArguments = true

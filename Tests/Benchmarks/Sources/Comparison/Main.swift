@@ -1,11 +1,11 @@
 import Foundation
 
-/// Calls of all areas, with the library that this was compiled with. The script `compare` runs it with both,
-/// and compares what they write.
+/// Makes the calls of all areas with the library that this program was compiled with. The script `compare`
+/// runs it with both libraries, and compares their output.
 ///
 /// Arguments: `calls`, `write` or `reopen`, `plain` or `encrypted`, `queue` or `pool`, and the folder of the
-/// files. `write` makes files with histories of migrations there, and `reopen` opens what both libraries have
-/// made. Behind the folder, `calls` takes names of areas.
+/// files. `write` creates files with migration histories there, and `reopen` opens the files of both
+/// libraries. After the folder, `calls` accepts names of areas.
 @main
 enum Comparison {
     struct WrongArguments: Error {}

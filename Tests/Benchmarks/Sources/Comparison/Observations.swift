@@ -1,7 +1,7 @@
 import Foundation
 
 extension Comparison {
-    /// Sequences of values of observations, each write apart, so that none are coalesced.
+    /// The values of observations. The writes are separated in time, so that no values are coalesced.
     static func observations(_ area: Area) {
         func observed<Reducer: ValueReducer>(
             _ name: String, _ observation: ValueObservation<Reducer>,
@@ -18,7 +18,7 @@ extension Comparison {
                     lines.add("value \(Text.text(of: value))")
                     arrived.signal()
                 }
-                // All values that come now: the first one within `seconds`, others soon behind it.
+                // Waits for all current values: the first one within `seconds`, and others shortly after it.
                 func arrive(within seconds: Double) {
                     guard arrived.wait(timeout: .now() + seconds) == .success else { return }
                     while arrived.wait(timeout: .now() + 0.15) == .success {}
@@ -27,12 +27,12 @@ extension Comparison {
                 for (index, write) in writes.enumerated() {
                     lines.add("write \(index)")
                     try? writer.write(write)
-                    // What a write changes arrives soon; what it does not change never does.
+                    // A relevant write is reported soon; an irrelevant one is never reported.
                     arrive(within: 0.6)
                 }
                 cancellable.cancel()
                 queue.sync {}
-                // A pool may tell the first value twice.
+                // A pool may report the first value twice.
                 return lines.all.reduce(into: [String]()) { all, line in
                     if all.last != line || line.hasPrefix("write") { all.append(line) }
                 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Says which of its callbacks were called.
+/// A record that logs the calls of its callbacks.
 private struct Noisy: Codable, FetchableRecord, MutablePersistableRecord {
     static let databaseTableName = "owner"
     var id: Int64?
     var name: String
     var email: String?
-    // nonisolated(unsafe): the calls run one after the other.
+    // nonisolated(unsafe): the calls are sequential.
     nonisolated(unsafe) static var log: [String] = []
 
     func willSave(_ db: Database) throws { Self.log.append("willSave") }
@@ -47,7 +47,7 @@ private struct Noisy: Codable, FetchableRecord, MutablePersistableRecord {
     func didDelete(deleted: Bool) { Self.log.append("didDelete \(deleted)") }
 }
 
-/// Does not do what it should.
+/// A record whose callbacks do not call the operation that they wrap.
 private struct Lazy: Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "owner"
     var id: Int64
@@ -326,7 +326,7 @@ extension Comparison {
             do {
                 return "\(try Share.find(db, key: ["vaultId": 9, "ownerId": 9]))"
             } catch RecordError.recordNotFound(let table, let key) {
-                // The text of the error has the columns in any order.
+                // The columns in the error message have no defined order.
                 return "\(table) \(key.sorted { $0.key < $1.key })"
             }
         }

@@ -3,7 +3,7 @@ import Foundation
 extension Comparison {
     private typealias C = Item.Columns
 
-    /// Filters, orders, limits, groups, selections: what they find, and the SQL that they become.
+    /// Filters, orders, limits, groups, selections: their results, and their SQL.
     static func requests(_ area: Area) {
         area.rows("all", Item.all())
         area.rows("none", Item.none())

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Comparison {
-    /// Definitions and changes of tables, indexes and views, as they are stored; what the schema says.
+    /// Definitions and changes of tables, indexes, and views, as stored SQL; schema introspection.
     static func schema(_ area: Area) {
         func stored(_ name: String, _ body: @escaping (Database) throws -> Void) {
             area.call(name) { db in

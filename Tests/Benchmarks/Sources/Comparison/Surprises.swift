@@ -1,7 +1,7 @@
 import Foundation
 
 extension Comparison {
-    /// What is easily taken for granted, and is not said in any signature.
+    /// Behavior that is easily taken for granted, but is not part of any signature.
     static func surprises(_ area: Area) {
         area.call("cursor.again") { db in
             let statement = try db.makeStatement(sql: "SELECT value FROM json_each('[1, 2, 3]')")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Results and errors as lines that do not depend on the library.
+/// Results and errors as lines of text that are independent of the library.
 enum Text {
     private static let module = String(reflecting: Text.self).components(separatedBy: ".")[0] + "."
 
@@ -68,7 +68,7 @@ enum Text {
 
     static func oneLine(_ text: String) -> String {
         text.replacingOccurrences(of: module, with: "").replacingOccurrences(of: Library.module, with: "")
-            // Where a private type is declared: an address.
+            // The context of a private type contains an address.
             .replacingOccurrences(
                 of: #"\(unknown context at \$[0-9a-f]+\)\."#, with: "", options: .regularExpression
             )

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes down all that it is told.
+/// An observer that records all of its calls.
 private final class Observer: TransactionObserver {
     let lines: Lines
     let name: String

@@ -5,7 +5,7 @@ extension Comparison {
     private enum Mood: String, DatabaseValueConvertible, Codable { case calm, wild }
     private struct Box: Codable, DatabaseValueConvertible { var width: Int; var label: String? }
 
-    /// What values become in the database.
+    /// The stored forms of Swift values.
     static func values(_ area: Area) {
         func stored(_ name: String, _ value: (any DatabaseValueConvertible)?) {
             area.call(name) { db in
@@ -86,7 +86,7 @@ extension Comparison {
         area.call("value.expression") { db in try Int.fetchOne(db, Table("item").select(5.databaseValue)) }
     }
 
-    /// What is read from the values of the database.
+    /// The Swift values of stored values.
     static func conversions(_ area: Area) {
         func read<Value: DatabaseValueConvertible>(
             _ name: String, _ type: Value.Type, _ values: [(any DatabaseValueConvertible)?]
@@ -125,7 +125,7 @@ extension Comparison {
         read("mood", Mood.self, ["calm", "other", 1])
         read("codable", Box.self, [#"{"width":3,"label":"x"}"#, #"{"width":"3"}"#, "x", nil])
 
-        // What SQLite converts where a type asks it.
+        // SQLite's conversions for a type that requests them.
         area.call("fast.int") { db in try Int.fetchAll(db, sql: "SELECT 1 UNION ALL SELECT 2.0") }
         area.call("fast.text") { db in try Int.fetchOne(db, sql: "SELECT '12'") }
         area.call("fast.null") { db in try Int.fetchAll(db, sql: "SELECT NULL") }

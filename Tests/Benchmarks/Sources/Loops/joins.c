@@ -58,7 +58,7 @@ typedef struct {
     int64_t count, room;
 } family;
 
-// The owners are sorted by their keys.
+// The owners are sorted by key.
 static family *find_family(family *families, int64_t count, int64_t id) {
     int64_t low = 0;
     while (count > 0) {

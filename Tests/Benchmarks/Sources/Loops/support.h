@@ -1,4 +1,4 @@
-// What all loops need.
+// Helpers for all loops.
 #ifndef COFFER_LOOPS_SUPPORT_H
 #define COFFER_LOOPS_SUPPORT_H
 #define SQLITE_HAS_CODEC 1
@@ -18,7 +18,7 @@ static inline sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
     return statement;
 }
 
-// A string of our own, as every library above the engine has to make one.
+// Copies a string, as every library above the engine has to do.
 static inline char *copy_text(sqlite3_stmt *statement, int column, int *length) {
     const unsigned char *text = sqlite3_column_text(statement, column);
     *length = 0;

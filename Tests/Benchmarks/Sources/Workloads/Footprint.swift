@@ -5,7 +5,7 @@ import GRDB
 import Coffer
 #endif
 
-/// What memory it takes, beyond what the process had before the file was opened.
+/// The memory of a workload, beyond the memory of the process before it opens the file.
 enum Footprint {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         switch assignment.workload {
@@ -15,8 +15,8 @@ enum Footprint {
         }
     }
 
-    /// A cursor over a tenth of the rows, then one over all, which must not need more than what is resident
-    /// after the first one.
+    /// Iterates a cursor over a tenth of the rows, then one over all rows. The second one must not need more
+    /// than the memory that is resident after the first one.
     private static func cursor(_ assignment: Assignment) throws -> Runner.Result {
         let before = Memory.resident
         let pool = try DatabasePool(
@@ -36,7 +36,7 @@ enum Footprint {
             figures: [.bytes: Double(peak - before), .growth: Double(peak - afterTenth)])
     }
 
-    /// Five readers that have read everything, and now rest.
+    /// Measures five idle readers that have read everything.
     private static func pool(_ assignment: Assignment) throws -> Runner.Result {
         let before = Memory.own
         let pool = try DatabasePool(path: assignment.largeFile, configuration: Engine.rawKeyed())

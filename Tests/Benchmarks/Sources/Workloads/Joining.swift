@@ -5,7 +5,7 @@ import GRDB
 import Coffer
 #endif
 
-/// What reads rows of several tables by associations.
+/// Workloads that read rows of several tables through associations.
 enum Joining {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         guard assignment.workload.hasPrefix("join-") || assignment.workload.hasPrefix("all-") else {

@@ -6,7 +6,7 @@ import GRDB
 import Coffer
 #endif
 
-/// What observations cost those who write, and how soon they deliver.
+/// The cost of observations for writers, and the latency of their values.
 enum Observing {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         switch assignment.workload {
@@ -19,7 +19,7 @@ enum Observing {
         }
     }
 
-    /// Only the writer's time counts: it does not wait for values.
+    /// Measures only the writer's time: it does not wait for values.
     private static func commits(_ assignment: Assignment, observed table: String, by count: Int) throws
         -> Runner.Result
     {
@@ -32,7 +32,7 @@ enum Observing {
             })
     }
 
-    /// Each transaction waits for the value of the one before.
+    /// Measures the latency: each transaction waits for the value of the one before.
     private static func latency(_ assignment: Assignment) throws -> Runner.Result {
         let players = (1...Int64(assignment.transactionCount)).map(Player.init(number:))
         let arrival = Arrival()

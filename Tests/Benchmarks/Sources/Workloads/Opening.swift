@@ -7,7 +7,8 @@ import GRDB
 import Coffer
 #endif
 
-/// What opens: a pool with a passphrase, and the first reads of five connections at the same time.
+/// The time to open a pool with a passphrase, and to make the first reads on five connections at the same
+/// time.
 enum Opening {
     static func run(_ assignment: Assignment) throws -> Runner.Result {
         let path = assignment.folder + "/passphrase.db"
@@ -22,8 +23,8 @@ enum Opening {
 }
 
 extension DatabasePool {
-    /// The sum of what as many reads give, each of which waits for the others, so that as many connections
-    /// are needed.
+    /// Returns the sum of the results of concurrent reads. The reads wait for each other, so that each needs
+    /// its own connection.
     func readAtOnce(_ count: Int, _ work: @escaping @Sendable (Database) throws -> Int64) throws -> Int64 {
         let arrived = DispatchSemaphore(value: 0)
         let leave = DispatchSemaphore(value: 0)

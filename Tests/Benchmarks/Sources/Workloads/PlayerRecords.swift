@@ -5,7 +5,7 @@ import GRDB
 import Coffer
 #endif
 
-/// A record whose columns are read and written by hand.
+/// A record that reads and writes its columns without `Codable`.
 extension Player: FetchableRecord, PersistableRecord, Identifiable {
     static let databaseTableName = "player"
 

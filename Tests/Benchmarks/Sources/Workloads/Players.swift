@@ -1,6 +1,6 @@
 import BenchKit
 
-/// What is written and read: six columns of four types, one of them sometimes NULL.
+/// The row that is written and read: six columns of four types, one of them sometimes NULL.
 struct Player {
     var id: Int64
     var name: String
@@ -9,7 +9,7 @@ struct Player {
     var rating: Double
     var bonus: Int
 
-    /// The player of a key, as every runner makes it.
+    /// Creates the player of a key, identical in every runner.
     init(number id: Int64) {
         self.id = id
         name = Equal.name(id)
@@ -24,7 +24,7 @@ struct Player {
     }
 }
 
-/// The same, for what the compiler makes of `Codable`.
+/// The same row, with synthesized `Codable` conformance.
 struct CodablePlayer: Codable {
     var id: Int64
     var name: String

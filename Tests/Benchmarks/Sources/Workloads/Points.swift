@@ -5,13 +5,13 @@ import GRDB
 import Coffer
 #endif
 
-/// What is done with single rows of a table of any size, which has an index on names.
+/// Workloads on single rows of a table of any size, with an index on names.
 enum Points {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         guard assignment.workload.hasPrefix("point-") else { return nil }
         let pool = try DatabasePool(path: assignment.playerFile, configuration: Engine.rawKeyed())
         let outcome = try reading(assignment, pool) ?? writing(assignment, pool)
-        // Brings the log into the file, so that every runner begins with the same one.
+        // Checkpoints the write-ahead log, so that every runner starts with the same file.
         try pool.close()
         guard let outcome else { throw Mistake(description: "there is no workload \(assignment.workload)") }
         return outcome
@@ -80,8 +80,8 @@ enum Points {
             outcome.check = try sum()
             return outcome
         case "point-update":
-            // Other values than before in each repetition: the engine does not write a page whose content
-            // stays.
+            // The values differ in each repetition, because the engine does not write a page whose content is
+            // unchanged.
             var addedBonus = 20
             var outcome = try measured(
                 prepare: { addedBonus = 30 - addedBonus },

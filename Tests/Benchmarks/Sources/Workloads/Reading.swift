@@ -5,7 +5,7 @@ import GRDB
 import Coffer
 #endif
 
-/// What reads rows and values: on a pool that was opened before, in one `read`.
+/// Workloads that read rows and values in one `read`, on a pool that is already open.
 enum Reading {
     static func run(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
         let rows = assignment.rows

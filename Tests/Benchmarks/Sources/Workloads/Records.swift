@@ -5,7 +5,7 @@ import GRDB
 import Coffer
 #endif
 
-/// What reads and writes records.
+/// Workloads that read and write records.
 enum Records {
     static func run(_ assignment: Assignment, _ pool: DatabasePool) throws -> Runner.Result? {
         let rows = assignment.rows
@@ -14,7 +14,7 @@ enum Records {
                 repetitions: assignment.repetitions, prepare: {}, work: { try pool.read(work) })
             return Runner.Result(seconds: seconds, check: check, operations: operations)
         }
-        // A reader that has no page in its cache, all of which another one has read.
+        // A reader with an empty page cache, after another reader has read all pages.
         func inFreshReader(_ work: (Database) throws -> Int64) throws -> Runner.Result {
             let (seconds, check) = try measure(
                 repetitions: assignment.repetitions,

@@ -6,11 +6,11 @@ import GRDB
 import Coffer
 #endif
 
-/// Does one workload and prints its measurement.
+/// Runs one workload and prints its measurement.
 enum Runner {
     typealias Result = Outcome
 
-    /// - Parameter special: workloads that only this library has.
+    /// - Parameter special: the workloads that only one library has.
     static func main(special: @Sendable (Assignment) throws -> Result?) async throws {
         let assignment = try Assignment()
         let result = try await run(assignment, special)

@@ -5,8 +5,8 @@ import GRDB
 import Coffer
 #endif
 
-/// What writes: each repetition into a file of its own, which is made and opened outside of the measured
-/// time.
+/// Workloads that write: each repetition writes to its own file, which is created and opened outside the
+/// measured time.
 enum Writing {
     static func run(_ assignment: Assignment) throws -> Runner.Result? {
         let rows = Int64(assignment.rows)
@@ -42,7 +42,7 @@ enum Writing {
         }
     }
 
-    /// - Parameter observe: starts what observes the file, outside of the measured time, up to the end of the
+    /// - Parameter observe: starts observations of the file, outside the measured time. They end with the
     ///   repetition.
     static func measured(
         _ assignment: Assignment, _ operations: Int,

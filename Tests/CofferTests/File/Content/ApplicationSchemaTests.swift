@@ -15,8 +15,8 @@ struct ApplicationSchemaTests {
     private static let encrypted = FileForm.encrypted(0x42)
     private static let renewed = FileForm.encrypted(0x17)
 
-    /// The operations on closed files: how the source and the result are written, and whether the rows pass
-    /// through SQL.
+    /// The operations on closed files, with the forms of the source and the result, and with the path of the
+    /// rows: through SQL or not.
     enum Operation: String, CaseIterable, Sendable {
         case backup, backupWithKey, backupOfStoredPages, rotate, rotateInPlace
         case vacuum, vacuumInto, encrypt, encryptInto, decrypt, decryptInto, upgrade, copyOfLog
@@ -71,7 +71,7 @@ struct ApplicationSchemaTests {
     }
 
     @Test(
-        "every operation works without the application, or names what is missing and changes nothing",
+        "every operation works without the application, or names the missing definition and changes nothing",
         arguments: ApplicationSchema.allCases, Operation.allCases)
     func operations(schema: ApplicationSchema, operation: Operation) throws {
         try schema.make(path, operation.source)
@@ -79,7 +79,7 @@ struct ApplicationSchemaTests {
         #expect(before.last == "ok" || schema.needs.isEmpty)
         var writer: DatabaseQueue?
         if operation == .copyOfLog {
-            // The rows are in a log, and only the connection can read them.
+            // The rows are in a WAL that only the connection can read.
             var configuration = ApplicationSchema.configuration(operation.source)
             configuration.journalMode = .wal
             writer = try DatabaseQueue(path: path, configuration: configuration)
@@ -143,7 +143,7 @@ struct ApplicationSchemaTests {
     }
 
     @Test(
-        "a script is written without the application, and says what it needs",
+        "a script is written without the application, and lists the definitions that it needs",
         arguments: ApplicationSchema.allCases)
     func scripts(schema: ApplicationSchema) throws {
         try schema.make(path, Self.encrypted)
@@ -164,7 +164,7 @@ struct ApplicationSchemaTests {
     }
 
     @Test(
-        "an open database without the application is backed up, and names what is missing to a vacuum",
+        "an open database without the application is backed up, and a vacuum names the missing definition",
         arguments: ApplicationSchema.allCases)
     func openDatabases(schema: ApplicationSchema) throws {
         try schema.make(path, Self.encrypted)
@@ -186,7 +186,7 @@ struct ApplicationSchemaTests {
 }
 
 extension ApplicationSchema {
-    /// What a copy asks for that cannot read the file's own pages.
+    /// The error of a copy that cannot read the file's own pages.
     fileprivate var missingWithLog: String? {
         needs.first.map {
             $0.contains("LOCALIZED") ? "no such collation sequence: LOCALIZED" : "no such function: f"

@@ -13,7 +13,7 @@ struct ContentCopyTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "what the engine copies itself is the same as what passes through the connections, row IDs included",
+        "the engine's own copy and the copy through the connections are equal, row IDs included",
         arguments: [ShellFile.Format.plaintext, .sqlcipher1, .sqlcipher3, .sqlcipher4], ["UTF-8", "UTF-16be"])
     func bothWays(format: ShellFile.Format, encoding: String) throws {
         let script = "PRAGMA encoding = '\(encoding)';\n" + SampleSchema.everything
@@ -45,7 +45,7 @@ struct ContentCopyTests {
     }
 
     @Test(
-        "what others commit while a file is copied is not in the copy, whether or not there was a log",
+        "commits during the copy of a file are not in the copy, with or without a log",
         arguments: [true, false])
     func othersWrite(hasLog: Bool) throws {
         let file = try directory.makeFile("a.db", wal: true, rows: 8000)
@@ -67,7 +67,7 @@ struct ContentCopyTests {
         #expect(try directory.content(key: Keys.old) != before)
     }
 
-    @Test("a damaged page of a constraint's index is either named or made anew, and never copied")
+    @Test("a damaged page of a constraint's index is either named or rebuilt, and never copied")
     func damagedIndexes() throws {
         let script = """
             CREATE TABLE a (id INTEGER PRIMARY KEY, v TEXT UNIQUE);
@@ -102,7 +102,7 @@ struct ContentCopyTests {
         #expect(kinds == ["named", "made anew"])
     }
 
-    @Test("an index that says something else than the rows is made of the rows")
+    @Test("an index that contradicts the rows is rebuilt from the rows")
     func inconsistentIndex() throws {
         let file = try ShellFile(
             directory.path("a.db"), format: .plaintext,
@@ -125,14 +125,14 @@ struct ContentCopyTests {
             try shell("b.db").run("PRAGMA integrity_check; SELECT id FROM t WHERE v = 'new';") == ["ok", "1"])
     }
 
-    /// Changes the definition of a table behind the back of its rows.
+    /// Changes the definition of a table without changing its rows.
     private func redefine(_ table: String, as sql: String, in file: ShellFile) throws {
         _ = try file.shell.run(
             ".dbconfig defensive off\nPRAGMA writable_schema = ON; "
                 + "UPDATE sqlite_master SET sql = '\(sql)' WHERE name = '\(table)';")
     }
 
-    @Test("a generated column that is stored with another value is computed anew")
+    @Test("a generated column that is stored with another value is recomputed")
     func staleGeneratedColumn() throws {
         let file = try ShellFile(
             directory.path("a.db"), format: .plaintext,

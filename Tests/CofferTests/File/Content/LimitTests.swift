@@ -45,7 +45,7 @@ struct LimitTests {
         var script: [UInt8] = []
         try queue.read { db in _ = try db.writeScript({ script += $0 }, checkpoint: {}) }
         let scripted = before
-        // SQLite's own VACUUM numbers rows anew that have no key and no index.
+        // SQLite's own VACUUM renumbers rows of tables without a key or an index.
         try queue.vacuum()
         before = try queue.read(LimitSchema.content)
         try queue.close()
@@ -103,7 +103,7 @@ struct LimitTests {
         }
     }
 
-    /// Makes a file of a script, statement by statement.
+    /// Makes a file from a script, statement by statement.
     private func load(_ script: [UInt8], to name: String) throws {
         var rest = script[...]
         _ = try DatabaseFile(path: directory.path(name)).make(
@@ -122,7 +122,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a change of one value beside 2,000 columns is found, with the row ID of the row")
+    @Test("a change of one value among 2,000 columns is found, with the row ID of the row")
     func difference() throws {
         let queue = try DatabaseQueue(
             path: directory.path("a.db"), configuration: configuration(Keys.old, CipherSettings()))
@@ -146,7 +146,7 @@ struct LimitTests {
         #expect(rows == ["changed 14 NULL 'new'", "removed 21 NULL "])
     }
 
-    @Test("as many databases as can be attached are no hindrance to a vacuum into a file, and to a backup")
+    @Test("the maximum number of attached databases does not prevent a vacuum into a file, and a backup")
     func attachedDatabases() throws {
         let queue = try directory.makeQueue("a.db", configuration(Keys.old, CipherSettings()))
         try queue.writeWithoutTransaction { db in

@@ -9,7 +9,7 @@ struct RandomSchemaTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "whatever tables and rows there are, the shell reads the same in an encrypted copy and in a decrypted one"
+        "the shell reads the same from an encrypted and a decrypted copy of any tables and rows"
     )
     func roundTrip() throws {
         var random = SeededRandom("schemas")
@@ -31,7 +31,7 @@ struct RandomSchemaTests {
     }
 }
 
-/// A script that makes tables with random names, types, keys, values, indexes and triggers.
+/// Scripts that create tables with random names, types, keys, values, indexes and triggers.
 private enum RandomSchema {
     static func script(_ random: inout SeededRandom) -> String {
         var lines = [

@@ -2,10 +2,10 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// Databases with everything that makes copies go wrong, made by the `sqlcipher` shell so that it does not
-/// depend on Coffer.
+/// Databases with everything that can make a copy go wrong. The `sqlcipher` shell makes them, independently
+/// of Coffer.
 enum SampleSchema {
-    /// One of everything. It leaves out what needs an encoding: see ``texts``.
+    /// One object of every kind, except texts that depend on the encoding: see ``texts``.
     static let everything = #"""
         .dbconfig dqs_ddl on
         PRAGMA user_version = 1234567;
@@ -65,7 +65,7 @@ enum SampleSchema {
 
         """#
 
-    /// Text that a conversion would change, for a database that stores UTF-8 or UTF-16.
+    /// Text that a conversion would change, in a database that stores UTF-8 or UTF-16.
     static let texts = """
         CREATE TABLE texts (t TEXT, u);
         INSERT INTO texts VALUES
@@ -76,8 +76,8 @@ enum SampleSchema {
 
         """
 
-    /// What the shell reads, to be compared: the schema, each row with its row ID, as literals and as bytes,
-    /// and the version numbers.
+    /// Returns the content that the shell reads, for comparison: the schema, each row with its row ID, as
+    /// literals and as bytes, and the version numbers.
     static func dump(_ shell: SQLCipherShell) throws -> [String] {
         let lines = try shell.run(
             """

@@ -2,9 +2,9 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// A file that the stock `sqlcipher` shell makes, in the format of any version of SQLCipher.
+/// A file that the stock `sqlcipher` shell makes, in the format of any SQLCipher version.
 struct ShellFile {
-    /// A raw key, which costs no derivation in the many processes of a test.
+    /// A raw key, which saves the key derivation in the many processes of a test.
     static let key = [UInt8](repeating: 0x51, count: 32)
 
     enum Format: CaseIterable {
@@ -37,8 +37,8 @@ struct ShellFile {
 
     /// Runs a script on a file that does not exist yet.
     ///
-    /// The format is set before the key: given afterwards, as is usual, the pages keep the room that format 4
-    /// needs, which files of older versions do not have.
+    /// The format is set before the key. If it were set afterwards, as is usual, pages would keep the reserve
+    /// of format 4, which files of older versions do not have.
     init(_ path: String, format: Format, script: String) throws {
         self.path = path
         self.format = format
@@ -58,7 +58,7 @@ struct ShellFile {
             "PRAGMA cipher_default_compatibility = \(number);\nPRAGMA key = \"x'\(String(repeating: "51", count: 32))'\";"
     }
 
-    /// A shell that reads the file.
+    /// The shell for reading the file.
     var shell: SQLCipherShell {
         guard let number = format.number else { return SQLCipherShell(plaintextPath: path) }
         return SQLCipherShell(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Content that a copy has trouble with")
+@Suite("Content that is hard to copy")
 struct UnwillingContentTests {
     let directory: TestDirectory
 
@@ -41,7 +41,7 @@ struct UnwillingContentTests {
     }
 
     @Test(
-        "rows that contradict their schema are told as that, and nothing is changed",
+        "rows that violate their schema are reported as such, and nothing is changed",
         arguments: ["CREATE TABLE t (a NOT NULL, b)", "CREATE TABLE t (a, b PRIMARY KEY)"])
     func contradictions(schema: String) throws {
         let file = try make(
@@ -53,7 +53,7 @@ struct UnwillingContentTests {
             \(schema.contains("PRIMARY") ? "PRAGMA user_version = 1" : "")
             """)
         if schema.contains("PRIMARY") {
-            // Two rows that a unique index does not know of.
+            // Two rows that are missing from a unique index.
             let queue = try DatabaseQueue(
                 path: file.path, configuration: Configuration().with { $0.allowsPlaintext = true })
             try queue.writeWithoutTransaction { db in
@@ -97,7 +97,7 @@ struct UnwillingContentTests {
         )
     }
 
-    @Test("a backup of a damaged database says so, and which pages", arguments: [false, true])
+    @Test("a backup of a damaged database reports the damage, and the pages", arguments: [false, true])
     func damage(wal: Bool) throws {
         let file = try directory.makeFile(wal: wal)
         var bytes = try directory.bytes(of: "a.db")

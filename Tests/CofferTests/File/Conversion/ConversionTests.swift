@@ -39,7 +39,7 @@ struct ConversionTests {
         let file = DatabaseFile(path: old.path)
         let bytes = try directory.bytes(of: "a.db")
         let plan = try file.upgradePlan(key: key)
-        // They differ in the derivation of passphrases only.
+        // Formats 2 and 3 differ only in the derivation of passphrases.
         #expect(
             plan.format == (format == .sqlcipher2 ? 3 : format.number) && !plan.isAlreadyDone
                 && plan.leftovers.isEmpty)
@@ -71,7 +71,7 @@ struct ConversionTests {
     }
 
     @Test(
-        "a passphrase opens the upgraded file as before, and a new one does instead where it is given",
+        "a passphrase opens the upgraded file as before, or a new passphrase does if one is given",
         arguments: 1...3)
     func upgradeOfPassphrase(format: Int) throws {
         let old = SQLCipherShell(
@@ -111,6 +111,58 @@ struct ConversionTests {
         try file.upgrade(key: key)
         expectSame(before, try SampleSchema.dump(shell("a.db")))
         #expect(directory.fileNames() == ["a.db"])
+    }
+
+    @Test(
+        "definitions stay as they are stored, also where SQLite would store other words",
+        arguments: [ShellFile.Format.plaintext, .sqlcipher3])
+    func unusualDefinitions(format: ShellFile.Format) throws {
+        let definitions = [
+            "CREATE TABLE IF NOT EXISTS t (a, b)", "CREATE INDEX IF NOT EXISTS i ON t (b)",
+            "create  table u (a PRIMARY KEY)",
+        ]
+        let old = try ShellFile(
+            directory.path("a.db"), format: format,
+            script: """
+                .dbconfig defensive off
+                CREATE TABLE t (a, b); CREATE INDEX i ON t (b); CREATE TABLE u (a PRIMARY KEY);
+                INSERT INTO t VALUES (1, 2); INSERT INTO u VALUES (3);
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_master SET sql = '\(definitions[0])' WHERE name = 't';
+                UPDATE sqlite_master SET sql = '\(definitions[1])' WHERE name = 'i';
+                UPDATE sqlite_master SET sql = '\(definitions[2])' WHERE name = 'u';
+                PRAGMA writable_schema = OFF;
+                """)
+        let file = DatabaseFile(path: old.path)
+        if format == .plaintext { try file.encrypt(key: key) } else { try file.upgrade(key: key) }
+        #expect(
+            try shell("a.db").run(
+                """
+                SELECT sql FROM sqlite_master WHERE sql NOT NULL; SELECT * FROM t; SELECT a FROM u;
+                PRAGMA integrity_check; INSERT INTO t VALUES (5, 6); SELECT a FROM t WHERE b = 6;
+                """) == definitions + ["1|2", "3", "ok", "5"])
+    }
+
+    @Test("a schema that differs is reported with the object")
+    func differentSchema() throws {
+        func fingerprint(_ sql: String) throws -> ContentFingerprint {
+            try DatabaseQueue().inDatabase { db in
+                try db.execute(sql: sql)
+                return try ContentFingerprint(ofSchemaIn: db.handle)
+            }
+        }
+        let one = try fingerprint("CREATE TABLE t (a); CREATE INDEX i ON t (a)")
+        func difference(_ sql: String) throws -> String? { try one.difference(from: fingerprint(sql)) }
+        #expect(try difference("CREATE TABLE t (a); CREATE INDEX i ON t (a)") == nil)
+        #expect(
+            try difference("CREATE TABLE t (a); CREATE INDEX i ON t (a DESC)")
+                == "the schema, in the definition of the index i")
+        #expect(
+            try difference("CREATE TABLE t (a); CREATE INDEX i ON t (a); CREATE VIEW v AS SELECT 1")
+                == "the schema, in the definition of the view v")
+        #expect(
+            try difference("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a); CREATE INDEX i ON t (a)")
+                == "the text encoding")
     }
 
     // MARK: - Encrypting and decrypting
@@ -155,7 +207,7 @@ struct ConversionTests {
     }
 
     @Test(
-        "the page size of an encrypted file is that of the decrypted one, and of one that is encrypted with settings for it"
+        "an encrypted file keeps the page size of the plaintext file, unless the settings have another one"
     )
     func pageSize() throws {
         var options = DatabaseFile.ConversionOptions()
@@ -203,7 +255,7 @@ struct ConversionTests {
     // MARK: - Copies
 
     @Test(
-        "a file in use is copied as it is, with the log that it has, and nothing of it changes",
+        "a file in use is copied with its current log, and nothing of it changes",
         arguments: [true, false])
     func liveCopies(isBackup: Bool) throws {
         let pool = try directory.makePool("a.db", Configuration.rawKeyed(0x51))
@@ -238,7 +290,7 @@ struct ConversionTests {
     }
 
     @Test(
-        "a backup by pages has the rows and the digest of a copy by rows, whatever a log says",
+        "a backup by pages has the rows and the digest of a copy by rows, with any content of the log",
         arguments: [false, true])
     func backupByPages(wal: Bool) throws {
         let database: any DatabaseWriter
@@ -257,7 +309,7 @@ struct ConversionTests {
             }
         }
         if wal { try database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
-        // As many pages as before, some of which are in the log now.
+        // The page count is the same as before, but some pages are now in the WAL.
         try database.write {
             try $0.execute(sql: "UPDATE t SET a = 'new' || substr(a, 4) WHERE id % 100 = 0; DROP TABLE gone")
         }
@@ -275,7 +327,7 @@ struct ConversionTests {
         #expect(try shell("d.db", key: Keys.newBytes).run(sql) == ["ok", "30"])
     }
 
-    @Test("backups beside a writer that brings its log in and begins it anew have one state each")
+    @Test("backups during checkpoints and log restarts by a writer each have one state")
     func backupsBesideWriter() throws {
         let pool = try directory.makePool(
             "a.db",
@@ -331,7 +383,7 @@ struct ConversionTests {
         #expect(proof.pageCount == bytes.count / 4096)
     }
 
-    @Test("a backup does not take a page of zeros in use for an empty one")
+    @Test("a backup does not treat a page of zeros in use as an empty one")
     func backupOfZeros() throws {
         let file = try directory.makeFile()
         var bytes = try directory.bytes(of: "a.db")
@@ -351,7 +403,7 @@ struct ConversionTests {
         expectSame(before, try SampleSchema.dump(shell("c.db")))
     }
 
-    @Test("what cannot be done is a typed error, the source stays as it is, and nothing is left")
+    @Test("impossible requests are typed errors, the source stays unchanged, and no files are left")
     func refusals() throws {
         struct Stop: Error {}
         let file = DatabaseFile(
@@ -380,7 +432,7 @@ struct ConversionTests {
         #expect(try directory.snapshot() == before)
     }
 
-    @Test("a full disk is a typed error, the source stays as it is, and nothing is left")
+    @Test("a full disk is a typed error, the source stays unchanged, and no files are left")
     func fullDisk() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -394,7 +446,7 @@ struct ConversionTests {
                 let key = DatabaseKey.rawKey(ShellFile.key)
                 let queue = try DatabaseQueue(
                     path: file.path, configuration: ShellFile.Format.sqlcipher3.configuration)
-                // An index that outgrows the page cache, and is read while the disk gets full.
+                // An index that exceeds the page cache and is read while the disk fills up.
                 let wide = DatabaseFile(
                     path: try ShellFile(
                         directory.path("w.db"), format: .plaintext,

@@ -58,7 +58,7 @@ struct BackupTests {
                 if error?.resultCode == .SQLITE_LOCKED { refusals += 1 }
             }
             to.unsafeReentrantWrite { $0.releaseMemory() }
-            // The source can be used.
+            // The source stays usable.
             let count = try from.unsafeReentrantRead { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
             #expect(count == 50)
         }
@@ -75,8 +75,8 @@ struct BackupTests {
         "between all formats, made by us or by the shell, the copy is right or nothing is copied: a fresh connection reads it",
         arguments: ShellFile.Format.allCases.filter { $0 != .plaintext }, 1...4)
     func formats(source: ShellFile.Format, destination: Int) throws {
-        // The pages of these files have just the room that their format needs, which the engine does not
-        // compare with what others need.
+        // The pages of these files reserve exactly the space that their format needs, which the engine does
+        // not compare with the needs of other formats.
         let file = try ShellFile(directory.path("a.db"), format: source, script: SampleSchema.everything)
         let from = try DatabaseQueue(path: file.path, configuration: source.configuration)
         let to = try directory.makeQueue("b.db", BackupTests.configuration(format: destination, byte: 0x43))
@@ -217,7 +217,7 @@ struct BackupTests {
     }
 
     @Test(
-        "a page that the destination does not have as it was written is found, in the file a free one as well",
+        "a page that the destination stored differently is found, in a file even a free one",
         arguments: [(true, false), (false, false), (false, true)])
     func damagedDestination(wal: Bool, isFree: Bool) throws {
         let configuration = Configuration.rawKeyed.with { $0.journalMode = wal ? .wal : .default }
@@ -232,14 +232,14 @@ struct BackupTests {
         let error = #expect(throws: DatabaseError.self) {
             try queue.backup(to: copy) { step in
                 guard step.isCompleted else { return }
-                // The last page was one of the table that is gone, and the second one has the first rows.
+                // The last page belonged to the dropped table, and page 2 contains the first rows.
                 try directory.damage(page: isFree ? last : 2, of: "b.db", isInLog: wal)
             }
         }
         #expect(error?.resultCode == .SQLITE_CORRUPT)
     }
 
-    @Test("progress is told after each step, once at the end, and counts pages")
+    @Test("progress is reported after each step, once at the end, and counts pages")
     func progress() throws {
         let queue = try directory.makeQueue()
         try fill(queue)
@@ -258,7 +258,7 @@ struct BackupTests {
     }
 
     @Test(
-        "an error of the progress ends the backup and leaves the destination as it was; that of the last step is ignored",
+        "an error of the progress function ends the backup and leaves the destination unchanged; after the last step it is ignored",
         arguments: [4, 3])
     func throwingProgress(format: Int) throws {
         struct Stop: Error {}
@@ -290,7 +290,7 @@ struct BackupTests {
         #expect(try await copy.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master") } == 0)
     }
 
-    @Test("inside of a transaction of the source that has written, or of the destination, it is refused")
+    @Test("it is refused inside a transaction of the source that has written, or of the destination")
     func transactions() throws {
         let queue = try directory.makeQueue()
         try fill(queue)

@@ -19,7 +19,7 @@ struct EraseTests {
         let file = try ShellFile(
             directory.path("a.db"), format: kind, script: preparation + SampleSchema.everything)
         let writer = try directory.make(access, "a.db", kind.configuration)
-        // Statements and schemas that are cached must not survive.
+        // Cached statements and schemas must not survive.
         #expect(try writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM plain") } == 5)
         try writer.erase()
         try writer.read { db throws in
@@ -82,7 +82,7 @@ struct EraseTests {
         #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master") } == 0)
     }
 
-    @Test("a snapshot keeps what it sees; other connections that read make a file in rollback mode busy")
+    @Test("a snapshot keeps its state; other connections that read make a file in rollback mode busy")
     func readers() throws {
         let pool = try directory.makePool()
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }

@@ -40,7 +40,7 @@ struct VacuumIntoTests {
         #expect(directory.fileNames().filter { !$0.hasPrefix("a.db") } == ["copy.db"])
     }
 
-    @Test("what was copied works: full-text search, triggers, constraints, counters, generated columns")
+    @Test("full-text search, triggers, constraints, counters and generated columns work in the copy")
     func behaviour() throws {
         let file = try ShellFile(directory.path("a.db"), format: .sqlcipher3, script: SampleSchema.everything)
         let queue = try DatabaseQueue(
@@ -69,7 +69,7 @@ struct VacuumIntoTests {
     }
 
     @Test(
-        "the copy has the protection of its source, whatever its cipher settings, and a salt of its own",
+        "the copy has the protection of its source, with any cipher settings, and its own salt",
         arguments: [
             CipherSettings.sqlcipher(format: 1), .sqlcipher(format: 2), .sqlcipher(format: 3),
             .sqlcipher(format: 4),
@@ -102,7 +102,7 @@ struct VacuumIntoTests {
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test("a key with a salt, and a plaintext header, stay what they are")
+    @Test("a key with a salt and a plaintext header are kept")
     func explicitSalt() throws {
         let salt = [UInt8](repeating: 7, count: 16)
         var configuration = Configuration()
@@ -135,7 +135,7 @@ struct VacuumIntoTests {
         _ = try directory.makeQueue("copy 2.db", .passphrase("prepared"))
     }
 
-    @Test("a snapshot is copied as it is, and writes meanwhile are not in the copy")
+    @Test("a snapshot is copied with its state, and concurrent writes are not in the copy")
     func snapshot() throws {
         let pool = try directory.makePool()
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }

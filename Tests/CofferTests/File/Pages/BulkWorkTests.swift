@@ -17,7 +17,7 @@ struct BulkWorkTests {
     func avx512() async { await #expect(processExitsWith: .success) { try BulkWork.run("avx512") } }
 
     @Test(
-        "what a progress function throws ends a verification on any number of threads", arguments: [1, 2, 5])
+        "an error of a progress function ends a verification on any number of threads", arguments: [1, 2, 5])
     func stopped(threadCount: Int) throws {
         struct Stop: Error {}
         let directory = try TestDirectory()
@@ -35,7 +35,7 @@ struct BulkWorkTests {
         }
     }
 
-    @Test("a number of threads that makes no sense is one thread", arguments: [0, -3, .max, .min])
+    @Test("an invalid number of threads is one thread", arguments: [0, -3, .max, .min])
     func senseless(threadCount: Int) throws {
         let directory = try TestDirectory()
         let file = try directory.makeFile(rows: 60)
@@ -50,7 +50,7 @@ struct BulkWorkTests {
     }
 }
 
-/// What a process does whose lanes are of one kind.
+/// The work of a process whose lanes are all of one kind.
 private enum BulkWork {
     static func run(_ lanes: String) throws {
         unsafe setenv("COFFER_PAGE_LANES", lanes, 1)
@@ -61,7 +61,8 @@ private enum BulkWork {
         try #require("\(PageLanes.current)" == lanes, "libcrypto had another answer")
     }
 
-    /// Finds the same damage on any number of threads, and makes copies that the stock shell takes for whole.
+    /// Finds the same damage with any number of threads, and makes copies that the stock shell verifies as
+    /// intact.
     private static func verifyAndRotate(_ settings: CipherSettings) throws {
         let directory = try TestDirectory()
         let file = try directory.makeFile(rows: 6000) { $0.cipher = settings }
@@ -72,7 +73,7 @@ private enum BulkWork {
         try #require(intact.count > 3 << 20)
         var bytes = intact
         var damaged: [Int] = []
-        // A page of zeros that is in use, changed pages that follow each other, and others far apart.
+        // A zeroed page that is in use, changed pages in a row, and others far apart.
         for page in [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, pageCount / 2, pageCount - 1, pageCount]
             + (1...20).map({ _ in Int.random(in: 12...pageCount) })
         {

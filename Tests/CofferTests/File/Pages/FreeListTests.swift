@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The list of free pages")
 struct FreeListTests {
-    /// Pages of 512 bytes: page 1 names the first trunk, and each trunk the next one and its leaves.
+    /// Returns the leaves of a free list with pages of 512 bytes. Page 1 names the first trunk, and each
+    /// trunk names the next one and its leaves.
     private func leaves(pageCount: Int, _ trunks: [Int: (next: UInt32, leaves: [UInt32])]) -> Set<Int> {
         FreeList.leaves(pageCount: pageCount) { number in
             var words = [UInt32](repeating: 0, count: 128)

@@ -10,11 +10,11 @@ struct JournalModeChangeTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("counts when the header of the file says so, whatever the engine says")
+    @Test("counts once the header of the file has it, regardless of the engine's answer")
     func header() throws {
         _ = try directory.makeFile()
         let right = try FileProtection.encrypted(Keys.old, cipher: CipherSettings())
-        // By this key, the header has random numbers of versions: one in 65,536 looks right.
+        // With this key, the version numbers in the header are random. One in 65,536 looks right.
         let wrong = try FileProtection.encrypted(Keys.other, cipher: CipherSettings())
         let connection = try right.open(directory.path("a.db"))
         let handle = connection.handle

@@ -14,14 +14,15 @@ struct PageProofTests {
 
     private static var silent: ProgressReport { ProgressReport(nil, isCancellable: false) }
 
-    /// Processes that other tests start have the file open for a moment.
+    /// Options for a rotation that waits, because processes that other tests start briefly inherit the open
+    /// file.
     private static var patient: DatabaseFile.RotationOptions {
         var options = DatabaseFile.RotationOptions()
         options.lockTimeout = Patience.seconds
         return options
     }
 
-    /// Copies `a.db` into `copy.db`, as a rotation does.
+    /// Copies `a.db` to `copy.db`, as a rotation does.
     private func copy(
         to key: DatabaseKey = Keys.new, _ settings: CipherSettings = CipherSettings(),
         progress: ProgressReport = silent
@@ -64,7 +65,8 @@ struct PageProofTests {
     }
 
     @Test(
-        "a copy opens with the new key only, by us and by the shell, and proves equal", arguments: [60, 4000])
+        "a copy opens with the new key only, in Coffer and in the shell, and equals its source",
+        arguments: [60, 4000])
     func copies(rows: Int) throws {
         try directory.makeFile(rows: rows)
         let content = try directory.content(key: Keys.old)
@@ -89,13 +91,13 @@ struct PageProofTests {
     }
 
     @Test(
-        "in each format and with a part of the header in the clear, the engine reads what we encrypted",
+        "in each format and with a part of the header in the clear, the engine reads Coffer's ciphertext",
         arguments: 0...4)
     func formats(format: Int) throws {
         let salt = [UInt8](repeating: 0x5c, count: 16)
         var settings = format == 0 ? CipherSettings() : CipherSettings.sqlcipher(format: format)
         if format == 0 { settings.plaintextHeaderSize = 32 }
-        // Without a salt in the file, the key brings it.
+        // If the file contains no salt, the key supplies it.
         let old = format == 0 ? DatabaseKey.rawKey([UInt8](repeating: 0x42, count: 32), salt: salt) : Keys.old
         let key = format == 0 ? DatabaseKey.rawKey(Keys.newBytes, salt: salt) : Keys.new
         let file = try directory.makeFile(key: old) { $0.cipher = settings }
@@ -141,7 +143,7 @@ struct PageProofTests {
         }
     }
 
-    @Test("one changed byte of the content, of the IV or of the code of any page is found")
+    @Test("one changed byte of the content, of the IV or of the MAC of any page is found")
     func damage() throws {
         try directory.makeFile(rows: 60)
         try copy()
@@ -158,7 +160,7 @@ struct PageProofTests {
         #expect(!isRejected { try prove() })
     }
 
-    @Test("any page that is authentic and has another content is found, and named")
+    @Test("any page that is authentic and has different content is found, and named")
     func otherContentOfAnyPage() throws {
         try directory.makeFile(rows: 60)
         try copy()
@@ -179,11 +181,11 @@ struct PageProofTests {
             var bytes = whole
             bytes.replaceSubrange(range, with: sealed)
             try write(bytes)
-            #expect(reason { try prove() } == .copyRejected("its page \(page) has another content"))
+            #expect(reason { try prove() } == .copyRejected("its page \(page) has different content"))
         }
     }
 
-    @Test("pages that are authentic and have another content, or are missing, are found")
+    @Test("pages that are authentic and have different content, or are missing, are found")
     func otherContent() throws {
         try directory.makeFile(rows: 60)
         try copy()
@@ -193,12 +195,14 @@ struct PageProofTests {
         let queue = try DatabaseQueue(path: directory.path("copy.db"), configuration: configuration)
         try queue.write { try $0.execute(sql: "UPDATE t SET a = 'row 99 é中' WHERE id = 60") }
         try queue.close()
-        #expect(reason { try prove() }.map { "\($0)".contains("has another content") } == true)
+        #expect(reason { try prove() }.map { "\($0)".contains("has different content") } == true)
         try write(Array(whole.dropLast(4096)))
         #expect(isRejected { try prove() })
     }
 
-    @Test("a source whose structure is broken, with authentic pages, is not rotated, and said to be damaged")
+    @Test(
+        "a source whose structure is broken, with authentic pages, is not rotated, and is reported as damaged"
+    )
     func structure() throws {
         let file = try directory.makeFile(rows: 60)
         var configuration = Configuration()
@@ -246,7 +250,7 @@ struct PageProofTests {
     }
 }
 
-/// The bytes of a file, as they were when it was read.
+/// A snapshot of the bytes of a file.
 private final class FileBytes: StoredBytes, Sendable {
     private let bytes: [UInt8]
 

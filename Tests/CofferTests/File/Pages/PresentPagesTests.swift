@@ -30,7 +30,7 @@ struct PresentPagesTests {
         }
         let whole = PresentPages(upTo: 10)
         #expect(Array(whole.parts(of: 4)) == [1..<5, 5..<9, 9..<11])
-        // One part for what follows each other, also where it is of a log.
+        // Consecutive pages form one part, even if they come from a WAL.
         let cut = PresentPages(upTo: 1 << 32, countInFile: 3, overlaid: [4, 9, 10, 1 << 31])
         #expect(Array(cut.parts(of: 100)) == [1..<5, 9..<11, 1 << 31..<1 << 31 + 1])
     }

@@ -25,7 +25,7 @@ struct TreeCheckTests {
         }
     }
 
-    /// What both checks say: nil for the engine where it finds nothing.
+    /// Returns the results of both checks. The engine's result is nil if it finds nothing.
     private func verdicts(_ bytes: [UInt8]) throws -> (isWhole: Bool, engine: String?) {
         let pages = Pages(bytes)
         do {
@@ -39,7 +39,7 @@ struct TreeCheckTests {
         }
     }
 
-    /// Rows of all sizes, in trees of both kinds and several levels, with free blocks and free pages.
+    /// Makes rows of all sizes, in trees of both kinds and several levels, with free blocks and free pages.
     private func content(pageSize: Int, _ random: inout SeededRandom) throws -> [UInt8] {
         var script = """
             PRAGMA page_size = \(pageSize);
@@ -64,7 +64,7 @@ struct TreeCheckTests {
         return try directory.bytes(of: name)
     }
 
-    @Test("what the engine has made is whole", arguments: [512, 1024, 4096, 16384, 65536])
+    @Test("everything that the engine has made is intact", arguments: [512, 1024, 4096, 16384, 65536])
     func whole(pageSize: Int) throws {
         var random = SeededRandom("whole trees, \(pageSize)")
         for _ in 0..<3 {
@@ -73,12 +73,12 @@ struct TreeCheckTests {
         }
     }
 
-    /// Damage that random changes seldom make.
+    /// Kinds of damage that random changes rarely cause.
     private static let kinds = [
         "two cells are one", "free pages in no list", "a page in two chains", "a divider",
     ]
 
-    @Test("what belongs to two, to none, or to another place is no whole tree", arguments: kinds)
+    @Test("a page that belongs to two trees, to none, or to another place is reported", arguments: kinds)
     func misplaced(kind: String) throws {
         let file = try ShellFile(
             directory.path("a.db"), format: .plaintext,
@@ -97,7 +97,7 @@ struct TreeCheckTests {
             "SELECT rootpage FROM sqlite_master WHERE name IN ('o', 'i_a', 'd') ORDER BY name;")
         let starts = roots.compactMap { Int($0).map { ($0 - 1) * 1024 } }
         let (divided, entries, chains) = (starts[0], starts[1], starts[2])
-        /// The place of a cell of a page.
+        /// Returns the offset of a cell of a page.
         func cell(_ page: Int, _ index: Int, headerSize: Int) -> Int {
             let pointer = page + headerSize + 2 * index
             return page + Int(bytes[pointer]) << 8 + Int(bytes[pointer + 1])
@@ -108,7 +108,7 @@ struct TreeCheckTests {
         case "free pages in no list":
             for index in 32..<40 { bytes[index] = 0 }
         case "a page in two chains":
-            // The cells have the same size, and end with the number of the page.
+            // The cells have the same size and end with the number of the overflow page.
             let (second, first) = (cell(chains, 1, headerSize: 8), cell(chains, 0, headerSize: 8))
             for index in 1...4 { bytes[first - index] = bytes[first + first - second - index] }
         default:
@@ -119,16 +119,16 @@ struct TreeCheckTests {
         #expect(!found.isWhole && found.engine != nil, "\(found)")
     }
 
-    /// What nobody but a forger writes.
+    /// A state that only a forger writes.
     private struct Forgery: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let script: String
-        /// Statements about the schema, which may be written to.
+        /// Statements that change the schema, with `writable_schema` on.
         var schema = "SELECT 1"
-        /// Changes the file, with the page of the table `t`.
+        /// Changes the bytes of the file. The second argument is the page of the table `t`.
         var change: @Sendable (inout [UInt8], Int) -> Void = { _, _ in }
 
-        /// Makes a page of one cell of the page at `start`.
+        /// Turns the page at `start` into a page with a single cell.
         static func setCell(_ cell: [UInt8], _ bytes: inout [UInt8], _ start: Int) {
             for index in start + 1..<start + 1024 { bytes[index] = 0 }
             let place = 1024 - cell.count
@@ -196,7 +196,7 @@ struct TreeCheckTests {
             schema: "INSERT INTO sqlite_master VALUES ('INDEX', 'x', 't', 0, 'CREATE INDEX x ON t (b)')"),
     ]
 
-    @Test("nor is what nobody but a forger writes", arguments: forgeries)
+    @Test("trees that only a forger writes are reported", arguments: forgeries)
     private func forged(_ forgery: Forgery) throws {
         let file = try ShellFile(
             directory.path("a.db"), format: .plaintext,
@@ -245,7 +245,9 @@ struct TreeCheckTests {
         }
     }
 
-    @Test("what it calls whole, the engine calls whole, whatever was changed", arguments: [512, 1024, 4096])
+    @Test(
+        "a tree that it reports as intact is intact for the engine, after any change",
+        arguments: [512, 1024, 4096])
     func damaged(pageSize: Int) throws {
         var random = SeededRandom("damaged trees, \(pageSize)")
         let whole = try content(pageSize: pageSize, &random)
@@ -266,7 +268,7 @@ struct TreeCheckTests {
                 bytes[page + Int.random(in: 0..<pageSize, using: &random)] ^=
                     1 << UInt8.random(in: 0..<8, using: &random)
             case 3:
-                // A cell, where there is one: its child, its sizes, its row ID.
+                // A cell, if there is one: its child, its sizes, its row ID.
                 let index = 2 * Int.random(in: 0..<8, using: &random)
                 let pointer = header + (bytes[header] < 8 ? 12 : 8) + index
                 let cell = page + (Int(bytes[pointer]) << 8 | Int(bytes[pointer + 1])) % (pageSize - 12)
@@ -299,7 +301,7 @@ struct TreeCheckTests {
     private static let cases = ProcessInfo.processInfo.environment["COFFER_DATABASE_CASES"]
 
     @Test(
-        "nor does it call a case of a folder whole that the engine does not",
+        "a case of a folder that it reports as intact is intact for the engine",
         .enabled(if: cases != nil, "COFFER_DATABASE_CASES is a folder of them: see Tests/salvage-fuzz"))
     func casesOfFolder() throws {
         let folder = try #require(Self.cases)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Coffer
 
-@Suite("What interrupted runs have left")
+@Suite("The leftovers of interrupted runs")
 struct InterruptedRunTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    /// A database whose rotation was killed: a copy, and a note which says that it was in WAL mode.
+    /// Makes a database whose rotation was killed, with a copy and a note that records WAL mode.
     private func leave(_ operation: ReplacementOperation = .rotate) throws -> (
         file: DatabaseFile, left: [String]
     ) {
@@ -26,7 +26,7 @@ struct InterruptedRunTests {
     }
 
     @Test(
-        "is listed and removed, with nothing else, and the WAL mode is set again where the key is given",
+        "are listed and removed, without anything else, and WAL mode is restored if the key is given",
         arguments: ReplacementOperation.allCases, [true, false])
     func removes(operation: ReplacementOperation, hasKey: Bool) throws {
         let (file, left) = try leave(operation)
@@ -44,7 +44,7 @@ struct InterruptedRunTests {
         #expect(try directory.content(key: Keys.old) == before)
     }
 
-    @Test("stays while its run works, with a wrong key, and without the database")
+    @Test("stay while their run works, with a wrong key, and without the database")
     func stays() throws {
         let (file, left) = try leave()
         let names = ReplacementNames(path: file.path, operation: .rotate)
@@ -62,7 +62,7 @@ struct InterruptedRunTests {
     }
 
     @Test(
-        "goes at an opening that asks for it, of a database that is in WAL mode again",
+        "are removed by an opening that asks for it, and the database is in WAL mode again",
         arguments: Access.allCases, [true, false])
     func opening(access: Access, asks: Bool) throws {
         let (file, left) = try leave()
@@ -74,7 +74,7 @@ struct InterruptedRunTests {
         #expect(try file.leftovers() == (asks ? [] : left))
     }
 
-    @Test("an opening of a database whose rotation works leaves it alone")
+    @Test("an opening of a database during its rotation leaves them alone")
     func openingMeanwhile() throws {
         let pool = try directory.makePool()
         try pool.write { try $0.execute(sql: "CREATE TABLE t (n); INSERT INTO t VALUES (1)") }

@@ -10,7 +10,7 @@ struct LeftoverNoteTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// The works that look for a note beside the file.
+    /// The kinds of work that look for a note next to the file.
     enum Work: String, CaseIterable {
         case rotate, rotateInPlace, vacuum, encrypt
 
@@ -55,10 +55,10 @@ struct LeftoverNoteTests {
         return name
     }
 
-    // MARK: - What a note can have removed
+    // MARK: - Files that a note can remove
 
     @Test(
-        "a note that names the database itself as the old file does not have it removed, however the name is written",
+        "a note that names the database itself as the old file does not remove it, in any spelling of the name",
         arguments: Work.allCases)
     func namesTheDatabase(work: Work) throws {
         _ = try directory.makeFolder("sub")
@@ -71,7 +71,7 @@ struct LeftoverNoteTests {
         ]
         for kept in spellings {
             let file = try makeFile(work)
-            // The current directory of the process that reads the note is not that of the one that wrote it.
+            // The process that reads the note has a different current directory than the one that wrote it.
             let note = try writeNote(work, kept: kept)
             try run(work, file)
             #expect(try content(work).count > 200, "\(kept)")
@@ -80,15 +80,15 @@ struct LeftoverNoteTests {
         }
     }
 
-    @Test("a note with the path of the database, and a second link to it, has no more than that link removed")
+    @Test("a note with the path of the database, and a second link to it, only removes that link")
     func secondLink() throws {
         let file = try directory.makeFile()
         try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("kept.db"))
-        // Not named by the note: the file has two names.
+        // The note does not name the second name, so the hard links are an error.
         _ = try writeNote(.rotate, kept: file.path)
         #expect(reason { try file.rotate(from: Keys.old, to: Keys.new) } == .unsafeFile(.hardLinks(count: 2)))
         #expect(directory.opens(key: Keys.old) && directory.opens("kept.db", key: Keys.old))
-        // Named by it: the run was to put its copy in place next.
+        // The note names it: the run was about to put its copy in place.
         _ = try writeNote(.rotate, kept: directory.path("kept.db"))
         #expect(try file.rotate(from: Keys.old, to: Keys.new).isResumed)
         #expect(directory.fileNames() == ["a.db"] && directory.opens(key: Keys.new))
@@ -136,7 +136,7 @@ struct LeftoverNoteTests {
     }
 
     @Test(
-        "a relative path in a note has nothing removed: it led from the directory of a process that is gone")
+        "a relative path in a note removes nothing: it was relative to the directory of an ended process")
     func relativePath() throws {
         let file = try directory.makeFile()
         try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("kept.db"))
@@ -151,10 +151,10 @@ struct LeftoverNoteTests {
         #expect(directory.opens(key: Keys.old) && directory.opens("kept.db", key: Keys.old))
     }
 
-    // MARK: - What is no note
+    // MARK: - Files that are not notes
 
     @Test(
-        "a file of the user's that is called like a note is neither replaced nor removed, by any work",
+        "a file of the user's that is named like a note is neither replaced nor removed, by any operation",
         arguments: ["report", "text", "binary", "empty report"], Work.allCases)
     func usersFile(kind: String, work: Work) throws {
         let file = try makeFile(work)
@@ -168,14 +168,14 @@ struct LeftoverNoteTests {
             default: []
             }
         try directory.write(mine, to: name)
-        // As a shell makes it for the output of a command.
+        // With the mode of a file that a shell creates for the output of a command.
         try #require(unsafe chmod(directory.path(name), 0o644) == 0)
         let before = try directory.bytes(of: "a.db")
         #expect(reason { try run(work, file) } == .unsafeFile(.foreignNote))
         #expect(try directory.bytes(of: name) == mine && directory.bytes(of: "a.db") == before)
         #expect(directory.fileNames() == ["a.db", name])
         #expect(try file.inspect().leftovers == [])
-        // Nor does it count as one where the database goes.
+        // It does not count as a note when the database is erased either.
         try file.erase(confirming: "a.db")
         #expect(directory.fileNames() == [name])
     }
@@ -187,7 +187,7 @@ struct LeftoverNoteTests {
         try directory.write([], to: "a.db.rotate.json")
         try #require(unsafe chmod(name, 0o600) == 0)
         do {
-            // Such as the standard output of this process.
+            // For example, as the standard output of this process.
             let output = try FileHandle(forWritingTo: URL(fileURLWithPath: name))
             #expect(reason { try file.rotate(from: Keys.old, to: Keys.new) } == .unsafeFile(.foreignNote))
             try output.close()
@@ -196,10 +196,10 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
-    // MARK: - Whose note it is
+    // MARK: - Untrusted notes
 
     @Test(
-        "a note that others could have written is not believed, and nothing is changed",
+        "a note that others could have written is ignored, and nothing is changed",
         arguments: ["link", "second name", "pipe", "folder", "writable", "owner"], Work.allCases)
     func foreign(kind: String, work: Work) throws {
         if kind == "owner" && getuid() != 0 { return }
@@ -225,7 +225,7 @@ struct LeftoverNoteTests {
         #expect(FileManager.default.fileExists(atPath: note))
     }
 
-    @Test("erasing does not overwrite a file that only has a second name beside the database")
+    @Test("erasing does not overwrite a file that only has a second name next to the database")
     func erasing() throws {
         let file = try directory.makeFile()
         try directory.write([1, 2, 3], to: "victim")
@@ -237,7 +237,7 @@ struct LeftoverNoteTests {
         #expect(!directory.fileNames().contains("a.db"))
     }
 
-    // MARK: - How it is written
+    // MARK: - Writing
 
     @Test("a note is replaced as a whole, and stays locked")
     func replacedWhole() throws {
@@ -248,8 +248,8 @@ struct LeftoverNoteTests {
         try file.write(long)
         let before = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         try file.write(ReplacementNote(.rotate, id: .random(), step: "copy", journalMode: "wal"))
-        // Whoever is in the middle of reading, as a crash would be in the middle of writing, has the whole of
-        // one of them.
+        // A reader in the middle of the file sees one complete note, and so does the state after a crash in
+        // the middle of a write.
         let bytes = try Array(before.readToEnd() ?? Data())
         #expect(ReplacementNote.decode(bytes)?.step == "quiesce")
         #expect(NoteFile.read(path)?.step == "copy")

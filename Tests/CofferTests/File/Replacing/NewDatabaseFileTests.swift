@@ -12,7 +12,7 @@ struct NewDatabaseFileTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "a copy that somebody makes is busy for others, who do not disturb it",
+        "an unfinished copy is busy for other processes, which do not disturb it",
         arguments: ["backup", "vacuum"])
     func living(kind: String) throws {
         let file = try directory.makeFile()
@@ -20,7 +20,7 @@ struct NewDatabaseFileTests {
         let copy = directory.path("copy.db")
         var phases: Set<DatabaseFile.Progress.Phase> = []
         let progress: DatabaseFile.ProgressFunction = { progress in
-            // The first report comes before anything is made.
+            // The first report comes before any file is created.
             guard progress.totalPageCount > 0, phases.insert(progress.phase).inserted else { return }
             let before = directory.fileNames().filter { $0.hasPrefix(".coffer-") }
             #expect(before.count == 2)
@@ -30,7 +30,7 @@ struct NewDatabaseFileTests {
             #expect(error?.resultCode == .SQLITE_BUSY)
             try queue.close()
             #expect(directory.fileNames().filter { $0.hasPrefix(".coffer-") } == before)
-            // To another place is another matter.
+            // A copy to a different path is independent.
             try file.backup(to: directory.path("\(progress.phase).db"), key: Keys.old)
         }
         if kind == "backup" {
@@ -44,7 +44,7 @@ struct NewDatabaseFileTests {
     }
 
     @Test(
-        "a copy is not made where a log or a journal lies that would be played back into it",
+        "a copy is not made next to a journal or log that would be replayed into it",
         arguments: ["-wal", "-journal"],
         ["backup", "decryption"])
     func besideLeftSideFile(suffix: String, kind: String) throws {
@@ -57,16 +57,16 @@ struct NewDatabaseFileTests {
                 try file.decrypt(to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone)
             }
         }
-        // Of a file that had the name before, and was removed without it.
+        // It belongs to a file that had the name before and was removed without it.
         try directory.write([1, 2, 3], to: "copy.db\(suffix)")
         let error = #expect(throws: DatabaseFileError.self) { try make() }
         #expect(error?.reason == .exists && error?.path == side)
         #expect(try directory.bytes(of: "copy.db\(suffix)") == [1, 2, 3])
         #expect(directory.fileNames() == ["a.db", "copy.db\(suffix)"])
-        // The engine takes an empty one for none.
+        // The engine treats an empty file as missing.
         try directory.write([], to: "copy.db\(suffix)")
         try make()
-        // And one that comes while the copy is made.
+        // The same for a file that appears while the copy is made.
         for name in ["copy.db", "copy.db\(suffix)"] {
             try FileManager.default.removeItem(atPath: directory.path(name))
         }
@@ -77,7 +77,7 @@ struct NewDatabaseFileTests {
         #expect(directory.fileNames() == ["a.db", "copy.db\(suffix)"])
     }
 
-    @Test("what an interrupted run has left goes with the next one to the same place, and nothing else does")
+    @Test("the next run to the same place removes the leftovers of an interrupted run, and nothing else")
     func leftovers() throws {
         let file = try directory.makeFile()
         let names = NewFileNames(path: directory.path("copy.db"))
@@ -101,7 +101,7 @@ struct NewDatabaseFileTests {
         for path in left { #expect(!FileManager.default.fileExists(atPath: path), "\(path)") }
         for path in kept { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
 
-        // The run was interrupted when the file had its name.
+        // The run was interrupted after the file got its name.
         try leave()
         #expect(try Set(DatabaseFile(path: directory.path("copy.db")).inspect().leftovers) == Set(left))
         #expect(reason { try file.vacuum(into: directory.path("copy.db"), key: Keys.old) } == .exists)
@@ -133,7 +133,7 @@ struct NewDatabaseFileTests {
     }
 
     @Test(
-        "nothing is begun where a log or a journal lies at the name, and nothing gets the name where one comes to lie meanwhile",
+        "nothing starts if there is a journal or log with the name, and no file gets the name if one appears",
         arguments: ["-wal", "-journal"])
     func sideFiles(suffix: String) throws {
         let file = try directory.makeFile()
@@ -154,7 +154,7 @@ struct NewDatabaseFileTests {
         }
     }
 
-    /// Opens a database at a step, and returns how that was refused.
+    /// Opens a database at a step and returns the errors.
     private func refusal(_ name: String, at step: FailPoint, _ work: () throws -> Void) rethrows
         -> [ResultCode]
     {
@@ -185,21 +185,23 @@ struct NewDatabaseFileTests {
         #expect(directory.opens("copy.db", key: Keys.old))
     }
 
-    @Test("the log of a database that is gone is removed while no process can make another one of its name")
-    func orphanedLog() throws {
+    @Test(
+        "the journal of a database that is gone is removed while no process can make another one of its name")
+    func orphanedJournal() throws {
         let backup = try directory.makeFile("backup.db")
-        try directory.write([1, 2, 3], to: "a.db-wal")
+        // A journal that would not keep another process from creating a database.
+        try directory.write(Forgery.journal(pageCount: 0, records: []), to: "a.db-journal")
         let codes = try refusal("a.db", at: .locked) {
             try DatabaseFile(path: directory.path("a.db")).restore(from: backup.path, key: Keys.old)
         }
         #expect(codes == [.SQLITE_BUSY])
         #expect(directory.opens(key: Keys.old))
         let kept = directory.fileNames().filter { $0.hasPrefix("a.db.replaced-") }
-        #expect(kept.count == 1 && kept.first?.hasSuffix("-wal") == true)
+        #expect(kept.count == 1 && kept.first?.hasSuffix("-journal") == true)
         #expect(directory.fileNames().count == 3)
     }
 
-    @Test("a name as long as names can be, and one that is no name in a folder above")
+    @Test("the longest possible name works, and so does a path through the parent of a folder")
     func names() throws {
         let file = try directory.makeFile()
         let long = String(repeating: "n", count: 255)

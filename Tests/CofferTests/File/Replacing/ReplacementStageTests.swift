@@ -4,8 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// The stages of a replacement, by their property: a failure before the copy has its place takes back
-/// everything that was begun, one afterwards takes back nothing, and the next run completes.
+/// The properties of the stages of a replacement: a failure before the copy is in place undoes everything, a
+/// later failure undoes nothing, and the next run completes.
 @Suite("The stages of a replacement")
 struct ReplacementStageTests {
     let directory: TestDirectory
@@ -57,7 +57,7 @@ struct ReplacementStageTests {
     }
 
     @Test(
-        "the names that a step leaves are those of the steps before it",
+        "a note exists before the copy, and the copy and the note until the end",
         arguments: ReplacementStageTests.works)
     func order(work: FileWork) throws {
         let path = try make(work, wal: true)
@@ -68,7 +68,7 @@ struct ReplacementStageTests {
                 .map { $0.hasPrefix(".coffer-") ? "copy" : $0 }
             if seen.last != names { seen.append(names) }
         }
-        // Nothing but the file; a note; the copy and the note.
+        // Only the file; a note; the copy and the note.
         #expect(seen == [["a.db"], ["a.db", note], ["copy", "a.db", note]])
         #expect(directory.fileNames() == ["a.db"])
     }
@@ -103,7 +103,7 @@ struct ReplacementStageTests {
             let result = try file.vacuum(key: Keys.old, options: options)
             #expect(!result.isChanged && result.isResumed, "\(point)")
             #expect(directory.fileNames() == ["a.db", "old.db"])
-            // Completed: the next one is another vacuum.
+            // The vacuum is complete, so the next one is a separate vacuum.
             #expect(reason { try file.vacuum(key: Keys.old, options: options) } == .exists)
             try FileManager.default.removeItem(atPath: directory.path("old.db"))
         }

@@ -15,7 +15,7 @@ struct SealedPagesTests {
         try FileProtection.encrypted(.rawKey(ShellFile.key), cipher: CipherSettings())
     }
 
-    /// A file that is written and read page by page, and what should be in it.
+    /// A file that is written and read page by page, with its expected content.
     private final class Model {
         let pages: SealedPages
         private(set) var contents: [Int: [UInt8]] = [:]
@@ -24,13 +24,13 @@ struct SealedPagesTests {
 
         func write(_ number: Int, _ byte: UInt8) {
             var content = [UInt8](repeating: byte, count: 4096 - 80) + [UInt8](repeating: 0, count: 80)
-            // The first page has the salt there.
+            // The first page has the salt at its start.
             if number == 1 { content.replaceSubrange(0..<16, with: DatabaseHeader.magic) }
             contents[number] = content
             #expect(pages.write(content.span, at: Int64(number - 1) * 4096) == 0)
         }
 
-        /// Whether a page reads as it was written last; zeros where it never was.
+        /// Returns true if a page reads as last written, or as zeros if it was never written.
         func isRight(_ number: Int) throws -> Bool {
             var content = [UInt8](repeating: 0xaa, count: 4096)
             var target = content.mutableSpan
@@ -39,7 +39,7 @@ struct SealedPagesTests {
         }
     }
 
-    @Test("what was written last is read, whatever was read ahead before it was stored")
+    @Test("the last written content is read, even if older content was read ahead")
     func rewritten() throws {
         let model = try Model(HeldFile(creating: directory.path("a.db")))
         for number in 1...300 { model.write(number, 1) }
@@ -51,7 +51,7 @@ struct SealedPagesTests {
         #expect(try model.isRight(100))
     }
 
-    @Test("pages are stored as they were written, in whatever order that was")
+    @Test("pages are stored with their written content, in any order")
     func anyOrder() throws {
         let file = try HeldFile(creating: directory.path("a.db"))
         let model = try Model(file)
@@ -61,7 +61,7 @@ struct SealedPagesTests {
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<5:
                 model.write(next, UInt8(truncatingIfNeeded: step))
-                // Leaves gaps now and then.
+                // Occasionally leaves a gap.
                 next += Int.random(in: 0..<20, using: &random) == 0 ? 2 : 1
             case 5, 6:
                 model.write(Int.random(in: 1..<next + 1, using: &random), UInt8(truncatingIfNeeded: step))
@@ -87,7 +87,7 @@ struct SealedPagesTests {
         #expect(damaged.isEmpty)
     }
 
-    @Test("contents that are checked from their end to their start are right, too")
+    @Test("content that is checked from its end to its start is right, too")
     func backwards() throws {
         let file = try HeldFile(creating: directory.path("a.db"))
         let model = try Model(file)
@@ -100,9 +100,10 @@ struct SealedPagesTests {
         }
     }
 
-    @Test("the file is let go of with its pages, although a thread that was to write them comes later")
+    @Test("the file is released with its pages, even if a thread that was to write them starts later")
     func letGo() throws {
-        // As many threads as the system gives are busy, so that none comes for the pages before the end.
+        // All threads that the system provides are busy, so none becomes available for the pages before the
+        // end.
         let (threads, gate) = (DispatchGroup(), DispatchSemaphore(value: 0))
         let count = 600
         for _ in 0..<count { DispatchQueue.global().async(group: threads) { gate.wait() } }

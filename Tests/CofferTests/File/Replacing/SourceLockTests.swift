@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 @testable import SQLCipherBridge
 
-/// Another process that acts between the steps of a replacement loses nothing that it was told is committed.
+/// Another process that acts between the steps of a replacement loses no commit that was reported to it.
 @Suite("The lock on a file that is about to be replaced")
 struct SourceLockTests {
     let directory: TestDirectory
@@ -28,7 +28,7 @@ struct SourceLockTests {
         try writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM player") } ?? -1
     }
 
-    /// Does the work on a file whose pool or queue is open, or closed.
+    /// Does the work on a file whose pool or queue is open, or on a closed file.
     private func run(_ work: Work, _ during: @escaping @Sendable (FailPoint) -> Void) throws
         -> DatabaseFileError.Reason?
     {
@@ -52,7 +52,7 @@ struct SourceLockTests {
     }
 
     @Test(
-        "a process that sets the WAL mode at the last moment makes the work busy, and keeps its log and commits",
+        "a process that sets WAL mode at the last moment makes the replacement busy, and keeps its log and commits",
         arguments: Work.allCases, [FailPoint.alone, .cleared])
     func walAtTheLastMoment(work: Work, point: FailPoint) throws {
         try makePlayers()
@@ -61,7 +61,7 @@ struct SourceLockTests {
         let reason = try run(work) { passed in
             guard passed == point, other.withLock({ $0 == nil }) else { return }
             do {
-                // Its log is empty: it has only read.
+                // Its WAL is empty, because it has only read.
                 let process = try OtherProcess(path: path, .pool)
                 #expect(try process.tell("count") == "0")
                 other.withLock { $0 = process }
@@ -75,7 +75,7 @@ struct SourceLockTests {
         }
         let process = try #require(other.withLock { $0 })
         #expect(directory.fileNames() == ["players.db", "players.db-shm", "players.db-wal"])
-        // What it commits now is found by the next connection.
+        // The next connection sees a commit that it makes now.
         #expect(try process.tell("insert") == "done")
         let queue = try directory.makeQueue("players.db")
         #expect(try count(queue) == 1)
@@ -93,7 +93,7 @@ struct SourceLockTests {
             operation: .vacuum, change: change, method: PageCopy(threadCount: 1))
     }
 
-    /// A connection of its own to a plaintext file, without the library's queue.
+    /// Opens a separate connection to a plaintext file, without the library's queue.
     private func open(_ mode: String) throws -> EngineConnection {
         let connection = try EngineConnection(path: path, flags: [.readWrite, .create])
         _ = try connection.handle.firstText(trusted: "PRAGMA journal_mode = \(mode)")
@@ -101,7 +101,9 @@ struct SourceLockTests {
         return connection
     }
 
-    @Test("a file in WAL mode is busy, and no name goes", arguments: [SourceLock.Level.reserved, .exclusive])
+    @Test(
+        "a file in WAL mode is busy, and no name is removed",
+        arguments: [SourceLock.Level.reserved, .exclusive])
     func refusesWAL(level: SourceLock.Level) throws {
         let connection = try open("wal")
         do {
@@ -114,7 +116,7 @@ struct SourceLockTests {
         #expect(directory.fileNames() == ["players.db", "players.db-shm", "players.db-wal"])
     }
 
-    @Test("names go under the exclusive lock only, and not after its end")
+    @Test("names are only removed under the exclusive lock, and not after its end")
     func removesUnderExclusiveLock() throws {
         let connection = try open("persist")
         try connection.handle.execute("INSERT INTO t VALUES (1)")
@@ -127,7 +129,7 @@ struct SourceLockTests {
         }
         #expect(directory.fileNames() == all && connection.handle.isAutocommit)
         let lock = try SourceLock.begin(.exclusive, connection.handle, job())
-        // Another program has ended the transaction behind its back.
+        // Another program has ended the transaction without the lock's knowledge.
         try connection.handle.execute("COMMIT")
         #expect(throws: EngineError.self) { try lock.removeSideFiles() }
         #expect(directory.fileNames() == all)
@@ -138,7 +140,7 @@ struct SourceLockTests {
         #expect(directory.fileNames() == ["players.db"])
     }
 
-    @Test("a reader that has the journal of its last transaction open keeps the journal its name")
+    @Test("a journal that a reader has open since its last transaction keeps its name")
     func keepsJournalOfReader() throws {
         let reader = try open("persist")
         try reader.handle.execute("INSERT INTO t VALUES (1)")
@@ -155,7 +157,7 @@ struct SourceLockTests {
         try reader.handle.execute("COMMIT")
     }
 
-    @Test("a log with content is not removed, whoever has left it")
+    @Test("a log with content is never removed")
     func keepsLogWithContent() throws {
         let connection = try open("delete")
         let lock = try SourceLock.begin(.exclusive, connection.handle, job())

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Coffer
 
-/// Some file systems may have both names after a loss of power in the middle of a renaming: see rename(2).
-@Suite("A renaming that a loss of power has left done by half")
+/// After a power loss in the middle of a rename, some file systems may have both names: see rename(2).
+@Suite("A renaming that a power loss has interrupted")
 struct TornRenamingTests {
     let directory: TestDirectory
 
@@ -35,17 +35,17 @@ struct TornRenamingTests {
         let id = RunIdentifier.random()
         try writeNote(file, id: id)
         try FileManager.default.linkItem(atPath: file.path, toPath: names(file).copy(id))
-        // With a second name that the note does not name, it stays refused.
+        // With another name that the note does not name, the file stays rejected.
         try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("mine.db"))
         #expect(reason { try file.rotate(from: Keys.new, to: Keys.old) } == .unsafeFile(.hardLinks(count: 3)))
         try FileManager.default.removeItem(atPath: directory.path("mine.db"))
-        // The copy has the name of the file: the rotation was to the key that it has.
+        // The copy has the name of the file, so the rotation was to the key that the file has.
         let result = try file.rotate(from: Keys.new, to: Keys.old)
         #expect(!result.isChanged && result.isResumed)
         #expect(directory.fileNames() == ["a.db"] && directory.opens(key: Keys.old))
     }
 
-    @Test("of a note is not taken for one where the other name is another file, or the note has a third one")
+    @Test("of a note is not assumed if the other name is another file, or the note has a third name")
     func foreignNote() throws {
         let file = try directory.makeFile()
         try writeNote(file, id: .random())

@@ -66,11 +66,11 @@ struct FileRotationTests {
             try SQLCipherShell(path: file.path, rawKey: Keys.newBytes).run("SELECT count(*) FROM t;") == [
                 "200"
             ])
-        // The key has the same name wherever it is used with the same salt.
+        // A key has the same identifier wherever it is used with the same salt.
         #expect(back.proof?.oldKeyID == result.proof?.newKeyID)
     }
 
-    @Test("the digest of a content is the same under the same key, and another one under any other")
+    @Test("the digest of a content is the same under the same key, and differs under any other")
     func digests() throws {
         let file = try directory.makeFile()
         func digest(
@@ -83,7 +83,7 @@ struct FileRotationTests {
         let first = try digest(Keys.old, Keys.new)
         let other = try digest(Keys.new, Keys.old)
         #expect(first != other)
-        // Whatever the salt and the method.
+        // Regardless of the salt and the method.
         #expect(try digest(Keys.old, Keys.new, .inPlace) == first)
         #expect(try digest(Keys.new, Keys.old) == other)
     }
@@ -98,7 +98,7 @@ struct FileRotationTests {
         #expect(try directory.snapshot() == before)
     }
 
-    @Test("wrong keys, equal keys and files that are none are refused, and nothing is changed")
+    @Test("wrong keys, equal keys and files that are not databases are refused, and nothing is changed")
     func refusals() throws {
         let file = try directory.makeFile()
         let before = try directory.snapshot()
@@ -116,7 +116,7 @@ struct FileRotationTests {
         #expect(try directory.snapshot() == before)
     }
 
-    @Test("the old file is kept where the options say", arguments: [false, true])
+    @Test("the old file is kept as the options request", arguments: [false, true])
     func keepOld(wal: Bool) throws {
         let file = try directory.makeFile(wal: wal)
         var options = DatabaseFile.RotationOptions()
@@ -130,7 +130,8 @@ struct FileRotationTests {
         #expect(reason { try file.rotate(from: Keys.new, to: Keys.old, options: options) } == .exists)
     }
 
-    @Test("progress ends it by an error, and a cancelled task by a CancellationError; the file is as it was")
+    @Test(
+        "an error of the progress function or a cancelled task ends the rotation, and the file is unchanged")
     func cancellation() async throws {
         struct Stop: Error {}
         let file = try directory.makeFile(rows: 2000)

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Those who use a pool while its key is rotated")
+@Suite("Other uses of a pool while its key is rotated")
 struct LiveRotationNeighbourTests: LiveRotationSuite {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("a connection of its own that comes and goes in the middle, and writes, is copied too")
+    @Test("writes of another connection that opens and closes during the rotation are copied, too")
     func neighbour() throws {
         let pool = try makePool()
         let expected = Mutex<[String]>([])
@@ -33,7 +33,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
     }
 
     @Test(
-        "what another connection writes after the last look at the log makes it busy, and is not lost",
+        "a write by another connection after the last check of the log makes the rotation busy, and is not lost",
         arguments: [false, true])
     func lateNeighbour(beginsLogAnew: Bool) throws {
         let pool = try makePool(rows: 500)
@@ -63,7 +63,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
     }
 
     @Test(
-        "from the moment in which the WAL mode is left nobody else reads or writes until the copy has its place",
+        "from leaving WAL mode until the copy is in place, no other process reads or writes",
         arguments: [FailPoint.locked, .copied, .verified, .copySynchronized])
     func excludesOthers(point: FailPoint) throws {
         let pool = try makePool(rows: 500)
@@ -85,7 +85,8 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkRotated(pool, result, expected)
     }
 
-    @Test("functions, collations, observers, observations and cached statements go on with the new key")
+    @Test(
+        "functions, collations, observers, observations and cached statements keep working with the new key")
     func goesOn() throws {
         let pool = try makePool(rows: 300)
         let observer = CommitCounter()
@@ -119,7 +120,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try pool.close()
     }
 
-    @Test("writers that never rest are slowed down where that is wanted, and it completes")
+    @Test("constant writers are slowed down on request, and the rotation completes")
     func slowedWriters() throws {
         let pool = try makePool(rows: 1000)
         let isOver = Mutex(false)
@@ -151,7 +152,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkRotated(pool, result, content(pool))
     }
 
-    @Test("the brake has each write wait, one after the other, until it is released")
+    @Test("the brake makes writes wait, one after the other, until it is released")
     func brake() throws {
         let pool = try makePool(rows: 1)
         let brake = WriterBrake(pool, delay: 0.01)
@@ -171,7 +172,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try pool.close()
     }
 
-    @Test("a read that takes long makes nobody wait: the end comes when the read has ended")
+    @Test("a long read delays no other access: the rotation ends after the read has ended")
     func longRead() throws {
         let pool = try makePool(rows: 500)
         let (hasBegun, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -190,12 +191,13 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         }
         hasBegun.wait()
         var lastRound = 0
-        // Fewer rounds than there are attempts: those that had to give way to a read do not count.
+        // The limit is lower than the number of attempts, because attempts that gave way to a read do not
+        // count.
         let bounds = DatabaseFile.WhileInUse(maximumRoundCount: 4, maximumReadWait: 0.02)
         let result = try pool.rotateKey(to: Keys.new, options: options(bounds)) { step in
             guard step.phase == .copying, step.totalPageCount == 0, step.round > lastRound else { return }
             lastRound = step.round
-            // This would wait for ever beside an end that waits for the read.
+            // This would deadlock if the final step waited for the read.
             try pool.write { try $0.execute(sql: "UPDATE t SET n = ?", arguments: [step.round]) }
             if step.round >= 12 { mayEnd.signal() }
         }
@@ -232,7 +234,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkUnchanged(pool)
     }
 
-    @Test("the log may take of its bound what is done of the work, and a tenth more")
+    @Test("the log may use the share of its bound that matches the completed work, plus a tenth")
     func pace() {
         let pace = LogPace(start: 1000, end: 2000)
         func isExceeded(_ phase: DatabaseFile.Progress.Phase, _ round: Int, _ done: Int, _ size: Int64)
@@ -248,7 +250,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         #expect(!isExceeded(.copying, 4, 0, 2000))
     }
 
-    @Test("a log that grows beyond its bound ends it, and nothing is changed or left")
+    @Test("a log that grows beyond its bound ends the rotation, and nothing is changed or left")
     func outpaced() throws {
         let pool = try makePool()
         let size = try FileManager.default.attributesOfItem(atPath: "\(pool.path)-wal")[.size] as? Int64 ?? 0
@@ -267,7 +269,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkUnchanged(pool)
     }
 
-    @Test("writers that change more in each round than may be left end it, and nothing is changed or left")
+    @Test("writers that change too much in each round end the rotation, and nothing is changed or left")
     func tooManyRounds() throws {
         let pool = try makePool(rows: 500)
         let error = #expect(throws: DatabaseFileError.self) {
@@ -281,7 +283,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkUnchanged(pool)
     }
 
-    @Test("a snapshot that lives makes it busy at its end, and nothing is changed or left")
+    @Test("an open snapshot makes the rotation busy at its end, and nothing is changed or left")
     func snapshot() throws {
         let pool = try makePool(rows: 100)
         let snapshot = try pool.makeSnapshot()
@@ -294,7 +296,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkUnchanged(pool)
     }
 
-    @Test("another connection that is the first to have the new file makes the writer wait, and not end")
+    @Test("another connection that locks the new file first makes the writer wait, and not fail")
     func earlyNeighbour() throws {
         let pool = try makePool(rows: 200)
         let expected = try content(pool)
@@ -321,7 +323,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkRotated(pool, result, expected)
     }
 
-    @Test("a snapshot that is asked for while the copy gets its place waits, and opens by the new key")
+    @Test("a snapshot that is requested while the copy is put in place waits, and opens with the new key")
     func lateSnapshot() throws {
         let pool = try makePool(rows: 200)
         let expected = try content(pool)
@@ -338,7 +340,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
                 snapshots.withLock { $0.append(count) }
                 group.leave()
             }
-            // It would have found the spoilt file, or the new key, by then.
+            // By then, the thread would have found the damaged file or the new key.
             usleep(200_000)
         }
         group.wait()
@@ -366,7 +368,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         #expect(try DatabaseFile(path: pool.path).verify(key: Keys.new).isIntact)
     }
 
-    @Test("another rotation meanwhile is refused, and so is the end after the pool was closed")
+    @Test("another rotation at the same time is refused, and so is the end after the pool was closed")
     func others() throws {
         let pool = try makePool(rows: 500)
         let result = try rotate(pool) { step in

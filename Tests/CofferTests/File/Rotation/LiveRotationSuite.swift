@@ -2,11 +2,12 @@ import CofferTestSupport
 import Foundation
 import SQLCipherBridge
 import Synchronization
+import SystemCalls
 import Testing
 
 @testable import Coffer
 
-/// A pool whose key is rotated while it is in use, and what holds afterwards.
+/// A suite that rotates the key of a pool in use and checks the invariants afterwards.
 protocol LiveRotationSuite {
     var directory: TestDirectory { get }
 }
@@ -26,12 +27,12 @@ extension LiveRotationSuite {
     {
         var options = DatabaseFile.RotationOptions()
         options.whileInUse = bounds
-        // All steps of the copy are those of the thread that has the hooks.
+        // All steps of the copy run on the thread that has the hooks.
         options.threadCount = 1
         return options
     }
 
-    /// Everything that the database says, for comparisons.
+    /// Returns the complete content of the database, for comparison.
     func content(_ reader: any DatabaseReader) throws -> [String] {
         try reader.read { db in
             try String.fetchAll(db, sql: "SELECT id || ' ' || n || hex(a) FROM t ORDER BY id")
@@ -40,15 +41,15 @@ extension LiveRotationSuite {
         }
     }
 
-    /// What holds after a rotation that was completed.
+    /// Checks the invariants after a completed rotation.
     ///
-    /// - Parameter expected: what the database said before its end.
+    /// - Parameter expected: the content of the database before the end of the rotation.
     func checkRotated(
         _ pool: DatabasePool, _ result: DatabaseFile.RotationResult, _ expected: [String],
         lookingAtLocks: Bool = true
     ) throws {
         #expect(try content(pool) == expected)
-        // Without it, another process would take the log away when it closes the file.
+        // Without the lock, another process would remove the WAL when it closes the file.
         if lookingAtLocks { #expect(try hasLocks(on: pool.path)) }
         #expect(result.isChanged && result.proof?.isContentEqual == true && (result.pause ?? 0) > 0)
         try pool.write { try $0.execute(sql: "INSERT INTO t (n) VALUES (-1)") }
@@ -63,7 +64,7 @@ extension LiveRotationSuite {
         try queue.close()
     }
 
-    /// Whether this process has locks on a file, as the kernel says.
+    /// Returns true if this process has locks on a file according to the kernel.
     func hasLocks(on path: String) throws -> Bool {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         let number = try #require(attributes[.systemFileNumber] as? Int)
@@ -72,7 +73,7 @@ extension LiveRotationSuite {
         }
     }
 
-    /// What holds after a rotation that did not come to its end.
+    /// Checks the invariants after a rotation that did not complete.
     func checkUnchanged(_ pool: DatabasePool) throws {
         #expect(Set(directory.fileNames()).isSubset(of: ["a.db", "a.db-shm", "a.db-wal"]))
         try pool.write { try $0.execute(sql: "INSERT INTO t (n) VALUES (1)") }
@@ -85,7 +86,7 @@ extension LiveRotationSuite {
         try queue.close()
     }
 
-    /// Rotates, and has `body` called at each step of the copy with its number, from 1.
+    /// Rotates the key and calls `body` at each step of the copy, with its number from 1.
     func rotate(
         _ pool: DatabasePool, _ bounds: DatabaseFile.WhileInUse = DatabaseFile.WhileInUse(),
         at point: FailPoint = .copying,
@@ -106,8 +107,8 @@ extension LiveRotationSuite {
             })
     }
 
-    /// Rotates, and has `body` called once at each moment: a phase and a round, and whether pages of it are
-    /// done.
+    /// Rotates the key and calls `body` once at each moment. A moment is a phase and a round, and whether
+    /// pages of it are complete.
     func rotate(
         _ pool: DatabasePool, moments: Set<String>, _ body: @escaping (String) throws -> Void
     ) throws -> DatabaseFile.RotationResult {
@@ -141,8 +142,8 @@ extension TestDirectory {
 }
 
 extension String {
-    /// The digest that a rotation of a copy of this file has, with a raw key: it depends on the content and
-    /// the key only.
+    /// Returns the digest of a rotation of a copy of this file with a raw key. The digest depends only on the
+    /// content and the key.
     func digestOfRotation(_ from: DatabaseKey, _ to: DatabaseKey, _ pool: DatabasePool) throws
         -> String?
     {

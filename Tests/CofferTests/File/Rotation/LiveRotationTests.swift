@@ -11,14 +11,14 @@ struct LiveRotationTests: LiveRotationSuite {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("without others it has the content, and the digest, of a rotation for which all wait")
+    @Test("without other accesses, the result has the content and the digest of a blocking rotation")
     func alone() throws {
         let pool = try makePool()
         let expected = try content(pool)
         let result = try pool.rotateKey(to: Keys.new, options: options())
         #expect(try content(pool) == expected)
         #expect(try hasLocks(on: pool.path))
-        // A copy of the file by this process drops its locks, as each descriptor does that is closed.
+        // Copying the file in this process drops its locks, because closing any descriptor does.
         let digest = try directory.path("a.db").digestOfRotation(Keys.new, Keys.new, pool)
         #expect(result.proof?.contentDigest == digest)
         try checkRotated(pool, result, expected, lookingAtLocks: false)
@@ -40,13 +40,13 @@ struct LiveRotationTests: LiveRotationSuite {
         try checkRotated(vault, result, content(vault))
     }
 
-    @Test("reads and writes of the pool go on in the middle of the copy, and nothing of them is lost")
+    @Test("reads and writes of the pool continue during the copy, and none of them is lost")
     func accessesGoOn() throws {
         let pool = try makePool()
         let written = Mutex(0)
         let expected = Mutex<[String]>([])
         let result = try rotate(pool) { step in
-            // These would wait for ever if the copy had the access of the writer.
+            // These would deadlock if the copy had the access of the writer.
             guard step <= 12 else { return }
             do {
                 try pool.write { db in
@@ -89,7 +89,7 @@ struct LiveRotationTests: LiveRotationSuite {
         let result = try rotate(pool, moments: [moment]) { _ in
             try pool.writeWithoutTransaction { db in
                 for statement in sql.components(separatedBy: "; ") {
-                    // A checkpoint that cannot complete is no error of the rotation.
+                    // A checkpoint that cannot complete is not an error of the rotation.
                     do { try db.execute(sql: statement) } catch let error as DatabaseError
                         where error.resultCode == .SQLITE_LOCKED
                     {}
@@ -121,7 +121,7 @@ struct LiveRotationTests: LiveRotationSuite {
         try checkRotated(pool, result, expected.value)
     }
 
-    @Test("permissions that were taken away meanwhile are not given back")
+    @Test("permissions that are removed during the rotation are not restored")
     func permissions() throws {
         let pool = try makePool(rows: 500)
         let expected = try content(pool)
@@ -133,7 +133,7 @@ struct LiveRotationTests: LiveRotationSuite {
     }
 
     @Test(
-        "a failure at any step leaves the old key, or the new one where the copy has its place",
+        "a failure at any step leaves the old key, or the new one if the copy is in place",
         arguments: FailPoint.allCases.filter { ![.rekeyed, .oldKept, .alone, .cleared].contains($0) })
     func failures(point: FailPoint) throws {
         let pool = try makePool(rows: 500)
@@ -198,7 +198,7 @@ struct LiveRotationTests: LiveRotationSuite {
         try checkUnchanged(pool)
     }
 
-    @Test("what its end would refuse is refused before anything is copied")
+    @Test("conditions that the end would refuse are refused before anything is copied")
     func refusals() throws {
         let queue = try directory.makeQueue("q.db")
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
@@ -229,7 +229,7 @@ struct LiveRotationTests: LiveRotationSuite {
     }
 
     @Test(
-        "a page that the copy has otherwise than its source is found, whenever it was copied",
+        "a page of the copy that differs from its source is found, in any round of copying",
         arguments: 0...3)
     func damagedCopy(round: Int) throws {
         let pool = try makePool()
@@ -242,7 +242,7 @@ struct LiveRotationTests: LiveRotationSuite {
                 },
                 operation: {
                     _ = try pool.rotateKey(to: Keys.new, options: options()) { step in
-                        // Page 3 has the first rows, and is a part of each round. Page 100 is copied once.
+                        // Page 3 contains the first rows and is part of every round. Page 100 is copied once.
                         if step.phase == .copying, step.totalPageCount > 0,
                             step.completedPageCount == step.totalPageCount
                         {
@@ -259,7 +259,7 @@ struct LiveRotationTests: LiveRotationSuite {
     }
 
     @Test(
-        "what is written during the last round is copied and proved while accesses wait",
+        "writes during the last round are copied and verified while accesses wait",
         arguments: [false, true])
     func lastPages(isDamaged: Bool) throws {
         let pool = try makePool(rows: 500)
@@ -273,7 +273,7 @@ struct LiveRotationTests: LiveRotationSuite {
                         switch point {
                         case .released: isReleased.withLock { $0 = true }
                         case .copying where !isReleased.withLock({ $0 }):
-                            // The state that is copied now was pinned before. Page 3 has this row.
+                            // The state being copied was pinned earlier. Page 3 contains this row.
                             try pool.write { try $0.execute(sql: "UPDATE t SET n = n + 1 WHERE id = 1") }
                             written.withLock { $0 += 1 }
                         case .copied where isDamaged:

@@ -28,7 +28,7 @@ struct RotateKeyTests {
     }
 
     @Test(
-        "it goes on with functions, collations, observers and trace; the new key opens the file, and the old one does not",
+        "the database keeps its functions, collations, observers and trace; only the new key opens the file",
         arguments: Access.allCases, [DatabaseFile.RotationOptions.Method.copy, .inPlace])
     func goesOn(access: Access, method: DatabaseFile.RotationOptions.Method) throws {
         let writer = try makeWriter(access)
@@ -119,7 +119,7 @@ struct RotateKeyTests {
     }
 
     @Test(
-        "after a failure at any step the database goes on, with the old key unless the copy is in its place",
+        "after a failure at any step the database stays in use, with the old key unless the copy is in its place",
         arguments: Access.allCases,
         FailPoint.allCases.filter { ![.rekeyed, .released].contains($0) })
     func failingStep(access: Access, point: FailPoint) throws {
@@ -134,7 +134,7 @@ struct RotateKeyTests {
             isPublished
                 == [.renamed, .directorySynchronized, .reopened, .audited, .noteRemoved].contains(point))
         if isPublished {
-            // The connection is with the new file.
+            // The connection uses the new file.
             try writer.write {
                 try $0.execute(sql: "INSERT INTO t (a) VALUES (1); DELETE FROM t WHERE a = 1")
             }
@@ -155,7 +155,7 @@ struct RotateKeyTests {
         #expect(try DatabaseFile(path: directory.path("a.db")).verify(key: Keys.new).isIntact)
     }
 
-    @Test("accesses go on around rotations, and lose nothing", arguments: Access.allCases)
+    @Test("accesses continue before and after rotations, and lose nothing", arguments: Access.allCases)
     func concurrentAccesses(access: Access) async throws {
         let writer = try makeWriter(access)
         let inserted = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -185,7 +185,7 @@ struct RotateKeyTests {
         #expect(try count(directory.makeQueue("a.db", .rawKeyed(4))) == 200 + inserted)
     }
 
-    @Test("a cancelled task ends it, and the old key goes on")
+    @Test("a cancelled task ends it, and the old key stays in use")
     func cancellation() async throws {
         let queue = try makeWriter(.queue)
         struct Stop: Error {}
@@ -201,7 +201,7 @@ struct RotateKeyTests {
         #expect(try await queue.rotateKey(to: Keys.new).isChanged)
     }
 
-    @Test("who opens the file afterwards gets a typed error, or goes on with previous keys or a provider")
+    @Test("a later opening gets a typed error, or succeeds with previous keys or a provider")
     func otherConnections() throws {
         let queue = try makeWriter(.queue)
         try queue.rotateKey(to: Keys.new)
@@ -214,7 +214,8 @@ struct RotateKeyTests {
             try count(directory.makeQueue("a.db", .rawKeyed.with { $0.key = .provider { Keys.new } })) == 200)
     }
 
-    @Test("what has no file of its own, cannot write, or has the key already is refused")
+    @Test(
+        "a database without a file of its own, a read-only one, and one that already has the key are refused")
     func refusals() throws {
         let memory = try DatabaseQueue(configuration: .rawKeyed)
         #expect(isUnsupported { try memory.rotateKey(to: Keys.new) })

@@ -1,13 +1,14 @@
 import CofferTestSupport
 import Foundation
 import SQLCipherBridge
+import SystemCalls
 import Testing
 
 @testable import Coffer
 
-/// What a database says that an attacker has written who has the key: it may cost what it is about, and
-/// nothing else.
-@Suite("Salvaging what was forged")
+/// Databases forged by an attacker with the key. A forgery may cost the data that it concerns, and nothing
+/// else.
+@Suite("Salvaging forged content")
 struct SalvageForgedTests {
     let directory: TestDirectory
 
@@ -57,7 +58,7 @@ struct SalvageForgedTests {
     }
 
     @Test(
-        "a row whose generated column cannot be computed, or is beyond all measure, is kept beside",
+        "a row whose generated column cannot be computed, or has an excessive cost, is kept as a lost row",
         arguments: [
             "zeroblob(999999999)", "zeroblob(99999999)", "abs(-9223372036854775807 - 1)",
         ])
@@ -85,7 +86,7 @@ struct SalvageForgedTests {
     }
 
     @Test(
-        "a definition that makes nothing, or something of another name, costs nothing but itself",
+        "a definition that creates nothing, or something of another name, costs nothing but itself",
         arguments: ["char(0) || sql", "'-- ' || sql", "''", "replace(sql, 'item', 'other')"])
     func definitionsOfNothing(definition: String) throws {
         let salvage = try salvage(
@@ -117,7 +118,7 @@ struct SalvageForgedTests {
         #expect(try found("PRAGMA encoding; PRAGMA integrity_check") == [encoding, "ok"])
     }
 
-    @Test("a full-text index that claims more than there is memory for is made anew, and costs nothing else")
+    @Test("a full-text index that claims more than there is memory for is rebuilt, and costs nothing else")
     func indexWithoutMemory() throws {
         let salvage = try salvage(
             """
@@ -133,7 +134,7 @@ struct SalvageForgedTests {
 
             """)
         #expect(salvage.tables.first { $0.name == "item" }?.rowCount == 1, "\(salvage)")
-        #expect(salvage.problems.contains { $0.contains("made anew") }, "\(salvage.problems)")
+        #expect(salvage.problems.contains { $0.contains("rebuilt") }, "\(salvage.problems)")
         #expect(
             try found(
                 """
@@ -142,7 +143,7 @@ struct SalvageForgedTests {
                 """) == ["ring", "60", "ok"])
     }
 
-    @Test("a virtual table is not made that would keep every connection from reading the schema")
+    @Test("a virtual table that would keep every connection from reading the schema is not created")
     func wordsBeforeADefinition() throws {
         let salvage = try salvage(
             """
@@ -155,7 +156,7 @@ struct SalvageForgedTests {
         #expect(try found("SELECT title FROM item; PRAGMA integrity_check") == ["ring", "ok"])
     }
 
-    @Test("a virtual table that is said to belong to another table is made, and can be opened")
+    @Test("a virtual table that claims to belong to another table is created, and can be opened")
     func tableOfAnotherName() throws {
         let salvage = try salvage(
             """
@@ -188,7 +189,7 @@ struct SalvageForgedTests {
                 == ["unsafe use of sqlcipher_export()|ring", "ok"])
     }
 
-    @Test("tables of a full-text table that could not be made anew are proved like any others")
+    @Test("shadow tables of a full-text table that could not be rebuilt are verified like any other tables")
     func proofOfWhatWasRolledBack() throws {
         let script = """
             CREATE VIRTUAL TABLE words USING fts5(title);
@@ -216,14 +217,15 @@ struct SalvageForgedTests {
         let made = try SalvagedContent(
             pages, into: handle, DatabaseFile.SalvageOptions(), ProgressReport(nil)
         ).make()
-        #expect(made.problems.contains { $0.contains("could not be made anew") }, "\(made.problems)")
+        #expect(made.problems.contains { $0.contains("could not be rebuilt") }, "\(made.problems)")
         try made.proof.check(handle, "b.db")
         try handle.execute("DELETE FROM words_content WHERE id = 7")
         #expect(throws: DatabaseFileError.self) { try made.proof.check(handle, "b.db") }
     }
 
     @Test(
-        "a virtual table that is in the schema twice, in whatever case, is made once", arguments: ["f", "F"])
+        "a virtual table that is in the schema twice, in any letter case, is created once",
+        arguments: ["f", "F"])
     func virtualTableTwice(name: String) throws {
         let salvage = try salvage(
             """
@@ -237,13 +239,13 @@ struct SalvageForgedTests {
             FROM sqlite_master WHERE name = 'f';
 
             """)
-        #expect(salvage.problems == ["\(name) is in the schema twice, and was made once."])
+        #expect(salvage.problems == ["\(name) is in the schema twice, and was created once."])
         #expect(
             try found("SELECT title FROM item; SELECT count(*) FROM f; PRAGMA integrity_check;")
                 == ["ring", "0", "ok"])
     }
 
-    @Test("tables that are called like the one of sequences cost no other table anything")
+    @Test("tables with the name of the sequence table do not affect other tables")
     func sequences() throws {
         let salvage = try salvage(
             """
@@ -258,7 +260,7 @@ struct SalvageForgedTests {
             UPDATE sqlite_master SET sql = 'CREATE TABLE sqlite_sequence(a, b, c)' WHERE name = 'evil';
 
             """)
-        #expect(salvage.problems.count == 1 && salvage.problems[0].hasPrefix("evil could not be made"))
+        #expect(salvage.problems.count == 1 && salvage.problems[0].hasPrefix("evil could not be created"))
         #expect(
             try found("SELECT title FROM item; INSERT INTO item (title) VALUES ('spoon') RETURNING id;")
                 == ["ring", "3"])
@@ -297,7 +299,7 @@ struct SalvageForgedTests {
     )
     func brokenIndex() throws {
         for length in [16, 24, 36] {
-            // What the file has pages for, and a bit less.
+            // The size for which the file has pages, and a bit less.
             let limit = 65536 + 16 * 4 * 4016 - length
             let salvage = try salvage(
                 """

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Coffer
 
-/// Beside the shell's own `.recover`, which reads no encrypted file: it is given the decrypted pages, with
-/// the same page destroyed.
+/// Compares salvage with the shell's own `.recover`. That command cannot read encrypted files, so it gets the
+/// decrypted pages, with the same page destroyed.
 ///
-/// The judge is the `sqlcipher` shell. Debian's `sqlite3` has the command, and a library without the table
-/// that it needs.
+/// The comparison uses the `sqlcipher` shell. Debian's `sqlite3` has the command, but its library lacks the
+/// table that the command needs.
 @Suite(
-    "Salvaging, beside the shell's .recover",
+    "Salvaging, compared with the shell's .recover",
     .enabled(if: SQLCipherShell.isAvailable, "there is no sqlcipher shell here to judge"))
 struct SalvageJudgeTests {
     let directory: TestDirectory
@@ -18,7 +18,7 @@ struct SalvageJudgeTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "whatever page is destroyed, no fewer rows come back than the shell's .recover finds, and none that was not there"
+        "if any page is destroyed, at least the rows of the shell's .recover come back, and no row that never existed"
     )
     func eachPage() throws {
         let vault = try TokenVault(in: directory)
@@ -29,7 +29,7 @@ struct SalvageJudgeTests {
         var lost: [String: (pages: Int, ours: Int, theirs: Int)] = [:]
         var options = DatabaseFile.SalvageOptions()
         options.salt = Array(vault.stored.prefix(16))
-        // By day the first page, and one of each kind.
+        // The short run covers the first page and one page of each kind.
         var seen: Set<String> = []
         for page in 1...vault.pageCount {
             let kind = page == 1 ? "first" : kinds[page] ?? "free"
@@ -58,8 +58,7 @@ struct SalvageJudgeTests {
             #expect(
                 ours.isSuperset(of: theirs),
                 "page \(page), \(kind): \(theirs.subtracting(ours).sorted().prefix(5)) \(salvage)")
-            // Where the list of free pages is gone, rows of free pages are among those of the tables for lost
-            // rows.
+            // If the free list is lost, the tables for lost rows include rows of free pages.
             #expect(
                 ours.isSubset(of: salvage.lostRowCount > 0 ? everything : before), "page \(page), \(kind)")
             if salvage.lostRowCount == 0 {
@@ -86,7 +85,7 @@ struct SalvageJudgeTests {
         let vault = try TokenVault(
             in: directory, addition: "DROP INDEX item_title; DROP INDEX owner_name; DROP TABLE words;")
         let before = Set(try TokenVault.tokens(of: vault.file.shell))
-        // Words that are on one page only say where their row is.
+        // Words that occur on a single page locate their row.
         var place: [String: Int] = [:]
         for page in 1...vault.pageCount {
             let range = (page - 1) * TokenVault.pageSize..<page * TokenVault.pageSize
@@ -96,7 +95,7 @@ struct SalvageJudgeTests {
                 place[token] = place[token] == nil ? page : 0
             }
         }
-        // What follows the content of a row may be on another page than the row begins on.
+        // The end of a row may be on another page than its beginning.
         place = place.filter { $0.value > 0 && !$0.key.hasSuffix("-z") }
         #expect(place.count > 2_500, "\(place.count)")
         for number in 0..<Nightly.pick(500, byDay: 6) {

@@ -17,7 +17,7 @@ struct SalvageRTreeTests {
         "\"rtree_i32\" (id, x0, x1)",
     ]
 
-    /// A tree whose root leads to nodes that lead to those with the rows.
+    /// A tree of three levels: a root, interior nodes, and nodes with the rows.
     private static func script(_ definition: String) -> String {
         let values =
             switch definition {
@@ -62,7 +62,7 @@ struct SalvageRTreeTests {
     }
 
     @Test(
-        "whatever page of its tables is damaged, an R-Tree has each row of which nothing is lost, and the rest of the others is kept beside",
+        "if any page of its tables is damaged, an R-Tree has each complete row, and the rest is kept as lost rows",
         arguments: definitions)
     func eachPage(definition: String) throws {
         let file = try file(definition)
@@ -76,20 +76,20 @@ struct SalvageRTreeTests {
         var lostCounts: [String: Int] = [:]
         for kind in kinds {
             let page = try #require(Int(kind[0]))
-            // By day each root, and what hangs from it first, and some of the rest.
+            // The short run covers each root with its first descendants, and some of the rest.
             if !Nightly.isOn, lostCounts[kind[1]] != nil, !page.isMultiple(of: 7) { continue }
             var damaged = whole
             damaged[(page - 1) * 4096 + 77] ^= 1
             try damaged.write(to: URL(fileURLWithPath: file.path))
             let salvage = try salvage(file)
             #expect(
-                !salvage.isComplete && salvage.problems.contains { $0.contains("boxes was made anew") },
+                !salvage.isComplete && salvage.problems.contains { $0.contains("boxes was rebuilt") },
                 "\(page) \(kind[1]): \(salvage)")
             let after = Set(try result(SalvageRTreeTests.rows))
             #expect(after.isSubset(of: before), "\(page) \(kind[1])")
             let lost = before.count - after.count
             lostCounts[kind[1], default: 0] += lost
-            // As many as a page has, of any of the tables.
+            // At most as many rows as fit on a page of any of the tables.
             #expect(lost <= 350, "\(page) \(kind[1])")
             let counts = salvage.tables.filter { $0.name == "boxes_rowid" }.map(\.rowCount)
             #expect(counts == [after.count], "\(page) \(kind[1]): \(salvage)")
@@ -110,7 +110,8 @@ struct SalvageRTreeTests {
                 try result("SELECT DISTINCT reason, \(missing) IS NULL FROM \(name)") == ["\(reason)|1"],
                 "\(page) \(kind[1])")
         }
-        // Without auxiliary columns a row is all in its node, and what leads to a page can be done without.
+        // Without auxiliary columns, a row is completely in its node, and the pages that lead to it are
+        // dispensable.
         for (kind, lost) in lostCounts {
             let hasRows =
                 kind == "boxes_node leaf"
@@ -120,7 +121,7 @@ struct SalvageRTreeTests {
         #expect(lostCounts.count >= 5, "\(lostCounts)")
     }
 
-    /// What is written over the tables of a tree, by one who has the key, or by an accident.
+    /// Salvages a tree after its tables were overwritten, by an attacker with the key or by accident.
     private func salvage(_ definition: String, changed change: String) throws -> (
         salvage: DatabaseFile.Salvage, before: Set<String>, after: [String]
     ) {
@@ -137,7 +138,8 @@ struct SalvageRTreeTests {
             "DELETE FROM boxes_node WHERE nodeno = 1;", "DELETE FROM boxes_parent;",
             "UPDATE boxes_rowid SET nodeno = 'x';", "UPDATE boxes_rowid SET nodeno = nodeno + 1;",
             "DELETE FROM boxes_node WHERE nodeno = 1; DELETE FROM boxes_parent;",
-            // The root, and what most of the rows say: parents have other nodes, and these the rest.
+            // The root and most row assignments are lost. The parents lead to other nodes, which contain the
+            // rest.
             """
             DELETE FROM boxes_node WHERE nodeno = 1;
             UPDATE boxes_rowid SET nodeno = NULL WHERE nodeno <> (SELECT min(nodeno) FROM boxes_rowid);
@@ -151,13 +153,13 @@ struct SalvageRTreeTests {
             #expect(
                 found.after.count == 3000 && Set(found.after) == found.before,
                 "\(definition): \(found.salvage)")
-            // Of an interior node without parents nothing says that it has no rows.
+            // For an interior node without parents, nothing shows that it has no rows.
             let mayBeRows = change.contains("DELETE FROM boxes_node") && change.contains("boxes_parent")
             #expect((found.salvage.lostRowCount > 0) == mayBeRows, "\(definition): \(found.salvage)")
         }
     }
 
-    @Test("nodes of which nothing says what they are are no rows, and are kept beside")
+    @Test("nodes of unknown kind are not rows, and are kept as lost rows")
     func unknownNodes() throws {
         let found = try salvage(
             SalvageRTreeTests.definitions[1],
@@ -167,11 +169,11 @@ struct SalvageRTreeTests {
         #expect(
             try result(
                 "SELECT reason, min(c1 - c0), count(*) >= 3000 FROM lost_and_found_4 WHERE row_id % 7 = 0"
-            ) == ["nothing says whether it is a row or a part of the tree|2.5|1"])
+            ) == ["it may be a row or a part of the tree|2.5|1"])
     }
 
     @Test(
-        "a row whose auxiliary values are lost, or whose coordinates cannot be, is kept beside with the rest of it"
+        "a row whose auxiliary values are lost, or whose coordinates are invalid, is kept as a lost row"
     )
     func partsOfRows() throws {
         let found = try salvage(
@@ -187,7 +189,7 @@ struct SalvageRTreeTests {
         #expect(Set(found.after).isSubset(of: found.before), "\(found.salvage)")
         let reasons = Set(try result("SELECT DISTINCT reason FROM lost_and_found_6"))
         let expected: Set = [
-            "the values of its auxiliary columns are lost", "a coordinate is no number",
+            "the values of its auxiliary columns are lost", "a coordinate is not a number",
             "rtree constraint failed: boxes.(x0<=x1)",
         ]
         #expect(reasons.isSubset(of: expected) && reasons.count >= 2, "\(reasons)")
@@ -198,7 +200,7 @@ struct SalvageRTreeTests {
                 != ["0"])
     }
 
-    /// Whatever the nodes say, the work ends, and what is made is whole.
+    /// Regardless of the nodes' content, the work ends and produces an intact file.
     @Test(
         "nodes that lead to themselves, claim more than they have or have nothing cost nothing but their rows",
         arguments: [

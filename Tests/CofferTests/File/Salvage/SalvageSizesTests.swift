@@ -32,12 +32,12 @@ struct SalvageSizesTests {
                 key: nil, to: directory.path("b.db"), newKey: SalvageSizesTests.key)
             #expect(salvage.tables.isEmpty && salvage.lostRowCount == 0 && !salvage.isComplete, "\(salvage)")
         } catch let error as DatabaseFileError {
-            // Nothing may be left of it.
+            // A failure must leave nothing.
             #expect(!directory.fileNames().contains("b.db"), "\(error)")
         }
     }
 
-    @Test("a file that was cut off says how much is missing")
+    @Test("a truncated file reports the size of its missing part")
     func cutOff() throws {
         let file = try directory.makeFile("a.db", rows: 800)
         let whole = try bytes(file.path)
@@ -49,10 +49,10 @@ struct SalvageSizesTests {
         #expect((1..<800).contains(salvage.tables[0].rowCount))
     }
 
-    /// Makes a file of 1000 rows, all but the last transaction of which is in the file itself: the log has
-    /// the last row with another title.
+    /// Makes a file of 1000 rows. All transactions but the last are in the file itself; the WAL contains the
+    /// last row with a different title.
     ///
-    /// - Returns: how many pages it has.
+    /// - Returns: the number of pages.
     private func makeFileWithLog(_ name: String, isEncrypted: Bool) throws -> Int {
         var configuration = Configuration()
         if isEncrypted { configuration.key = SalvageSizesTests.key }
@@ -77,12 +77,12 @@ struct SalvageSizesTests {
     }
 
     @Test(
-        "of a file that was cut off, the pages that its log has come back, and it says how many are missing",
+        "the pages in the log of a truncated file come back, and the number of missing pages is reported",
         arguments: [true, false])
     func cutOffWithLog(isEncrypted: Bool) throws {
         let pageCount = try makeFileWithLog("a.db", isEncrypted: isEncrypted)
         let path = directory.path("a.db")
-        // In the middle of a page.
+        // Truncate in the middle of a page.
         try Data(bytes(path).prefix(20 * 4096 + 1000)).write(to: URL(fileURLWithPath: path))
         let salvage = try DatabaseFile(path: path).salvage(
             key: isEncrypted ? SalvageSizesTests.key : nil, to: directory.path("b.db"),
@@ -92,7 +92,7 @@ struct SalvageSizesTests {
         let table = try #require(salvage.tables.first)
         #expect(table.missingPageCount == pageCount - 21 && (50..<200).contains(table.rowCount))
         #expect(try result("b.db").run("SELECT id FROM item WHERE title = 'new'") == ["1000"])
-        // Each row has come back, or is one of those that are said to be lost.
+        // Every row is either salvaged or reported as lost.
         let found = try result("b.db").run("SELECT id FROM item").compactMap(Int64.init)
         #expect(table.missingRowIDs.count == 1)
         let lost = table.missingRowIDs.flatMap { Array($0.clamped(to: 0...1001)) }
@@ -112,7 +112,7 @@ struct SalvageSizesTests {
                     forged[offset + index] = UInt8(truncatingIfNeeded: value >> (24 - 8 * index))
                 }
             }
-            // A second frame, so that all that the first one has stays.
+            // A second frame, so the content of the first one stays unchanged.
             forged += log[32...]
             if let page { set(32 + 24 + 4096, page) }
             set(32 + 24 + 4096 + 4, UInt32.max - 1)
@@ -125,13 +125,13 @@ struct SalvageSizesTests {
             options.includesDamagedLog = true
             let salvage = try DatabaseFile(path: path).salvage(
                 key: nil, to: directory.path(name), newKey: SalvageSizesTests.key, options: options)
-            // The header of the database has the number that counts, as for SQLite.
+            // As for SQLite, the number in the database header counts.
             #expect(salvage.pageCount == pageCount && salvage.tables[0].rowCount == 1000)
             #expect(salvage.damagedPages.isEmpty && salvage.tables[0].missingPageCount == 0)
             #expect(try result(name).run("SELECT id FROM item WHERE title = 'new'") == ["1000"])
             #expect(salvage.unassignedPages.isEmpty, "\(salvage)")
 
-            // The same behind a damaged frame.
+            // The same after a damaged frame.
             forged[32 + 24 + 100] ^= 1
             try Data(forged).write(to: URL(fileURLWithPath: path + "-wal"))
             let behind = try DatabaseFile(path: path).salvage(
@@ -142,10 +142,9 @@ struct SalvageSizesTests {
     }
 }
 
-/// The sums of a write-ahead log, which everybody can compute:
-/// <https://www.sqlite.org/fileformat2.html#walformat>.
+/// The checksums of a WAL, which anyone can compute: <https://www.sqlite.org/fileformat2.html#walformat>.
 private enum LogSums {
-    /// Makes the sums of all frames those of their content.
+    /// Recomputes the checksums of all frames.
     static func correct(_ log: inout [UInt8], pageSize: Int) {
         let isBigEndian = log[3] & 1 == 1
         var sum: (UInt32, UInt32) = (0, 0)

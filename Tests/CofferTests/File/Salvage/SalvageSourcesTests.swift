@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("What a salvage reads from")
+@Suite("The sources of a salvage")
 struct SalvageSourcesTests {
     let directory: TestDirectory
 
@@ -35,7 +35,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "the content has the fingerprint of the source, whatever the size of its pages",
+        "the content has the fingerprint of the source, with any page size",
         arguments: [true, false])
     func pageSizes(isEncrypted: Bool) throws {
         let sizes = (isEncrypted ? 10...16 : 9...16).map { 1 << $0 }
@@ -109,7 +109,7 @@ struct SalvageSourcesTests {
             key: key, to: directory.path("b.db"), newKey: SalvageSourcesTests.key)
         #expect(salvage.isComplete && salvage.cipher.plaintextHeaderSize == 32, "\(salvage)")
         #expect(try result("b.db").run("SELECT title FROM item") == ["ring", "coin"])
-        // The key knows the salt itself.
+        // The key itself includes the salt.
         configuration.cipher.plaintextHeaderSize = 0
         let other = try DatabaseQueue(path: directory.path("c.db"), configuration: configuration)
         try other.write {
@@ -123,10 +123,10 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "pages of a log are read in the place of those of the file, and a hot journal is played back, while the file stays as it is"
+        "pages of a log replace pages of the file, and a hot journal is applied, while the file stays unchanged"
     )
     func sideFiles() throws {
-        // A log that nobody has checkpointed.
+        // A WAL that was not checkpointed.
         var configuration = Configuration()
         configuration.key = SalvageSourcesTests.key
         configuration.journalMode = .wal
@@ -152,21 +152,21 @@ struct SalvageSourcesTests {
         #expect(try result("a.db").run("SELECT title FROM item") == ["new", "coin"])
         #expect(try (bytes(directory.path("copy.db")), bytes(directory.path("copy.db-wal"))) == before)
 
-        // What is committed behind a damaged frame is lost to all readers, and said to be.
+        // Commits after a damaged frame are lost to all readers, and this is reported.
         try overwrite(directory.path("copy.db-wal")) { $0[32 + 24 + 100] ^= 1 }
         let partial = try DatabaseFile(path: directory.path("copy.db")).salvage(
             key: SalvageSourcesTests.key, to: directory.path("partial.db"))
         #expect(!partial.isComplete && partial.problems.count == 1, "\(partial.problems)")
         #expect(try result("partial.db").run("SELECT title FROM item") == ["old", "coin"])
 
-        // A frame whose process died while it wrote it was never committed.
+        // A frame whose writer died while writing it was never committed.
         try overwrite(directory.path("copy.db-wal")) { $0 = Array($0.prefix(32 + 24 + 2000)) }
         let torn = try DatabaseFile(path: directory.path("copy.db")).salvage(
             key: SalvageSourcesTests.key, to: directory.path("torn.db"))
         #expect(torn.isComplete, "\(torn.problems)")
         #expect(try result("torn.db").run("SELECT title FROM item") == ["old", "coin"])
 
-        // A journal of a transaction that had reached the file when its process died.
+        // The journal of a transaction that had reached the file when its process died.
         configuration.journalMode = .default
         let other = directory.path("journal.db")
         let writer = try DatabaseQueue(path: other, configuration: configuration)
@@ -221,7 +221,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "rows that were committed behind a damaged frame of a log come on demand only, marked, where a code or the sum of the frame before says that they are as they were written",
+        "rows committed after a damaged frame of a log come on demand only, marked, if a MAC or the checksum before verifies them",
         arguments: [true, false])
     func damagedLog(isEncrypted: Bool) throws {
         var configuration = Configuration()
@@ -259,7 +259,7 @@ struct SalvageSourcesTests {
             #expect(try result(name).run("SELECT name FROM owner") == ["Ada"])
             guard salvage.lostRowCount > 0 else { return (salvage, []) }
             let reasons = try result(name).run("SELECT DISTINCT reason FROM lost_and_found_2")
-            #expect(reasons == ["it was committed behind a damaged frame of the log"])
+            #expect(reasons == ["it was committed after a damaged frame of the log"])
             return (
                 salvage,
                 try result(name).run(
@@ -275,16 +275,16 @@ struct SalvageSourcesTests {
         #expect(
             with.rows == ["item|1|new", "item|4|spoon", "owner|2|Bob2"] && !with.salvage.isComplete, "\(with)"
         )
-        // The sum of the frame between, by which the one behind it can be checked.
+        // Damage the checksum of the preceding frame, which is needed to verify the next one.
         try overwrite(log) { $0[32 + frameSize + 17] ^= 1 }
         #expect(try lostRows("sum.db").rows == (isEncrypted ? with.rows : []))
-        // A frame that is damaged itself.
+        // Damage the frame itself.
         try overwrite(log) { $0[32 + 2 * frameSize + 24 + 3000] ^= 1 }
         #expect(try lostRows("both.db").rows == (isEncrypted ? ["owner|2|Bob2"] : []))
     }
 
     @Test(
-        "behind a damaged frame, rows that were changed on their last page alone are found, and no others",
+        "after a damaged frame, rows that were changed on their last page alone are found, and no others",
         arguments: ["", "WITHOUT ROWID"])
     func damagedLogOfLongRows(clustered: String) throws {
         let setup = """
@@ -323,7 +323,7 @@ struct SalvageSourcesTests {
             DROP TABLE gone;
             """
         let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
-        // Without the root of the table, its pages are stray ones.
+        // Without the root of the table, its pages are stray pages.
         try overwrite(file.path) { $0[4096 + 2000] ^= 1 }
         let without = try DatabaseFile(path: file.path).salvage(
             key: SalvageSourcesTests.key, to: directory.path("b.db"))
@@ -339,9 +339,9 @@ struct SalvageSourcesTests {
                 == ["deleted|the page is free: its rows were deleted, or moved"])
     }
 
-    @Test("what the disk does not give is damage of its pages, and of no others")
+    @Test("an unreadable part of the disk is damage of its pages, and of no others")
     func unreadable() throws {
-        /// A file of which some bytes cannot be read.
+        /// A file in which some bytes cannot be read.
         final class FailingDisk: StoredBytes {
             let bytes: [UInt8]
             let bad: [Range<Int>]
@@ -405,7 +405,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "of many rows, those that the engine refuses are kept beside, and all others come back once",
+        "of many rows, the ones that the engine refuses are kept as lost rows, and all others come back once",
         arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
     func manyRows(encoding: String) throws {
         let numbers = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
@@ -455,7 +455,9 @@ struct SalvageSourcesTests {
                 """) == ["hidden|1|1500|1500", "item|30|150|8850", "share|3", "ok"])
     }
 
-    @Test("a page of the new file that is not as it was written is found, whatever the engine makes of it")
+    @Test(
+        "a page of the new file that differs from its written content is found, even if the engine would accept it"
+    )
     func changedBeforeTheProof() throws {
         let script = """
             CREATE TABLE item (content);
@@ -470,8 +472,8 @@ struct SalvageSourcesTests {
                 key: SalvageSourcesTests.key, to: directory.path("b.db")
             ) { progress in
                 guard progress.phase == .copying, !isChanged else { return }
-                // The engine writes a leaf of the table once, and does not read it again, unlike page 1 and
-                // those that are read ahead with it.
+                // The engine writes a leaf of the table once and does not read it again. Page 1 and the pages
+                // that are read ahead with it are different.
                 for name in directory.fileNames() where name != "a.db" {
                     let handle = try FileHandle(forUpdating: URL(fileURLWithPath: directory.path(name)))
                     defer { try? handle.close() }
@@ -484,7 +486,8 @@ struct SalvageSourcesTests {
         }
         #expect(isChanged)
         #expect(
-            error.map { "\($0)".contains("page 1000 is not as it was written") } == true, "\(error as Any)")
+            error.map { "\($0)".contains("page 1000 does not have the content that was written") } == true,
+            "\(error as Any)")
         #expect(directory.fileNames() == ["a.db"])
     }
 

@@ -12,8 +12,7 @@ struct SalvageTests {
 
     private static let key = DatabaseKey.rawKey(ShellFile.key)
 
-    /// Rows whose trees have interior pages, also of a table that is ordered by its primary key, with
-    /// overflow pages and an index.
+    /// Rows in trees with interior pages, including a WITHOUT ROWID table, with overflow pages and an index.
     private static let vault = """
         CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT NOT NULL, content BLOB, size AS \
         (length(content)) STORED);
@@ -29,7 +28,7 @@ struct SalvageTests {
 
         """
 
-    /// A stray index takes the certainty from pages of `share`, and is looked at in a file of its own.
+    /// A stray index makes pages of `share` ambiguous, so it is tested in a separate file.
     private static let index = "CREATE INDEX item_title ON item (title);"
 
     private static let rows = """
@@ -50,7 +49,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "a file without damage comes back as it is, in each format and encoding",
+        "a file without damage comes back unchanged, in each format and encoding",
         arguments: ShellFile.Format.allCases)
     func undamaged(format: ShellFile.Format) throws {
         for (number, encoding) in ["UTF-8", "UTF-16le", "UTF-16be"].enumerated() {
@@ -66,14 +65,14 @@ struct SalvageTests {
                 key: format == .plaintext ? nil : SalvageTests.key, to: directory.path(name),
                 newKey: SalvageTests.key)
             #expect(salvage.isComplete && salvage.damagedPages.isEmpty, "\(salvage)")
-            // A raw key opens formats 2 and 3 alike.
+            // A raw key opens both format 2 and format 3.
             if format != .sqlcipher2 { #expect(salvage.cipher == format.configuration.cipher) }
             #expect(try SampleSchema.dump(result(name)) == before.0)
             #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == before.1)
         }
     }
 
-    /// Whatever page is damaged, rows of other pages are there, and none that was not.
+    /// Damages every page in turn. Rows of other pages must be there, and no row that did not exist.
     @Test("one page that is damaged costs its own rows, and no others")
     func eachPage() throws {
         let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: SalvageTests.vault)
@@ -81,8 +80,8 @@ struct SalvageTests {
         let whole = try Data(contentsOf: URL(fileURLWithPath: file.path))
         let pageCount = whole.count / 4096
         var kinds: Set<Int> = []
-        // Each page at night; by day the first ones, which have the roots and what hangs from them, and some
-        // of the rest.
+        // The nightly run damages every page. The short run damages the first ones, which contain the roots
+        // and their first descendants, and some of the rest.
         let step = Nightly.pick(1, byDay: 9)
         for page in 2...pageCount where page < 12 || page.isMultiple(of: step) {
             var damaged = whole
@@ -94,7 +93,7 @@ struct SalvageTests {
             let after = try rows(result(name))
             #expect(after.isSubset(of: before), "page \(page)")
             let missing = before.count - after.count
-            // The largest number of rows on one page, of `owner` and `share`.
+            // The maximum number of rows on one page of `owner` or `share`.
             #expect(missing <= 140, "page \(page): \(missing) rows are missing: \(salvage)")
             #expect(salvage.damagedPages == [page] && !salvage.isComplete)
             #expect(salvage.tables.reduce(0) { $0 + $1.rowCount } == after.count, "page \(page)")
@@ -104,11 +103,11 @@ struct SalvageTests {
             }
             try FileManager.default.removeItem(atPath: directory.path(name))
         }
-        // Interior pages cost nothing in tables with row IDs, leaves cost rows.
+        // Damage to interior pages costs no rows in tables with row IDs. Damage to leaves does.
         #expect(kinds.contains(0) && kinds.count > 3)
     }
 
-    @Test("whatever is damaged, no row comes back that was not there, and none twice")
+    @Test("after any damage, no row comes back that never existed, and none twice")
     func randomDamage() throws {
         var random = SeededRandom("salvage")
         let script =
@@ -156,7 +155,7 @@ struct SalvageTests {
         try overwrite(file) { for index in 16..<4000 { $0[index] = 0 } }
         let rest = try source.salvage(key: SalvageTests.key, to: directory.path("c.db"), options: options)
         #expect(rest.damagedPages == [1] && rest.tables.isEmpty && rest.lostRowCount > 1_500)
-        // The row ID of an item is in a column of its own, and its value for the generated column is kept.
+        // The row ID of an item has its own column, and the value of the generated column is kept.
         let titles = try result("c.db").run(
             "SELECT count(*) FROM lost_and_found_4 WHERE c1 LIKE 'item %' AND c3 = length(c2) AND row_id % 3 = 0"
         )
@@ -164,7 +163,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "a full-text index that has lost a part is made anew from its rows, and a table is no part of it because its name begins so"
+        "a full-text index that has lost a part is rebuilt from its rows, and a table with a similar name is not a part of it"
     )
     func fullText() throws {
         let script = """
@@ -181,7 +180,7 @@ struct SalvageTests {
         try overwrite(file) { $0[(root - 1) * 4096 + 9] ^= 1 }
         let salvage = try DatabaseFile(path: file.path).salvage(
             key: SalvageTests.key, to: directory.path("b.db"))
-        #expect(salvage.problems.contains { $0.contains("made anew") }, "\(salvage)")
+        #expect(salvage.problems.contains { $0.contains("rebuilt") }, "\(salvage)")
         let found = try result("b.db").run(
             """
             SELECT count(*), min(rowid), max(rowid) FROM words WHERE words MATCH 'silver';
@@ -192,7 +191,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "a table that is no part of a full-text table is not dropped with its parts, whatever its name",
+        "a table that is not a part of a full-text table is not dropped with its parts, even with a similar name",
         arguments: [("fts4", "words_config"), ("fts3", "words_stat"), ("fts5", "words_segments")])
     func tableLikeAPart(module: String, name: String) throws {
         let script = """
@@ -209,16 +208,16 @@ struct SalvageTests {
         try overwrite(file) { $0[(root - 1) * 4096 + 9] ^= 1 }
         let salvage = try DatabaseFile(path: file.path).salvage(
             key: SalvageTests.key, to: directory.path("b.db"))
-        #expect(salvage.problems.contains { $0.contains("made anew") }, "\(salvage)")
+        #expect(salvage.problems.contains { $0.contains("rebuilt") }, "\(salvage)")
         #expect(salvage.tables.first { $0.name == name }?.rowCount == 2, "\(salvage)")
         let found = try result("b.db").run("SELECT group_concat(text) FROM \(name); PRAGMA integrity_check;")
         #expect(found == ["kept,too", "ok"])
     }
 
     @Test(
-        "a definition that does more than it is stored for is not executed, and its rows are kept beside",
+        "a definition that does more than create its object is not executed, and its rows are kept as lost rows",
         arguments: [
-            // Without an end.
+            // Never ends.
             "CREATE TABLE item AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
             "CREATE TABLE other (id, text)", "CREATE TEMP TABLE item (id, text)",
             "CREATE VIRTUAL TABLE item USING fts5(text)",
@@ -240,7 +239,7 @@ struct SalvageTests {
         let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: script)
         let salvage = try DatabaseFile(path: file.path).salvage(
             key: SalvageTests.key, to: directory.path("b.db"))
-        #expect(salvage.problems.contains { $0.hasPrefix("item could not be made") }, "\(salvage)")
+        #expect(salvage.problems.contains { $0.hasPrefix("item could not be created") }, "\(salvage)")
         let found = try result("b.db").run(
             """
             SELECT group_concat(name, ' ') FROM sqlite_master;
@@ -251,7 +250,7 @@ struct SalvageTests {
         #expect(found == ["owner lost_and_found_2", "Ada", "1|ring", "2|coin", "ok"])
     }
 
-    @Test("rows that break a constraint, and rows that were deleted, are kept beside on request")
+    @Test("rows that break a constraint, and deleted rows, are kept as lost rows on request")
     func lostRows() throws {
         let script = """
             CREATE TABLE item (id INTEGER PRIMARY KEY, title TEXT, note TEXT);
@@ -273,7 +272,7 @@ struct SalvageTests {
         #expect(
             try result("b.db").run("SELECT table_name, reason, row_id, c2 FROM lost_and_found_3")
                 == ["item|NOT NULL constraint failed: item.title|3|c"])
-        // SQLite may have wiped the page of the table that is gone: then there is nothing to be found.
+        // SQLite may have wiped the page of the dropped table, and then there is nothing to find.
         #expect(salvage.lostRowCount >= 1)
         #expect(
             reason {
@@ -284,7 +283,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "rows that a constraint would replace or drop are kept beside, and rows that break a unique index do not cost the index"
+        "rows that a constraint would replace or drop are kept as lost rows, and rows that break a unique index do not cost the index"
     )
     func conflicts() throws {
         let script = """
@@ -345,7 +344,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "functions and collations of the application are taken; without them a table is not made, and its rows are kept beside"
+        "functions and collations of the application are used; without them a table is not created, and its rows are kept as lost rows"
     )
     func functionsAndCollations() throws {
         var configuration = Configuration()
@@ -426,10 +425,10 @@ struct SalvageTests {
             ], "\(found)")
     }
 
-    /// A file of an attacker who has the key: cells that lie over each other, and interior pages that name
-    /// one page thousands of times.
+    /// A file of an attacker with the key. It has overlapping cells, and interior pages that name one page
+    /// thousands of times.
     @Test(
-        "what a forged page names again and again is read once, and costs no more than the file has",
+        "content that a forged page names repeatedly is read once, and costs no more than the size of the file",
         arguments: [false, true])
     func bombs(isInterior: Bool) throws {
         let script =
@@ -449,7 +448,7 @@ struct SalvageTests {
                 (page[place + 3], page[place + 4]) = (UInt8(number + 1), 1)
             } else {
                 // A record of 3,846 bytes: its size, its row ID, and a header of three bytes for a blob of
-                // 3,843.
+                // 3,843 bytes.
                 page.replaceSubrange(place..<place + 5, with: [0x9e, 0x06, 1, 3, 0xbc])
                 page[place + 5] = 0x12
             }
@@ -471,20 +470,20 @@ struct SalvageTests {
     }
 
     @Test(
-        "whatever bytes a database has, the work comes to its end, and the pages of what it makes are whole")
+        "with any bytes in the database, the salvage ends, and the pages of its result are intact")
     func hostileBytes() throws {
         var random = SeededRandom("salvage of garbage")
         let script = "PRAGMA page_size = 512;\n" + SampleSchema.everything
         let file = try ShellFile(directory.path("a.db"), format: .plaintext, script: script)
         let whole = try Array(Data(contentsOf: URL(fileURLWithPath: file.path)))
-        // A virtual table that is defined by garbage cannot be asked, and verifications say so: the pages are
-        // what is looked at.
+        // A virtual table with a garbage definition cannot be queried, which verification reports. Only the
+        // pages matter here.
         var look = DatabaseFile.VerificationOptions()
         look.structure = .none
         for number in 0..<Nightly.pick(10_000, byDay: 150) {
             var bytes = whole
             for _ in 0..<Int.random(in: 1...40, using: &random) {
-                // The size of pages stays: with another one there is nothing to be read.
+                // The page size is not changed, because with a wrong one nothing can be read.
                 let place = Int.random(in: 24..<bytes.count, using: &random)
                 let length = min(
                     [1, 1, 2, 4, 9, 300].randomElement(using: &random) ?? 1, bytes.count - place)
@@ -506,7 +505,7 @@ struct SalvageTests {
                         .isIntact, "\(number)")
                 try FileManager.default.removeItem(atPath: directory.path(name))
             } catch let error as DatabaseFileError {
-                // A definition may ask for what there is not, and nothing of it may be left.
+                // A definition may require something that does not exist. Nothing of the copy may be left.
                 #expect(!directory.fileNames().contains(name), "\(number): \(error)")
             }
         }

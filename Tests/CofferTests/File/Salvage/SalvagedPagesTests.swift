@@ -10,7 +10,7 @@ struct SalvagedPagesTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// A file that others change, and a disk that fails, while it is read.
+    /// A file that changes, or whose disk fails, while it is read.
     private final class ChangingFile: StoredBytes {
         var bytes: [UInt8]
         var readCount = 0
@@ -37,24 +37,24 @@ struct SalvagedPagesTests {
         return (file, try SalvagedPages(PageFile(unreadable, protection), unreadable: unreadable))
     }
 
-    @Test("a page that has changed since it was read is not believed, whichever way it is read again")
+    @Test("a page that has changed since it was read is rejected, in every way of reading it again")
     func changedLater() throws {
         let (file, pages) = try makeFile()
         for number in 1...40 { #expect(try pages.content(number) != nil, "\(number)") }
         for number in [3, 20, 38] { file.bytes[(number - 1) * 4096 + 2000] ^= 1 }
-        // One by one, and with those before it.
+        // One at a time, and with the pages before it.
         for number in [20, 2, 3, 4, 37, 38, 39] {
             #expect(try pages.content(number) == nil ? [3, 20, 38].contains(number) : true, "\(number)")
         }
         for number in [3, 20, 38] { #expect(try pages.content(number) == nil, "\(number)") }
         #expect(try pages.content(5) != nil)
         #expect(try pages.damagedPages {} == [3, 20, 38])
-        // What was damaged once stays so.
+        // Once found damaged, a page stays damaged.
         for number in [3, 20, 38] { file.bytes[(number - 1) * 4096 + 2000] ^= 1 }
         for number in [3, 20, 38] { #expect(try pages.content(number) == nil, "\(number)") }
     }
 
-    @Test("what the disk gives no more is damage, and what nobody asked for is looked at in the end")
+    @Test("pages that become unreadable are damage, and pages that no tree names are read in the end")
     func lostLater() throws {
         let (file, pages) = try makeFile()
         let count = file.bytes.count / 4096
@@ -75,7 +75,7 @@ struct SalvagedPagesTests {
         let (file, pages) = try makeFile()
         file.readCount = 0
         let count = file.bytes.count / 4096
-        // Pairs of pages at random places, as rows that go on on another page have.
+        // Pairs of pages at random places, as for rows that continue on another page.
         var random = SeededRandom("jumps")
         for first in stride(from: 1, to: count, by: 2).shuffled(using: &random) {
             _ = try (pages.content(first), pages.content(first + 1))

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Coffer
 
-@Suite("What the records of a page have in common")
+@Suite("The common shape of the records of a page")
 struct SharedShapeTests {
-    /// A record whose header says these types of values, and whose values are zeros.
+    /// Makes a record whose header declares these types and whose values are zeros.
     private func record(_ types: [UInt8], isWhole: Bool = true, cutting cut: Int = 0) throws -> StoredRecord {
         let size = types.reduce(0) { size, type in
             size + (type < 5 ? Int(type) : type == 7 ? 8 : type >= 12 ? (Int(type) - 12) / 2 : 0)

@@ -3,8 +3,8 @@ import Foundation
 
 @testable import Coffer
 
-/// A file of some 300 pages with a page of each kind, made by the stock shell: rows carry a word that no
-/// other row has, so that what came back of them can be seen wherever it is.
+/// A file of about 300 pages with a page of every kind, made by the stock shell. Each row contains a unique
+/// word, so its content is recognizable wherever it is salvaged to.
 struct TokenVault {
     let file: ShellFile
     /// The stored pages, encrypted.
@@ -15,7 +15,7 @@ struct TokenVault {
 
     static let pageSize = 4096
 
-    /// - Parameter addition: SQL that follows.
+    /// - Parameter addition: SQL that is appended to the script.
     init(in directory: TestDirectory, addition: String = "") throws {
         file = try ShellFile(
             directory.path("vault.db"), format: .sqlcipher4, script: TokenVault.script + addition)
@@ -61,9 +61,9 @@ struct TokenVault {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
 
-    /// The words in a text of SQL, such as that of `.dump`.
+    /// Returns the words in SQL text, such as the output of `.dump`.
     static func tokens(_ text: String) -> [String] {
-        // Bytes, as this is done for each page of a file.
+        // Works on bytes, because it runs for every page of a file.
         let bytes = Array(text.utf8)
         let start = Array("tok-".utf8)
         var tokens: [String] = []
@@ -73,7 +73,7 @@ struct TokenVault {
                 index += 1
                 continue
             }
-            // Such as tok-item-000123-a.
+            // For example, tok-item-000123-a.
             let end = (bytes[(index + 4)...].firstIndex { !(97...122).contains($0) } ?? bytes.count) + 9
             guard end <= bytes.count else { break }
             tokens.append(String(decoding: bytes[index..<end], as: UTF8.self))
@@ -82,15 +82,15 @@ struct TokenVault {
         return tokens
     }
 
-    /// The words of a database as the stock shell dumps it, those of full-text indexes left out: they are
-    /// computed.
+    /// Returns the words of a database in a dump by the stock shell, without the computed ones of full-text
+    /// indexes.
     static func tokens(of shell: SQLCipherShell) throws -> [String] {
         try tokens(
             shell.run(".dump").filter { !$0.contains("words_data") && !$0.contains("words_idx") }.joined(
                 separator: "\n"))
     }
 
-    /// What a page is used for, in words.
+    /// Returns the use of each page, as text.
     func kinds() throws -> [Int: String] {
         let plain = file.path + ".plain"
         try write(plaintext, to: plain)

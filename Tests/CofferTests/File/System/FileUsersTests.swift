@@ -2,15 +2,16 @@ import CofferTestSupport
 import Foundation
 import SQLCipherBridge
 import Synchronization
+import SystemCalls
 import Testing
 
 @testable import Coffer
 
-@Suite("Who has a file open", .serialized)
+@Suite("Users of an open file", .serialized)
 struct FileUsersTests {
     private static let signalCount = Atomic<Int>(0)
 
-    @Test("a process that opens the file while the kernel is asked gets no signal sent that ends this one")
+    @Test("a process that opens the file during the check does not cause a signal that ends this process")
     func openedMeanwhile() throws {
         let directory = try TestDirectory()
         let path = directory.path("file")
@@ -22,7 +23,7 @@ struct FileUsersTests {
         neighbour.arguments = ["-c", "while :; do : < \"$0\"; done", path]
         try neighbour.run()
         defer {
-            // It has the signals blocked that the thread has which began it.
+            // SIGKILL, because the process inherits blocked signals from the thread that started it.
             kill(neighbour.processIdentifier, SIGKILL)
             neighbour.waitUntilExit()
         }
@@ -41,7 +42,7 @@ struct FileUsersTests {
         #expect(FileUsersTests.signalCount.load(ordering: .relaxed) == 0)
     }
 
-    @Test("threads that ask at the same time do not see each other")
+    @Test("threads that check at the same time do not see each other")
     func askedAtOnce() throws {
         let directory = try TestDirectory()
         let path = directory.path("file")
@@ -59,7 +60,7 @@ struct FileUsersTests {
         #expect(FileUsers.ownDescriptorCount(of: file) == 0)
     }
 
-    @Test("to ask drops no lock of this process, and sees its descriptor")
+    @Test("the check drops no lock of this process, and sees its descriptor")
     func ownLock() throws {
         let directory = try TestDirectory()
         let path = directory.path("file")
@@ -70,7 +71,7 @@ struct FileUsersTests {
         let isLocked = unsafe fcntl(own, F_SETLK, &lock) == 0
         try #require(isLocked)
         #expect(FileLease.ask(path) != .free)
-        // Another process would have to wait for it.
+        // This process still holds the lock, so another process would have to wait for it.
         var status = stat()
         let isThere = unsafe fstat(own, &status) == 0
         try #require(isThere)
@@ -86,8 +87,7 @@ struct FileUsersTests {
         try Data(count: 100).write(to: URL(fileURLWithPath: path))
         let holder = unsafe open(path, O_RDWR)
         defer { close(holder) }
-        // F_SETLEASE, and F_SETSIG: a SIGIO might still be pending when this is over, and would end the
-        // process.
+        // F_SETLEASE and F_SETSIG. A SIGIO might still be pending after the test and would end the process.
         let (setLease, setSignal): (Int32, Int32) = (1024, 10)
         try #require(fcntl(holder, setSignal, SIGURG) == 0)
         guard fcntl(holder, setLease, Int32(F_WRLCK)) == 0 else {
@@ -97,7 +97,7 @@ struct FileUsersTests {
         #expect(FileLease.ask(path) == .inUse)
     }
 
-    @Test("questions about one file wait for each other, and not for those about another one")
+    @Test("checks of one file wait for each other, and not for checks of another one")
     func questions() throws {
         let directory = try TestDirectory()
         let files = try ["a", "b"].map { name in

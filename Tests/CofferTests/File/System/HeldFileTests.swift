@@ -1,12 +1,13 @@
 import CofferTestSupport
 import Foundation
 import Synchronization
+import SystemCalls
 import Testing
 
 @testable import Coffer
 
-/// What another user could do who may rename files in the directory: done here by the progress function, in
-/// the middle of the work.
+/// Attacks by another user who may rename files in the directory. The progress function makes them in the
+/// middle of the work.
 @Suite("Files that are held while they are made")
 struct HeldFileTests {
     let directory: TestDirectory
@@ -64,12 +65,12 @@ struct HeldFileTests {
         let name = try #require(copy)
         #expect(problem == .unsafeFile(.replaced))
         #expect(try directory.bytes(of: "a.db") == before)
-        // Theirs is what they have put there.
+        // Their replacement stays.
         #expect(try directory.bytes(of: name) == [])
         #expect(directory.fileNames() == [name, "a.db", "stolen"].sorted())
     }
 
-    @Test("the copy is for its owner only until it has its place", arguments: Work.allCases)
+    @Test("the copy is for its owner only until it is in place", arguments: Work.allCases)
     func permissions(work: Work) throws {
         let file = try directory.makeFile(rows: 2000)
         try #require(unsafe chmod(file.path, 0o666) == 0)
@@ -80,7 +81,7 @@ struct HeldFileTests {
             }
         }
         #expect(modes == [0o600])
-        // What was readable by all was ciphertext.
+        // The content that everyone was able to read was encrypted.
         let result = try SystemFile.status(work.makesNewFile ? directory.path("copy.db") : file.path)?
             .permissions
         #expect(result == (work.makesNewFile || work == .decrypt ? 0o600 : 0o666))
@@ -115,7 +116,7 @@ struct HeldFileTests {
                     .isChanged
             }
         }
-        // Encrypted content in a new file is held while it is made, and belongs to nobody else.
+        // The work holds a new encrypted file while it is made, so no other user can replace it.
         let expected: DatabaseFileError.Reason? =
             isRefused && ![.backup, .vacuumInto].contains(work) ? .unsafeFile(.sharedDirectory) : nil
         #expect(problem == expected, "\(words)")
@@ -130,7 +131,7 @@ struct HeldFileTests {
         "where others may rename files, nothing is replaced, and nothing is written in the clear",
         arguments: Work.allCases)
     func sharedFolders(work: Work) throws {
-        // A group of its own has no file of this process.
+        // This process has no file in the separate group.
         let strangers: UInt32 = getuid() == 0 ? 54321 : getegid()
         let cases: [(mode: UInt32, group: UInt32?, owner: UInt32?, isRefused: Bool)] = [
             (0o700, nil, nil, false), (0o755, nil, nil, false), (0o777, nil, nil, true),
@@ -163,13 +164,13 @@ struct HeldFileTests {
     }
 
     @Test(
-        "an access control list by which others may write to the directory counts, and one that a new file gets is taken from it",
+        "an access control list by which others may write to the directory counts, and an inherited one is removed from a new file",
         .enabled(
             if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"))
     func accessLists() throws {
         let folder = try directory.makeFolder("folder")
         try directory.makeFile("folder/a.db")
-        // User 4711 may read and write what is made here.
+        // User 4711 can read and write files that are created here.
         let list =
             "02000000" + "01000700ffffffff" + "0200070067120000" + "04000000ffffffff" + "10000700ffffffff"
             + "20000000ffffffff"
@@ -186,7 +187,7 @@ struct HeldFileTests {
         try check(.decrypt, isRefused: true, "a list for the directory")
     }
 
-    @Test("a directory that is moved away meanwhile is not lost, and what is in its place stays as it is")
+    @Test("a directory that is moved away during the work is not lost, and its replacement stays unchanged")
     func movedFolder() throws {
         _ = try directory.makeFolder("folder")
         let file = try directory.makeFile("folder/a.db", rows: 2000)
@@ -210,7 +211,7 @@ struct HeldFileTests {
     }
 
     @Test(
-        "names that end in a line break, or begin like those of copies, are names",
+        "names that end in a line break, or begin like the names of copies, work",
         arguments: ["a.db\n", ".coffer-a.db", "a.db.rotate.json"])
     func oddNames(name: String) throws {
         let file = try directory.makeFile(name)
@@ -219,13 +220,13 @@ struct HeldFileTests {
         #expect(directory.fileNames() == [name, "copy.db\n"].sorted())
     }
 
-    @Test("a file that is replaced between the plan and the work is seen as what it is")
+    @Test("a file that is replaced between the plan and the work is examined again")
     func replacedAfterPlan() throws {
         let file = try directory.makeFile()
         let prepared = try file.prepareRotation(from: Keys.old, to: Keys.new)
         try FileManager.default.removeItem(atPath: file.path)
         try directory.makeFile(key: Keys.other)
-        // The key has opened a file of this name, and opens it no longer.
+        // The key has opened a file with this name before, and no longer does.
         #expect(reason { try prepared.run() } == .key(.keyRotated))
         #expect(directory.opens(key: Keys.other))
         #expect(directory.fileNames() == ["a.db"])
@@ -286,9 +287,9 @@ struct HeldFileTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
-    // MARK: - Who has the old file
+    // MARK: - Users of the old file
 
-    /// Another process that opens a file for reading, and has it open as long as this object lives.
+    /// Another process that has a file open for reading as long as this object lives.
     private final class Holder: Sendable {
         private let process = Process()
         private let answers = Pipe()
@@ -301,14 +302,14 @@ struct HeldFileTests {
             process.standardOutput = answers
         }
 
-        /// Whether the file is open.
+        /// Opens the file. Returns true if that succeeded.
         func open() throws -> Bool {
             try process.run()
             return !answers.fileHandleForReading.availableData.isEmpty
         }
 
         func end() {
-            // Not SIGTERM, which a process inherits blocked from a thread that blocks it.
+            // SIGKILL, because a process inherits a blocked SIGTERM from a thread that blocks it.
             guard process.isRunning else { return }
             kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
@@ -339,7 +340,7 @@ struct HeldFileTests {
     }
 
     @Test(
-        "who has opened the old file in the last moment finds nothing there to write to, unless the file is kept",
+        "a process that opened the old file in the last moment cannot write to it, unless the file is kept",
         arguments: [false, true])
     func oldFile(isKept: Bool) throws {
         let file = try directory.makeFile()
@@ -358,7 +359,7 @@ struct HeldFileTests {
         #expect(directory.opens(key: Keys.new))
     }
 
-    @Test("a file with a name that another process gave it in the last moment is not made unusable")
+    @Test("a file that another process has linked in the last moment stays usable")
     func linkedMeanwhile() throws {
         let file = try directory.makeFile()
         let problem = reason {

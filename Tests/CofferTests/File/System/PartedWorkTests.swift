@@ -10,12 +10,12 @@ struct PartedWorkTests {
         var name: String
     }
 
-    /// A part that has a number.
+    /// A numbered part.
     private struct Room: ~Copyable {
         var number = -1
     }
 
-    /// Works on parts that are numbered from 0.
+    /// Works on parts numbered from 0.
     ///
     /// - Parameters:
     ///   - read: called before each part is read.
@@ -37,7 +37,7 @@ struct PartedWorkTests {
             work: { try work($0.number) }, take: take)
     }
 
-    @Test("what is found comes in the order of the parts, on the thread that calls", arguments: 1...5)
+    @Test("results come in the order of the parts, on the calling thread", arguments: 1...5)
     func order(threadCount: Int) throws {
         for count in [0, 1, 2, 3, 100] {
             let caller = pthread_self()
@@ -46,7 +46,7 @@ struct PartedWorkTests {
                 count: count, threadCount: threadCount,
                 read: { _ in #expect(pthread_self() == caller) },
                 work: { number in
-                    // The first ones take longest.
+                    // The first parts take longest.
                     if number < 4 { usleep(UInt32(4 - number) * 1000) }
                     return number * number
                 },
@@ -88,7 +88,7 @@ struct PartedWorkTests {
             read: { number in
                 readCount += 1
                 #expect(readCount - takenCount <= 6)
-                // The first part is not done before all the room is used.
+                // The first part does not complete until all the room is used.
                 if number == 5 { isWorking.withLock { $0 = false } }
             },
             work: { number in
@@ -120,7 +120,7 @@ struct PartedWorkTests {
         }
     }
 
-    @Test("an error of the one that reads, or takes, ends all of it", arguments: [true, false])
+    @Test("an error of the reading or of the receiving function ends all of it", arguments: [true, false])
     func callerFails(reads: Bool) throws {
         let running = Mutex(0)
         #expect(throws: Failure(name: "caller")) {
@@ -138,9 +138,9 @@ struct PartedWorkTests {
         #expect(running.withLock { $0 } == 0)
     }
 
-    @Test("the thread that calls does all of it where no other one comes")
+    @Test("the calling thread does all of the work if no other thread takes part")
     func alone() throws {
-        // More runs at once than the system has threads for.
+        // More concurrent runs than the system has threads for.
         let sums = Mutex<[Int]>([])
         DispatchQueue.concurrentPerform(iterations: 40) { _ in
             var sum = 0

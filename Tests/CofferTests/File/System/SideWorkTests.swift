@@ -16,7 +16,7 @@ struct SideWorkTests {
         #expect(main == 2 && side == 1)
     }
 
-    @Test("the error of the main work is thrown once the other one has ended, which it is told to")
+    @Test("the error of the main work is thrown once the other one, which is asked to stop, has ended")
     func mainFails() throws {
         let ended = Mutex(false)
         let begun = DispatchSemaphore(value: 0)
@@ -36,7 +36,7 @@ struct SideWorkTests {
         #expect(ended.withLock { $0 })
     }
 
-    @Test("a work that was never begun lets go of what it holds when the other one fails")
+    @Test("a work that was never started releases its captures when the other one fails")
     func neverBegun() throws {
         final class Held: Sendable {}
         for _ in 0..<100 {
@@ -52,7 +52,7 @@ struct SideWorkTests {
         }
     }
 
-    @Test("the error of the other work is thrown, and what is called while waiting can end it")
+    @Test("the error of the other work is thrown, and the function called while waiting can end it")
     func sideFails() {
         #expect(throws: Failure(name: "side")) {
             _ = try SideWork<Void>.run(side: { _ in throw Failure(name: "side") }, main: { try $0.value {} })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-/// Content that its schema does not allow, in files as they were written.
+/// Authentic files whose content violates its schema.
 @Suite("Content that breaks its schema")
 struct ContentFindingsTests {
     private let directory: TestDirectory
@@ -16,11 +16,11 @@ struct ContentFindingsTests {
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let script: String
-        /// How what is found begins; nothing for what is no finding.
+        /// The beginning of the finding, or nil if there is none.
         let beginning: String?
-        /// Whether the engine's own check finds it.
+        /// True if the engine's own check reports it.
         var isSeenByEngine = true
-        /// Whether rows cannot be inserted as they are.
+        /// True if the rows cannot be inserted unchanged.
         var isRefused = false
     }
 
@@ -83,8 +83,7 @@ struct ContentFindingsTests {
                 CREATE TABLE t (a CHECK (a > 5)); PRAGMA ignore_check_constraints = ON;
                 INSERT INTO t VALUES (1);
                 """,
-            // A check may call a function of an application, or one that is not to be trusted: none is
-            // computed.
+            // A check may call an untrusted function, or one of the application. None is evaluated.
             beginning: nil),
         Case(
             testDescription: "a NULL in a column that has none by now",
@@ -106,14 +105,14 @@ struct ContentFindingsTests {
             beginning: "non-INT value in t.a", isRefused: true),
     ]
 
-    @Test("it is not damage: it is said, and copied as it is", arguments: cases)
+    @Test("it is not damage: it is reported, and copied unchanged", arguments: cases)
     private func isCopied(_ sample: Case) throws {
         let source = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: sample.script)
         let file = DatabaseFile(path: source.path)
         func check(_ name: String, key: DatabaseKey?) throws {
             let found = try DatabaseFile(path: directory.path(name)).verify(key: key)
             guard key != nil || sample.beginning == nil || !sample.isSeenByEngine else {
-                // Without codes it may be damage.
+                // Without MACs, this may be damage.
                 #expect(!found.isIntact && found.contentFindings.isEmpty, "\(name)")
                 return
             }
@@ -147,7 +146,7 @@ struct ContentFindingsTests {
             directory.makeQueue("open.db")
         )
         try from.backup(to: to)
-        // By the rows of an open database, not by its pages.
+        // This copies the rows of an open database, not its pages.
         if sample.isRefused {
             let error = #expect(throws: DatabaseError.self) { try from.vacuum(into: directory.path("v.db")) }
             #expect(error?.resultCode == .SQLITE_CONSTRAINT && !directory.fileNames().contains("v.db"))
@@ -162,7 +161,7 @@ struct ContentFindingsTests {
     }
 
     @Test(
-        "a full-text table that its module refuses to open is said, and one that an application opens is not",
+        "a full-text table that its module refuses to open is reported, and one that an application opens is not",
         arguments: [DatabaseFile.VerificationOptions.StructureCheck.quick, .full])
     func tableThatDoesNotOpen(structure: DatabaseFile.VerificationOptions.StructureCheck) throws {
         func verify(_ name: String, _ script: String) throws -> DatabaseFile.Verification {
@@ -182,7 +181,7 @@ struct ContentFindingsTests {
         let found = try verify("a.db", "DELETE FROM f_config;")
         #expect(found.isIntact && found.contentFindings.count == 1)
         #expect(found.contentFindings.first?.hasPrefix("f: invalid fts5 file format") == true, "\(found)")
-        // What is written is copied: the pages and trees are whole.
+        // The content is copied as stored, because the pages and trees are intact.
         try DatabaseFile(path: directory.path("a.db")).backup(to: directory.path("b.db"), key: key)
         #expect(try DatabaseFile(path: directory.path("b.db")).verify(key: key).contentFindings.count == 1)
         let definitions = [
@@ -201,7 +200,7 @@ struct ContentFindingsTests {
     }
 
     @Test(
-        "in a table that stands beside one that only an application opens, a damaged index is found by a full check"
+        "next to a table that only an application opens, a damaged index is found by a full check"
     )
     func fullCheckBesideUnknownTokenizer() throws {
         let source = try ShellFile(
@@ -223,9 +222,11 @@ struct ContentFindingsTests {
         #expect(try !DatabaseFile(path: source.path).verify(key: nil, options: options).isIntact)
     }
 
-    @Test("damage beside it is damage, however much of it there is", arguments: ["chain", "record", "index"])
+    @Test(
+        "damage in addition to it is reported as damage, in any amount",
+        arguments: ["chain", "record", "index"])
     func damageBeside(kind: String) throws {
-        // The engine looks at tables in an order of its own.
+        // The engine checks tables in its own order.
         let filled = (1...8).map { "CREATE TABLE t\($0) (a); INSERT INTO t\($0) SELECT NULL FROM n;" }
         let source = try ShellFile(
             directory.path("a.db"), format: .plaintext,
@@ -249,13 +250,13 @@ struct ContentFindingsTests {
         var bytes = try directory.bytes(of: "a.db")
         switch kind {
         case "chain":
-            // The last page has another one after it.
+            // The last overflow page has a successor.
             bytes[bytes.count - 4096 + 3] = 2
         case "record":
             let roots = try source.shell.run("SELECT rootpage FROM sqlite_master WHERE name = 'v';")
             let page = try #require(roots.first.flatMap { Int($0) }.map { ($0 - 1) * 4096 })
             let cell = page + Int(bytes[page + 8]) << 8 + Int(bytes[page + 9])
-            // There is no such type.
+            // This type does not exist.
             bytes[cell + 3] = 11
         default:
             let entry = Array("in the index".utf8)
@@ -278,7 +279,7 @@ struct ContentFindingsTests {
                 INSERT INTO f SELECT 'word' || i FROM n;
                 """)
         struct Ended: Error {}
-        // At each of its reports in turn.
+        // End at each of its reports in turn.
         for end in 2... {
             var calls = 0
             do {

@@ -11,7 +11,7 @@ struct EmptyFileTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "an empty file is not intact, unless it is said that it may be empty",
+        "an empty file is not intact, unless empty files are allowed",
         arguments: [nil, Keys.old] as [DatabaseKey?])
     func verification(key: DatabaseKey?) throws {
         try directory.write([], to: "a.db")
@@ -24,9 +24,9 @@ struct EmptyFileTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
-    // The engine removes what lies beside an empty file: that may be all that is left of the content.
+    // The engine removes the side files of an empty file, which may contain the only remaining content.
     @Test(
-        "nothing is made of an empty file, nothing is taken from beside it, and each work and each plan says the same",
+        "no operation uses an empty file or its side files, and each operation and plan reports the same",
         arguments: [nil, "a.db-wal", "a.db-journal"])
     func works(beside: String?) throws {
         let path = directory.path("a.db")
@@ -71,7 +71,7 @@ struct EmptyFileTests {
         #expect(DatabaseFileError(.emptyFile, path: path).databaseError.resultCode == .SQLITE_CORRUPT)
     }
 
-    @Test("a file that its journal makes empty, as after a crash in its first transaction, is an empty one")
+    @Test("a file that its journal empties, as after a crash in its first transaction, is an empty one")
     func emptyAfterJournal() throws {
         let file = DatabaseFile(path: directory.path("a.db"))
         var inPlace = DatabaseFile.RotationOptions()
@@ -92,7 +92,7 @@ struct EmptyFileTests {
         }
     }
 
-    @Test("a new database can still be made of an empty file")
+    @Test("an empty file can still become a new database")
     func opening() throws {
         try directory.write([], to: "a.db")
         let queue = try directory.makeQueue()

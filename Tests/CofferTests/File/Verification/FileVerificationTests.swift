@@ -42,7 +42,7 @@ struct FileVerificationTests {
         #expect(try opened.handle?.firstText(trusted: "PRAGMA trusted_schema") == "0")
     }
 
-    @Test("a file without a key tells what it is")
+    @Test("a file without a key shows its properties")
     func inspectWithoutKey() throws {
         let file = try directory.makeFile(wal: true)
         try directory.write([1, 2, 3], to: "short")
@@ -51,7 +51,7 @@ struct FileVerificationTests {
         _ = try directory.makeFile("plain.db", rows: 3) {
             $0.key = nil; $0.allowsPlaintext = true
         }
-        // A note that was not written yet is for its owner only.
+        // A note that has not been written yet is accessible only to its owner.
         try directory.write([], to: "a.db.rotate.json")
         try #require(unsafe chmod(directory.path("a.db.rotate.json"), 0o600) == 0)
         let before = try directory.snapshot()
@@ -108,7 +108,7 @@ struct FileVerificationTests {
         let intact = try directory.bytes(of: "a.db")
         var random = SeededRandom("changed bytes")
         for page in 1...intact.count / 4096 {
-            // Start, content, IV, code, padding: the last one is outside of what the code covers.
+            // Start, content, IV, MAC, padding. The MAC does not cover the padding.
             for region in [0..<16, 16..<4016, 4016..<4032, 4032..<4096] {
                 let offset = (page - 1) * 4096 + Int.random(in: region, using: &random)
                 var bytes = intact
@@ -146,9 +146,9 @@ struct FileVerificationTests {
         #expect(result.findings.count == 1, "\(result.findings)")
     }
 
-    @Test("a page that is not as it was when it is read again is a finding")
+    @Test("a page that changes between two reads is a finding")
     func pageThatChanges() throws {
-        // More than the page cache has room for: the engine reads all rows a second time.
+        // More than the page cache can hold, so the engine reads all rows twice.
         let file = try directory.makeFile(rows: 1)
         let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.key = Keys.old })
         try queue.write { db in
@@ -162,7 +162,7 @@ struct FileVerificationTests {
         #expect(try file.verify(key: Keys.old).isIntact)
         let bytes = try directory.bytes(of: "a.db")
         let protection = try FileProtection.encrypted(Keys.old, cipher: CipherSettings())
-        // The b-trees are looked at from the end on, so that this one is not in the cache any more.
+        // The b-trees are checked from the end, so this page is no longer in the cache.
         let page = bytes.count / 4096 * 9 / 10
         for readCount in [1, 2] {
             let stored = ChangingBytes(bytes, page: page, readCount: readCount)
@@ -172,7 +172,7 @@ struct FileVerificationTests {
         }
     }
 
-    /// Stored pages, one of which changes when it has been read a number of times.
+    /// Stored pages, one of which changes after it has been read a number of times.
     private final class ChangingBytes: StoredBytes {
         private var bytes: [UInt8]
         private let page: Int
@@ -261,7 +261,7 @@ struct FileVerificationTests {
             bytes.replaceSubrange(page(number), with: [UInt8](repeating: 0, count: 4096))
             try directory.write(bytes, to: "a.db")
             let findings = try file.verify(key: Keys.old).findings
-            // A free page of zeros is one that was never written, and as good as any.
+            // A zeroed free page was never written, which is fine.
             #expect(findings == [.zeroed(page: number)] || findings.isEmpty)
             zeroed += findings.count
             if number == 2 { #expect(findings == [.zeroed(page: number)]) }
@@ -283,7 +283,7 @@ struct FileVerificationTests {
     }
 
     @Test(
-        "the content of a write-ahead log is what a reader would see, damage in it is found, and it stays as it is"
+        "a write-ahead log is verified in the state that a reader sees, damage in it is found, and it stays unchanged"
     )
     func writeAheadLog() throws {
         let writer = try directory.makePool("a.db")
@@ -292,7 +292,7 @@ struct FileVerificationTests {
         try writer.write { db in
             for _ in 0..<200 { try db.execute(sql: "INSERT INTO t (b) VALUES (randomblob(500))") }
         }
-        // What a process leaves that is killed.
+        // The state that a killed process leaves.
         for name in ["a.db", "a.db-wal"] {
             try directory.write(directory.bytes(of: name), to: name.replacing("a.db", with: "b.db"))
         }
@@ -310,13 +310,13 @@ struct FileVerificationTests {
         #expect(try file.inspect().companions.map(\.role) == [.wal])
         #expect(try directory.snapshot() == before)
 
-        // Damage to a page whose content is in the log does not matter to a reader.
+        // Damage to a page does not matter to a reader if its content is in the WAL.
         var bytes = try directory.bytes(of: "b.db")
         bytes[4096 + 200] ^= 1
         try directory.write(bytes, to: "b.db")
         #expect(try file.verify(key: Keys.old).isIntact)
 
-        // A frame that is not what was written ends the log for SQLite, and the rows after it.
+        // For SQLite, a damaged frame ends the WAL, which loses the rows after it.
         var log = try directory.bytes(of: "b.db-wal")
         log[log.count / 2] ^= 1
         try directory.write(log, to: "b.db-wal")
@@ -333,7 +333,7 @@ struct FileVerificationTests {
             try queue.write { db in
                 try db.execute(sql: "UPDATE t SET a = a || 'x', b = randomblob(400)")
                 try db.execute(sql: "INSERT INTO t (a) VALUES ('y')")
-                // The cache is too small for the transaction: the file has parts of it.
+                // The cache is too small for the transaction, so the file contains parts of it.
                 for name in ["a.db", "a.db-journal"] {
                     try directory.write(directory.bytes(of: name), to: name.replacing("a.db", with: "b.db"))
                 }
@@ -349,13 +349,13 @@ struct FileVerificationTests {
         #expect(try crashed.inspect(key: Keys.old).pageCount == result.pageCount)
         #expect(try directory.snapshot() == before)
         #expect(try file.verify(key: Keys.old).pageCount == result.pageCount)
-        // A rotation plays it back first, as every connection does.
+        // A rotation rolls it back first, as every connection does.
         try crashed.rotate(from: Keys.old, to: Keys.new)
         #expect(try directory.content("b.db", key: Keys.new) == old)
         #expect(directory.fileNames() == ["a.db", "b.db"])
     }
 
-    @Test("pages that were never written, because they were free at the commit, are no damage")
+    @Test("pages that were never written, because they were free at the commit, are not damage")
     func holes() throws {
         let file = try directory.makeFile(rows: 10)
         let queue = try directory.makeQueue()
@@ -404,7 +404,7 @@ struct FileVerificationTests {
         #expect(busy < 20)
     }
 
-    @Test("a wrong key is wrong, and not busy, beside a pool that writes all the time")
+    @Test("a wrong key is reported as wrong, not as busy, during constant writes by a pool")
     func wrongKeyBesideWriter() async throws {
         let pool = try directory.makePool()
         try await pool.write { try Bank.open($0) }

@@ -52,7 +52,8 @@ struct LogRecoveryTests {
     }
 
     @Test(
-        "are lost without it, which nothing can find then", .enabled(if: EngineMend.logChecksums.isNeeded))
+        "are lost without a verification, and cannot be found afterwards",
+        .enabled(if: EngineMend.logChecksums.isNeeded))
     func lost() throws {
         let file = try makeFile()
         let shell = try LiveShell(path: file.path)
@@ -76,12 +77,12 @@ struct LogRecoveryTests {
         #expect(try file.verify(key: key).isIntact)
     }
 
-    @Test("are not seen where there are none")
+    @Test("are not reported where there are none")
     func none() throws {
         let file = try makeFile()
         let pool = try DatabasePool(path: file.path, configuration: .rawKeyed)
         try pool.write { try $0.execute(sql: "INSERT INTO t (text) VALUES ('second')") }
-        // In this process, and from another one.
+        // With commits of this process, then with one of another process.
         #expect(try file.verify(key: key).isIntact)
         #expect(try file.healLog(key: key) == 0)
         try pool.close()

@@ -138,7 +138,7 @@ struct BelongsToTests {
         #expect(error?.message == "the primary key of table \"\(table)\" refers to itself")
     }
 
-    @Test("the table is that of the name, or of its plural, and never of its singular")
+    @Test("the table has the name, or its plural, and never its singular")
     func inflection() throws {
         let schema = """
             CREATE TABLE mouse (id INTEGER PRIMARY KEY); CREATE TABLE mice (id TEXT PRIMARY KEY);
@@ -180,7 +180,7 @@ struct BelongsToTests {
                 == [#"CREATE TABLE "t" ("a" REFERENCES "nowhere"("b"))"#])
     }
 
-    @Test("what the shell of SQLite would refuse is refused at once")
+    @Test("definitions that SQLite's shell refuses are refused at once")
     func mismatch() throws {
         let error = try databaseError(after: Self.schema) { db in
             try db.create(table: "t") { $0.column("a").references("pair") }

@@ -7,7 +7,7 @@ struct HostileSchemaNameTests {
     @Test("every name stays a name", arguments: hostileTexts.filter { !$0.isEmpty })
     func names(text: String) throws {
         try makeCanaryQueue().write { (db) throws in
-            // The canary looks for other objects, which must all be called so.
+            // The canary looks for other objects, and ignores those whose names begin with "hostile".
             let table = "hostile" + text
             let other = "hostile2" + text
             let index = "hostile3" + text

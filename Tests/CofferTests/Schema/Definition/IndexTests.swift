@@ -53,7 +53,7 @@ struct IndexTests {
         }
     }
 
-    @Test("an index is dropped by its columns, whatever its name")
+    @Test("an index is dropped by its columns, with any name")
     func dropByColumns() throws {
         let indexes = """
             ; CREATE INDEX a ON player(email); CREATE INDEX b ON player(score, email);
@@ -78,7 +78,7 @@ struct IndexTests {
         #expect(sql.last == #"DROP INDEX "index_player_on_email""#)
     }
 
-    @Test("the index of a constraint cannot be dropped, nor those of a table that does not exist")
+    @Test("the index of a constraint cannot be dropped, nor an index of a table that does not exist")
     func dropFailures() throws {
         let schema = "CREATE TABLE t (a UNIQUE)"
         #expect(

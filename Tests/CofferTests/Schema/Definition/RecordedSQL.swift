@@ -1,7 +1,8 @@
 import Coffer
 import CofferTestSupport
 
-/// The statements that `body` executes on a database in memory, without those that SQLite runs by itself.
+/// Returns the statements that `body` executes on an in-memory database, without those that SQLite runs
+/// internally.
 func recordedSQL(after setup: String = "", _ body: (Database) throws -> Void) throws -> [String] {
     let recorder = SQLRecorder()
     let queue = try DatabaseQueue()
@@ -13,7 +14,7 @@ func recordedSQL(after setup: String = "", _ body: (Database) throws -> Void) th
     }
 }
 
-/// The error that `body` must throw.
+/// Returns the error that `body` throws.
 func databaseError(after setup: String = "", _ body: (Database) throws -> Void) throws -> DatabaseError? {
     let queue = try DatabaseQueue()
     return try queue.inDatabase { db in

@@ -58,7 +58,7 @@ struct TableCreationTests {
     }
 
     @Test(
-        "what SQLite does not take for a type becomes one name",
+        "a type that SQLite does not accept becomes one name",
         arguments: hostileTexts.filter { !["", " ", "select"].contains($0) })
     func hostileTypes(text: String) throws {
         try makeCanaryQueue().write { (db) throws in
@@ -252,7 +252,7 @@ struct TableCreationTests {
         }
     }
 
-    @Test("values of defaults and checks come back as they were given")
+    @Test("values of defaults and checks come back unchanged")
     func values() throws {
         let values: [any DatabaseValueConvertible] = [
             0, Int64.min, Int64.max, 1.5, -0.1, Double.leastNonzeroMagnitude, Double.greatestFiniteMagnitude,
@@ -277,7 +277,8 @@ struct TableCreationTests {
     }
 
     @Test(
-        "the sqlcipher shell sees the tables as they were defined", .enabled(if: SQLCipherShell.isAvailable),
+        "the sqlcipher shell sees the tables with their definitions",
+        .enabled(if: SQLCipherShell.isAvailable),
         arguments: Access.allCases)
     func shell(access: Access) throws {
         try withTestDirectory { (directory) throws in

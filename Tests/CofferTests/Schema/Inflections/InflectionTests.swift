@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Singular and plural")
 struct InflectionTests {
-    /// Word, plural, singular: what GRDB 7.10 answers, mistakes included, because names of properties depend
-    /// on it.
+    /// Words with their plurals and singulars according to GRDB 7.10, including its mistakes, because
+    /// property names depend on them.
     private static let words = """
         player,players,player team,teams,team country,countries,country person,people,person \
         people,people,person mouse,mice,mouse
@@ -191,7 +191,7 @@ struct InflectionTests {
         }
     }
 
-    @Test("without rules, words stay as they are")
+    @Test("without rules, words stay unchanged")
     func noRules() {
         #expect(Inflections().pluralize("player") == "player")
         #expect(Inflections().singularize("players") == "players")
@@ -199,7 +199,7 @@ struct InflectionTests {
 
     @Test("the default rules can be replaced")
     func defaultRules() {
-        // Other tests run at the same time: the rules change for a word that none of them uses.
+        // Other tests run at the same time, so this changes the rules only for a word that none of them uses.
         var inflections = Inflections.default
         inflections.irregularSuffix("flibbertigibbet", "flibbertigibbetim")
         Inflections.default = inflections

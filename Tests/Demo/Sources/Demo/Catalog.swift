@@ -61,16 +61,16 @@ struct Catalog {
         }
     }
 
-    /// What a search has found.
+    /// A result of a search.
     struct Match {
         var name: String
 
-        /// A piece of the description, with the words that were searched for in brackets.
+        /// An excerpt of the description, with the search words in brackets.
         var snippet: String
     }
 
-    /// The packages that have all words that begin as those that are typed, best first: a word in the name
-    /// counts more.
+    /// Returns the packages in which every search word is the prefix of a word, best match first. Words in
+    /// the name count more.
     func search(_ words: String) throws -> [Match] {
         let snippet = FTS5.snippet(Column("description"), from: "[", to: "]", ellipsis: "...", tokenCount: 10)
         let request = Table("packageText")

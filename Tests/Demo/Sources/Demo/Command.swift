@@ -6,10 +6,9 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Runs another program of this machine, and returns what it writes on its standard output.
+/// Runs another program and returns its standard output.
 ///
-/// `input` reaches the program through its standard input, so that a passphrase never stands in the list of
-/// processes.
+/// `input` is passed through standard input, so a passphrase never appears in the process list.
 func output(of program: String, _ arguments: [String], input: String = "") throws -> String {
     let process = Process()
     let (toProgram, fromProgram) = (Pipe(), Pipe())

@@ -1,11 +1,11 @@
 import Coffer
 import Foundation
 
-/// Stores this machine's package database in an encrypted file, and proves each claim that the README makes
+/// Stores this machine's package database in an encrypted file, and verifies each claim that the README makes
 /// about such files.
 ///
-/// The only argument is the folder to work in. Any claim that does not hold ends the program with a message
-/// and status 1.
+/// The only argument is the folder to work in. A claim that does not hold ends the program with a message and
+/// status 1.
 @main
 struct Demo {
     static func main() {
@@ -134,7 +134,7 @@ struct Demo {
         }
     }
 
-    /// Runs one step, prints what it did and how long it took, and returns its result.
+    /// Runs one step, prints its note and duration, and returns its result.
     @discardableResult
     func step<Result>(_ title: String, _ work: () throws -> (Result, String)) throws -> Result {
         let clock = ContinuousClock()

@@ -8,15 +8,15 @@ struct InstalledPackage: Equatable {
     var description: String
 }
 
-/// A path that a package put on this machine. Folders belong to many packages.
+/// A path that a package installed on this machine. Folders belong to many packages.
 struct InstalledPath: Equatable {
     var package: String
     var path: String
 }
 
 extension InstalledPackage {
-    /// Every installed package, from dpkg's own database. The separators are control characters, which dpkg's
-    /// fields never hold.
+    /// Returns every installed package from dpkg's own database. The separators are control characters, which
+    /// dpkg's fields never contain.
     static func all() throws -> [InstalledPackage] {
         let fields = [
             "db:Status-Status", "binary:Package", "Version", "Section", "Installed-Size", "binary:Summary",
@@ -38,7 +38,8 @@ extension InstalledPackage {
 }
 
 extension InstalledPath {
-    /// Every path of every installed package. dpkg answers lines of the form `package, package: /path`.
+    /// Returns every path of every installed package. dpkg prints lines of the form `package, package:
+    /// /path`.
     static func all() throws -> [InstalledPath] {
         try output(of: "dpkg-query", ["--search", "*"])
             .split(separator: "\n")

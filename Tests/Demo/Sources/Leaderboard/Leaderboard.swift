@@ -1,12 +1,12 @@
 import Coffer
 import Foundation
 
-/// A live leaderboard on an encrypted file: three tasks print what they observe while another one writes.
+/// A live leaderboard on an encrypted file: three tasks print their observations while another one writes.
 ///
 ///     swift run Leaderboard [rounds]
 ///
-/// It ends with status 1 if a task has seen rounds in another order than they were played in, or if the last
-/// thing that it has printed is not what the file holds.
+/// Exits with status 1 if a task has observed rounds out of order, or if its last output differs from the
+/// content of the file.
 @main
 struct Leaderboard {
     static let names = ["Arthur", "Barbara", "Craig", "Danielle", "Elena", "Frank"]
@@ -64,7 +64,7 @@ struct Leaderboard {
         init(_ description: String) { self.description = description }
     }
 
-    /// What each task sees of one state of the database.
+    /// The view that a task has of one state of the database.
     struct View<Content: Sendable & Equatable>: Sendable, Equatable {
         let round: Int
         let content: Content
@@ -91,7 +91,7 @@ struct Leaderboard {
         let observation = ValueObservation.tracking { db in
             View(round: try round(db), content: try topThree(db))
         }
-        // Values that come while this one is printed are out of date: only the newest is kept.
+        // Values that arrive while this one is printed are outdated, so only the newest is kept.
         return try await follow(
             observation.values(in: pool, bufferingPolicy: .bufferingNewest(1)), until: rounds
         ) { view in
@@ -118,7 +118,7 @@ struct Leaderboard {
         }
     }
 
-    /// Shows each view up to the one of the last round, and returns what that one has.
+    /// Shows each view up to the one of the last round, and returns the content of that view.
     static func follow<Content>(
         _ views: AsyncValueObservation<View<Content>>, until rounds: Int, show: (View<Content>) -> Void
     ) async throws -> Content {
@@ -132,7 +132,7 @@ struct Leaderboard {
         throw Failure("the values ended after round \(last)")
     }
 
-    /// One transaction for each round: scores and the number of the round always fit.
+    /// Runs one transaction for each round, so the scores always match the number of the round.
     static func play(_ rounds: Int, in pool: DatabasePool) async throws {
         for round in 1...rounds {
             try await pool.write { db in

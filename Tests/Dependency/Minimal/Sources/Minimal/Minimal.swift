@@ -1,6 +1,6 @@
 import Coffer
 
-/// What a first user of Coffer writes: opens an encrypted file, writes, reads, and fails if it reads
+/// The first program of a Coffer user: opens an encrypted file, writes, reads, and fails if it reads
 /// something else.
 @main
 struct Minimal {

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The program: it sets the default key, unless it is to show what happens without one.
+/// The program. It sets the default key, unless it is to show the behavior without one.
 @main
 struct Mirrored {
     struct Failure: Error { var message: String }

@@ -1,7 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// Code that was written for GRDB, and knows nothing of keys.
+/// Code that was written for GRDB and does not handle keys.
 struct Note: Codable, FetchableRecord, MutablePersistableRecord {
     var id: Int64?
     var text: String
@@ -20,5 +20,5 @@ func open(_ path: String) throws -> DatabasePool {
     return pool
 }
 
-/// The version of the engine, by its C function.
+/// The version of the engine, from its C function.
 var engineVersion: String { String(cString: sqlite3_libversion()) }

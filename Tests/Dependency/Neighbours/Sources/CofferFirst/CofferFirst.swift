@@ -8,8 +8,8 @@ struct CofferFirst {
         guard arguments.count == 4 else {
             throw Failure("usage: CofferFirst <encrypted file> <plain file> <text>")
         }
-        // Coffer comes first in one program and second in the other, so that neither profits from what the
-        // other set up.
+        // Coffer comes first in one program and second in the other, so neither benefits from the setup of
+        // the other library.
         let outcome = try prove(path: arguments[1], text: arguments[3])
         let code = neighbour_write(arguments[2], arguments[3])
         guard code == 0 else { throw Failure("the plain library answers \(code)") }

@@ -9,8 +9,8 @@ struct PlainFirst {
         guard arguments.count == 4 else {
             throw Failure("usage: PlainFirst <encrypted file> <plain file> <text>")
         }
-        // Coffer comes first in one program and second in the other, so that neither profits from what the
-        // other set up.
+        // Coffer comes first in one program and second in the other, so neither benefits from the setup of
+        // the other library.
         let code = neighbour_write(arguments[2], arguments[3])
         guard code == 0 else { throw Failure("the plain library answers \(code)") }
         let outcome = try prove(path: arguments[1], text: arguments[3])

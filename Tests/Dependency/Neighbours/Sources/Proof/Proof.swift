@@ -1,10 +1,10 @@
 import Coffer
 
-/// How a use of Coffer ended: either is good, as long as no plaintext was written.
+/// The outcome of using Coffer. Both are good, as long as no plaintext was written.
 public enum Outcome: Sendable {
-    /// Coffer talks to SQLCipher, whose version this is.
+    /// Coffer uses SQLCipher of this version.
     case encrypted(cipherVersion: String)
-    /// Coffer refused to open the file, with its typed reason.
+    /// Coffer refused to open the file, with this typed reason.
     case refused(reason: String)
 }
 
@@ -13,7 +13,7 @@ public struct Failure: Error {
     public init(_ message: String) { self.message = message }
 }
 
-/// Writes `text` into an encrypted file, reads it back, and says what engine did it.
+/// Writes `text` to an encrypted file, reads it back, and returns the engine that did it.
 public func prove(path: String, text: String) throws -> Outcome {
     var configuration = Configuration()
     configuration.key = .passphrase("correct horse battery staple")

@@ -1,13 +1,14 @@
 internal import Glibc
+internal import SystemCalls
 
 extension Failure {
-    /// A failed system call.
+    /// Creates the failure for a failed system call.
     ///
     /// - Parameters:
-    ///   - missing: the status when the file does not exist.
-    ///   - denied: the status when it must not be used.
+    ///   - missing: the status if the file does not exist.
+    ///   - denied: the status if access is denied.
     init(
-        _ error: SystemError, _ action: String, missing: ExitStatus = .inputMissing,
+        _ error: Errno, _ action: String, missing: ExitStatus = .inputMissing,
         denied: ExitStatus = .inputOutput
     ) {
         let message = "\(action): \(error.words)."
@@ -23,11 +24,11 @@ extension Failure {
 }
 
 extension Descriptor {
-    /// Opens an input.
+    /// Opens an input file.
     ///
-    /// - Parameter name: what it is, with a capital letter, for messages.
+    /// - Parameter name: the subject of error messages, capitalized.
     static func reading(_ path: String, name: String, flags: CInt = 0) throws(Failure) -> Descriptor {
-        do throws(SystemError) {
+        do throws(Errno) {
             return try Descriptor(opening: path, O_RDONLY | flags)
         } catch {
             throw Failure(error, "\(name) cannot be opened")
