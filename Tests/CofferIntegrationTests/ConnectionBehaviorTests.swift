@@ -101,8 +101,7 @@ struct ConnectionBehaviorTests {
                 let cursor = try Int.fetchCursor(
                     db, sql: "SELECT CASE a WHEN 1 THEN 1 ELSE abs(-9223372036854775807 - 1) END FROM t")
                 _ = try cursor.next()
-                #expect(throws: DatabaseError.self) { try cursor.next() }
-                #expect(try cursor.next() == nil)
+                for _ in 1...2 { #expect(throws: DatabaseError.self) { try cursor.next() } }
             }
             try other.write { try $0.execute(sql: "INSERT INTO t VALUES (3)") }
             try db.execute(sql: "INSERT INTO t VALUES (4)")

@@ -144,7 +144,7 @@ public struct Configuration: Sendable {
     /// their closure (synchronous `writeWithoutTransaction`, `inDatabase`), to functions for nested accesses
     /// (`unsafeReentrantRead`), to functions with callbacks (`asyncRead`), to observations, and to
     /// ``DatabaseReader/close()``: they wait for as long as necessary.
-    /// ``DatabaseReader/read(timeout:_:)-(_,_)`` and ``DatabaseWriter/write(timeout:_:)-(_,_)`` set the limit
+    /// `read(timeout:)` and `write(timeout:)` set the limit
     /// of one access.
     ///
     /// The time to open a reader, to wait for a busy target queue, or to wait for a lock of the file (see

@@ -54,7 +54,7 @@ public protocol DatabaseReader: AnyObject, Sendable {
     /// - Throws: the errors of the synchronous `read`, and `CancellationError` if the task is cancelled.
     func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T
 
-    /// Runs `value` like ``read(_:)-(_)``, but waits only for a limited time.
+    /// Runs `value` like `read`, but waits only for a limited time.
     ///
     ///     let item = try vault.read(timeout: 0.5) { db in try Item.fetchOne(db, key: id) }
     ///
@@ -64,15 +64,15 @@ public protocol DatabaseReader: AnyObject, Sendable {
     ///   - timeout: the maximum time to wait for a free connection, in seconds. Zero or less means that the
     ///     call throws if it would have to wait. Nil means ``Configuration/maximumWait``.
     ///   - value: a function that reads.
-    /// - Throws: the errors of ``read(_:)-(_)``, and ``DatabaseWaitError`` if `value` was not called.
+    /// - Throws: the errors of `read`, and ``DatabaseWaitError`` if `value` was not called.
     /// - Precondition: the current thread is not inside another access of the same reader.
     @_disfavoredOverload
     func read<T>(timeout: TimeInterval?, _ value: (Database) throws -> T) throws -> T
 
-    /// Runs `value` like ``read(timeout:_:)-(_,_)``, without blocking a thread while it waits.
+    /// Runs `value` like `read(timeout:)`, without blocking a thread while it waits.
     ///
     /// - Parameter timeout: the maximum time to wait for a free connection, in seconds.
-    /// - Throws: the errors of ``read(timeout:_:)-(_,_)``, and `CancellationError` if the task is cancelled.
+    /// - Throws: the errors of `read(timeout:)`, and `CancellationError` if the task is cancelled.
     func read<T: Sendable>(
         timeout: TimeInterval?, _ value: @Sendable (Database) throws -> T
     ) async throws -> T

@@ -35,7 +35,7 @@ public enum DatabaseWaitError: Error, Sendable, Hashable {
         case reader
 
         /// The end of the reads that were requested before, for a write that excludes reads:
-        /// ``DatabaseWriter/barrierWriteWithoutTransaction(_:)-(_)``.
+        /// `barrierWriteWithoutTransaction`.
         case exclusiveAccess
 
         /// The only connection of a ``DatabaseQueue`` or a ``DatabaseSnapshot``.

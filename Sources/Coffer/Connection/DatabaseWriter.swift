@@ -22,7 +22,7 @@ public protocol DatabaseWriter: DatabaseReader {
     /// Runs `updates` outside any transaction, and waits only for a limited time.
     ///
     /// - Parameters:
-    ///   - timeout: the maximum time to wait for the writer, in seconds: see ``write(timeout:_:)-(_,_)``.
+    ///   - timeout: the maximum time to wait for the writer, in seconds: see `write(timeout:)`.
     ///   - updates: a function that writes.
     /// - Throws: the error of `updates`, or ``DatabaseWaitError`` if `updates` was not called.
     @_disfavoredOverload
@@ -116,7 +116,7 @@ extension DatabaseWriter {
         try await write(timeout: nil, updates)
     }
 
-    /// Runs `updates` in a transaction like ``write(_:)-(_)``, but waits only for a limited time.
+    /// Runs `updates` in a transaction like `write`, but waits only for a limited time.
     ///
     ///     try vault.write(timeout: 2) { db in try share.insert(db) }
     ///
@@ -127,17 +127,17 @@ extension DatabaseWriter {
     ///     throws if it would have to wait. Nil means ``Configuration/maximumWait``.
     ///   - updates: a function that writes.
     /// - Returns: the result of `updates`.
-    /// - Throws: the errors of ``write(_:)-(_)``, and ``DatabaseWaitError`` if `updates` was not called.
+    /// - Throws: the errors of `write`, and ``DatabaseWaitError`` if `updates` was not called.
     @_disfavoredOverload
     public func write<T>(timeout: TimeInterval?, _ updates: (Database) throws -> T) throws -> T {
         try writeWithoutTransaction(timeout: timeout) { db in try db.transaction { try updates(db) } }
     }
 
-    /// Runs `updates` in a transaction like ``write(timeout:_:)-(_,_)``, without blocking a thread while it
+    /// Runs `updates` in a transaction like `write(timeout:)`, without blocking a thread while it
     /// waits.
     ///
     /// - Parameter timeout: the maximum time to wait for the writer, in seconds.
-    /// - Throws: the errors of ``write(timeout:_:)-(_,_)``, and `CancellationError` if the task is cancelled
+    /// - Throws: the errors of `write(timeout:)`, and `CancellationError` if the task is cancelled
     ///   before the commit.
     public func write<T: Sendable>(
         timeout: TimeInterval?, _ updates: @Sendable (Database) throws -> T

@@ -263,7 +263,7 @@ struct ConnectionExampleTests {
         let pool = try directory.makePool("vault.db", configuration)
         try queue.backup(to: pool)
         let (vault, id): (any DatabaseWriter, Int64) = (pool, 2)
-        let share = Share(itemId: 2, guestId: 1, expiry: nil)
+        let share = Share(itemId: 2, guestId: 3, expiry: nil)
         func first() throws {
             let item = try vault.read(timeout: 0.5) { db in try Item.fetchOne(db, key: id) }
             #expect(item?.id == id)

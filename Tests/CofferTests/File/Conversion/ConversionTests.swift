@@ -118,7 +118,7 @@ struct ConversionTests {
         arguments: [ShellFile.Format.plaintext, .sqlcipher3])
     func unusualDefinitions(format: ShellFile.Format) throws {
         let definitions = [
-            "CREATE TABLE IF NOT EXISTS t (a, b)", "CREATE INDEX IF NOT EXISTS i ON t (b)",
+            "CREATE INDEX IF NOT EXISTS i ON t (b)", "CREATE TABLE IF NOT EXISTS t (a, b)",
             "create  table u (a PRIMARY KEY)",
         ]
         let old = try ShellFile(
@@ -128,8 +128,8 @@ struct ConversionTests {
                 CREATE TABLE t (a, b); CREATE INDEX i ON t (b); CREATE TABLE u (a PRIMARY KEY);
                 INSERT INTO t VALUES (1, 2); INSERT INTO u VALUES (3);
                 PRAGMA writable_schema = ON;
-                UPDATE sqlite_master SET sql = '\(definitions[0])' WHERE name = 't';
-                UPDATE sqlite_master SET sql = '\(definitions[1])' WHERE name = 'i';
+                UPDATE sqlite_master SET sql = '\(definitions[0])' WHERE name = 'i';
+                UPDATE sqlite_master SET sql = '\(definitions[1])' WHERE name = 't';
                 UPDATE sqlite_master SET sql = '\(definitions[2])' WHERE name = 'u';
                 PRAGMA writable_schema = OFF;
                 """)
@@ -138,7 +138,8 @@ struct ConversionTests {
         #expect(
             try shell("a.db").run(
                 """
-                SELECT sql FROM sqlite_master WHERE sql NOT NULL; SELECT * FROM t; SELECT a FROM u;
+                SELECT sql FROM sqlite_master WHERE sql NOT NULL ORDER BY name;
+                SELECT * FROM t; SELECT a FROM u;
                 PRAGMA integrity_check; INSERT INTO t VALUES (5, 6); SELECT a FROM t WHERE b = 6;
                 """) == definitions + ["1|2", "3", "ok", "5"])
     }
