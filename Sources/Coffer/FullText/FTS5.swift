@@ -47,7 +47,7 @@ extension FTS5: VirtualTableModule {
     /// - Throws: a ``DatabaseError`` if the content table does not exist, or has no row IDs.
     /// - Precondition: there is a column.
     public func moduleArguments(for definition: FTS5TableDefinition, in db: Database) throws -> [String] {
-        precondition(!definition.columns.isEmpty, "An FTS5 table needs at least one column.")
+        precondition(!definition.columns.isEmpty, "An FTS5 table needs a column.")
         var arguments = definition.columns.map(\.moduleArgument)
         if let tokenizer = definition.tokenizer { arguments.append(tokenizer.moduleArgument) }
         let texts = [

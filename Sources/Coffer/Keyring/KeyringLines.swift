@@ -23,7 +23,7 @@ struct KeyringLines {
         try checkVersion()
         let id = try bytes(try words("id", 1)[0], count: KeyringDocument.idSize)
         let generation = try count(try words("generation", 1)[0])
-        guard generation > 0 else { throw wrong("a generation must be at least 1") }
+        guard generation > 0 else { throw wrong("generations are counted from 1") }
         let epochs = try epochs()
         var slots: [KeyringDocument.Slot] = []
         while nextWord == "slot" {

@@ -38,7 +38,7 @@ public final class DatabasePool: Sendable {
     public init(path: String, configuration: Configuration = Configuration()) throws {
         precondition(
             configuration.maximumReaderCount > 0,
-            "A pool needs at least one reader: Configuration.maximumReaderCount must be 1 or more.")
+            "A pool needs a reader: set Configuration.maximumReaderCount to 1 or more.")
         var configuration = configuration
         if configuration.journalMode == .default {
             configuration.journalMode = .wal
