@@ -99,15 +99,28 @@ enum OpenFiles {
 
     static func neighbour(of name: UnsafePointer<CChar>) -> Neighbour? {
         let path = unsafe Array(UnsafeBufferPointer(start: name, count: strlen(name)))
-        guard let identity = unsafe FileIdentity(named: name),
-            let known = state.withLock({ $0.uses[identity] })
-        else { return nil }
-        if known.name != path {
-            guard let there = place(of: known.name), let here = place(of: path), there == here else {
+        for attempt in 1... {
+            guard let identity = unsafe FileIdentity(named: name),
+                let known = state.withLock({ $0.uses[identity] })
+            else { return nil }
+            if known.name == path || isSamePlace(known.name, path) {
+                return known.mayHaveLog ? .withLog : nil
+            }
+            // A connection that is being closed may have released a deleted file, whose inode number a new
+            // file has got, before it is removed from the list.
+            let there = unsafe FileIdentity(named: known.name + [0])
+            if attempt == 10 || there == identity {
                 return .elsewhere(String(decoding: known.name.map(UInt8.init(bitPattern:)), as: UTF8.self))
             }
+            usleep(10_000)
         }
-        return known.mayHaveLog ? .withLog : nil
+        return nil
+    }
+
+    /// Returns true if two paths have the same file name in the same directory.
+    private static func isSamePlace(_ path: [CChar], _ other: [CChar]) -> Bool {
+        guard let there = place(of: path), let here = place(of: other) else { return false }
+        return there == here
     }
 
     /// Records that a file may have a WAL file, until the last connection to it is closed.
