@@ -171,17 +171,21 @@ extension Database {
     /// The journal is truncated at the end of a transaction. In the mode DELETE, SQLite would keep its
     /// content as long as it keeps the lock.
     private func takeExclusively(_ file: String, _ before: FileProtection) throws {
-        guard try handle.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
-            throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
-        }
         guard try handle.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
             throw EngineError(
                 code: EngineCode.busy, message: "Another connection has the database open in WAL mode")
         }
         try FailPoint.journalLeft.pass(file)
+        // In a transaction of its own: SQLite keeps the number of pages as long as it keeps the lock.
         try handle.execute("BEGIN EXCLUSIVE")
         try checkIsExclusive(before)
         try handle.cutOffBehindDatabase(before)
+        try handle.execute("COMMIT")
+        guard try handle.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
+            throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
+        }
+        try handle.execute("BEGIN EXCLUSIVE")
+        try checkIsExclusive(before)
         try handle.execute("COMMIT")
         try handle.execute("PRAGMA synchronous = EXTRA")
     }
