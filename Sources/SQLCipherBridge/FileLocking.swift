@@ -99,22 +99,13 @@ enum OpenFiles {
 
     static func neighbour(of name: UnsafePointer<CChar>) -> Neighbour? {
         let path = unsafe Array(UnsafeBufferPointer(start: name, count: strlen(name)))
-        for attempt in 1... {
-            guard let identity = unsafe FileIdentity(named: name),
-                let known = state.withLock({ $0.uses[identity] })
-            else { return nil }
-            if known.name == path || isSamePlace(known.name, path) {
-                return known.mayHaveLog ? .withLog : nil
-            }
-            // A connection that is being closed may have released a deleted file, whose inode number a new
-            // file has got, before it is removed from the list.
-            let there = unsafe FileIdentity(named: known.name + [0])
-            if attempt == 10 || there == identity {
-                return .elsewhere(String(decoding: known.name.map(UInt8.init(bitPattern:)), as: UTF8.self))
-            }
-            usleep(10_000)
+        guard let identity = unsafe FileIdentity(named: name),
+            let known = state.withLock({ $0.uses[identity] })
+        else { return nil }
+        guard known.name == path || isSamePlace(known.name, path) else {
+            return .elsewhere(String(decoding: known.name.map(UInt8.init(bitPattern:)), as: UTF8.self))
         }
-        return nil
+        return known.mayHaveLog ? .withLog : nil
     }
 
     /// Returns true if two paths have the same file name in the same directory.
@@ -141,12 +132,16 @@ enum OpenFiles {
     /// Returns true if a connection of this process has the file open.
     static func isOpen(_ file: FileIdentity) -> Bool { state.withLock { $0.uses[file] != nil } }
 
-    /// Records that SQLite has closed a file, which has released its locks.
-    static func didClose(_ file: UnsafeMutablePointer<sqlite3_file>) {
+    /// Closes a file with SQLite's own function, which releases its locks, and removes it from the list.
+    ///
+    /// No other file is opened in between: it could get the inode number of a deleted file that was closed.
+    static func close(_ file: UnsafeMutablePointer<sqlite3_file>, _ close: () -> CInt) -> CInt {
         state.withLock { state in
-            guard let identity = state.files.removeValue(forKey: UInt(bitPattern: file)) else { return }
+            let code = close()
+            guard let identity = state.files.removeValue(forKey: UInt(bitPattern: file)) else { return code }
             state.uses[identity]?.count -= 1
             if state.uses[identity]?.count == 0 { state.uses[identity] = nil }
+            return code
         }
     }
 }

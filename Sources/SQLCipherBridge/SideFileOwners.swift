@@ -196,8 +196,7 @@ private func closeTrampoline(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CIn
     }
     unsafe PrivateLogIndex.end(for: file)
     unsafe SideFiles.willClose(file)
-    defer { unsafe OpenFiles.didClose(file) }
-    return unsafe close(file)
+    return unsafe OpenFiles.close(file) { unsafe close(file) }
 }
 
 private func mapIndexTrampoline(

@@ -42,6 +42,8 @@ private func readTrampoline(
     else { return SQLITE_IOERR }
     let code = unsafe read(file, target, count, offset)
     guard (offset, count) == StaleCacheCalls.comparedBytes, let target = unsafe target else { return code }
+    // After any other error SQLite compares nothing, and keeps its cache.
+    guard code == SQLITE_OK || code == SQLITE_IOERR | 2 << 8 else { return code }
     unsafe file.pointee.pMethods = GuardedCalls.copy(of: standard, .database)
     guard code == SQLITE_OK else { return code }
     for index in 0..<Int(count) {

@@ -11,7 +11,10 @@ package enum Folder {
         guard let stream = unsafe stream else { return [] }
         defer { unsafe closedir(stream) }
         var names: [[UInt8]] = []
-        while let entry = unsafe readdir(stream) {
+        while true {
+            // `readdir` returns nil at the end and after an error, which only `errno` distinguishes.
+            errno = 0
+            guard let entry = unsafe readdir(stream) else { break }
             // The system ends each name with a zero byte.
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
                 let start = unsafe UnsafeRawPointer($0)
@@ -19,6 +22,7 @@ package enum Folder {
             }
             if !name.elementsEqual(".".utf8), !name.elementsEqual("..".utf8) { names.append(name) }
         }
+        guard errno == 0 else { throw Errno.last }
         return names
     }
 }

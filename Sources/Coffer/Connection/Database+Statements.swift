@@ -261,12 +261,24 @@ extension Database {
                 storedColumns.didBeginToRead(dataVersion: handle.dataVersion)
             }
             if statement.checkedSchemaGeneration != storedColumns.schemaGeneration {
-                try checkStoredColumns(of: statement)
+                try checkStoredColumnsInExecution(of: statement)
             }
         }
         if statement.reportsToNotifier {
             try filePlace?.check(before: statement, on: handle)
             try observerNotifier.executionWillBegin(statement)
+        }
+    }
+
+    /// Refuses a statement like ``checkStoredColumns(of:)``. An interruption ends the transaction, as SQLite
+    /// ends a transaction whose writing statement is interrupted.
+    private func checkStoredColumnsInExecution(of statement: Statement) throws {
+        do {
+            try checkStoredColumns(of: statement)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT && isInsideTransaction
+        {
+            try? handle.execute("ROLLBACK")
+            try executionDidFail(statement, with: error)
         }
     }
 
@@ -296,6 +308,9 @@ extension Database {
         statementCaches.remove(statement)
         knownSchema.doubt()
         if isAutocommitAfterFailure {
+            if EngineMend.storedColumns.isOn {
+                storedColumns.didEndTransaction(dataVersion: handle.dataVersion)
+            }
             if transactions.changesSchema { statementCaches.removeAll() }
             transactions.transactionWasAborted()
         }

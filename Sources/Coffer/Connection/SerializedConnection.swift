@@ -171,8 +171,8 @@ extension SerializedConnection {
             "This thread is already inside a database access. Use the Database of that access.")
     }
 
-    /// Runs `body` on the current thread, which has the turn or the loan. Dispatching to a queue that nobody
-    /// else uses would only add latency, a tenth of a short read.
+    /// Runs `body` on the current thread, which has the turn or the loan. Dispatching to an idle queue would
+    /// only add latency, a tenth of a short read.
     private func accessInTurn<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
         if hasQueueOfItsOwn { return try access(readsOnly: readsOnly, body) }
         return try queue.sync { try access(readsOnly: readsOnly, body) }

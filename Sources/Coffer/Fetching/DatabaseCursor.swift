@@ -59,7 +59,7 @@ extension DatabaseCursor {
         while try step(statement) {
             unsafe try body(_element(sqliteStatement: statement.sqliteStatement))
             // `body` may have used the cursor.
-            if _isDone { return }
+            if _isDone { return try throwFailure() }
         }
     }
 

@@ -38,6 +38,7 @@ extension DatabaseFile {
     {
         let status = try checkCanErase(confirming: name)
         try FileUsers.waitForNone(of: status, path, timeout: 0)
+        try FileUsers.checkIsNotOpenHere(status, path)
         // From here on no other connection can start to use the file.
         let lock = try FileDescriptor.open(path, forWriting: true)
         guard try lock.status().isSameFile(as: status), try lock.status().linkCount == 1 else {
@@ -46,7 +47,8 @@ extension DatabaseFile {
         guard lock.lockAsDatabase() else {
             throw DatabaseFileError(.busy(FileUsers.others(of: status)), path: path)
         }
-        // A process may have opened the file before the lock was taken, and be waiting for it.
+        // A process, or this one, may have opened the file before the lock was taken, and be waiting for it.
+        try FileUsers.checkIsNotOpenHere(status, path)
         let users = FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         let present = try erasedPaths()
@@ -103,12 +105,13 @@ extension DatabaseFile {
     /// encrypted content.
     private static func overwriteBeginning(of path: String) throws -> Int {
         let file = try FileDescriptor.open(path, forWriting: true)
-        let count = min(Int(try file.status().size), 1 << 16)
-        guard count > 0 else { return 0 }
+        let size = Int(try file.status().size)
+        // A process that waits for an empty file must not make a database of it.
+        let count = size == 0 ? 512 : min(size, 1 << 16)
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
         try file.overwriteBeginning(with: bytes)
-        return count
+        return min(count, size)
     }
 
     private static let erasureLimits = [

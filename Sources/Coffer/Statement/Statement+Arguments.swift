@@ -135,7 +135,8 @@ extension Statement {
     /// Removes the arguments from SQLite's statement, so that they do not apply if the application steps it
     /// itself. The next execution binds them again.
     func unbindArguments() {
-        guard !parameterNames.isEmpty else { return }
+        // An observer of the execution may be executing the statement again.
+        guard !parameterNames.isEmpty, !handle.isBusy else { return }
         handle.clearBindings()
         areArgumentsValid = false
     }

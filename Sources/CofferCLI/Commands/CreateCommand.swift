@@ -63,6 +63,12 @@ struct CreateCommand: RecordingOperation {
         return .done
     }
 
+    /// Returns true for the errors of a program that has made its own database of the empty file.
+    private func isOfOtherDatabase(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return false }
+        return error.encryptionFailure != nil || error.resultCode.primaryResultCode == .SQLITE_BUSY
+    }
+
     private func make(_ path: String, _ configuration: Configuration) throws {
         let file = try NewFile(path)
         do {
@@ -80,7 +86,7 @@ struct CreateCommand: RecordingOperation {
             }
             try file.publish()
         } catch {
-            file.remove()
+            if file.isEmpty || !isOfOtherDatabase(error) { file.remove() }
             throw error
         }
     }

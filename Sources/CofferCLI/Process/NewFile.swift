@@ -81,5 +81,12 @@ struct NewFile: ~Copyable {
         try systemCall("rename") { unsafe rename(name, path) }
     }
 
-    func remove() { unsafe unlink(name) }
+    var isEmpty: Bool { (try? descriptor.status().size) == 0 }
+
+    /// Removes the file, unless its name leads to another file now.
+    func remove() {
+        guard let named = try? FileStatus(name), let own = try? descriptor.status(), own.isSameFile(as: named)
+        else { return }
+        unsafe unlink(name)
+    }
 }

@@ -26,36 +26,25 @@ struct ExternalIndexCheck: ~Copyable {
     /// Skips an index whose content cannot be read, since there is nothing to compare it with.
     func findings(_ progress: ProgressReport) throws -> [String] {
         let handle = connection.handle
-        var failure: (any Error)?
-        // A few hundred times per second.
-        let handler = ProgressHandler(handle, every: 200_000) {
-            do {
+        return try progress.whileCheckingStructure(handle) {
+            let tables = try handle.virtualTables().filter { $0.module == "fts5" }
+            let names = try Set(handle.storedTableNames().map { CaseInsensitiveName($0) })
+            var found: [String] = []
+            for table in tables where !names.contains(CaseInsensitiveName("\(table.name)_content")) {
                 try progress(.checkingStructure, 0, of: 0)
-                return true
-            } catch {
-                failure = error
-                return false
+                let name = table.name.quotedDatabaseIdentifier
+                do throws(EngineError) {
+                    try handle.execute(
+                        trusted: "INSERT INTO main.\(name)(\(name), rank) VALUES ('integrity-check', 1)")
+                } catch {
+                    // The page has changed since the structure check.
+                    if view.refusedPage != nil { throw error }
+                    guard error.primaryCode == EngineCode.corrupt else { continue }
+                    found.append("malformed inverted index for FTS5 table main.\(table.name)")
+                }
             }
+            return found
         }
-        defer { handler.remove(from: handle) }
-        let tables = try handle.virtualTables().filter { $0.module == "fts5" }
-        let names = try Set(handle.storedTableNames().map { CaseInsensitiveName($0) })
-        var found: [String] = []
-        for table in tables where !names.contains(CaseInsensitiveName("\(table.name)_content")) {
-            try progress(.checkingStructure, 0, of: 0)
-            let name = table.name.quotedDatabaseIdentifier
-            do throws(EngineError) {
-                try handle.execute(
-                    trusted: "INSERT INTO main.\(name)(\(name), rank) VALUES ('integrity-check', 1)")
-            } catch {
-                if let failure { throw failure }
-                // The page has changed since the structure check.
-                if view.refusedPage != nil { throw error }
-                guard error.primaryCode == EngineCode.corrupt else { continue }
-                found.append("malformed inverted index for FTS5 table main.\(table.name)")
-            }
-        }
-        return found
     }
 }
 

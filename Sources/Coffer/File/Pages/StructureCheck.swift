@@ -10,38 +10,22 @@ enum StructureCheck: String {
 
     /// - Returns: the engine's findings, at most 100 about damage and 100 about content.
     func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> StructureFindings {
-        var failure: (any Error)?
-        // A few hundred times per second.
-        let handler = ProgressHandler(handle, every: 200_000) {
-            do {
-                try progress(.checkingStructure, 0, of: 0)
-                return true
+        try progress.whileCheckingStructure(handle) {
+            do throws(EngineError) {
+                return try StructureCheck.answer(pragma, handle)
             } catch {
-                failure = error
-                return false
+                switch error.primaryCode {
+                // The schema was read when the key was verified. A check that cannot be compiled needs an
+                // application's collation or tokenizer.
+                case EngineCode.error where !canBeCompiled(handle):
+                    return try findingsTableByTable(handle)
+                // A page that cannot be read is damage, whatever the message.
+                case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
+                    return StructureFindings(damage: [error.message ?? "not readable"])
+                default: throw error
+                }
             }
         }
-        defer { handler.remove(from: handle) }
-        try progress(.checkingStructure, 0, of: 0)
-        let answer: StructureFindings
-        do throws(EngineError) {
-            answer = try StructureCheck.answer(pragma, handle)
-        } catch {
-            if let failure { throw failure }
-            switch error.primaryCode {
-            // The schema was read when the key was verified. A check that cannot be compiled needs an
-            // application's collation or tokenizer.
-            case EngineCode.error where !canBeCompiled(handle):
-                return try findingsTableByTable(handle)
-            // A page that cannot be read is damage, whatever the message.
-            case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
-                return StructureFindings(damage: [error.message ?? "not readable"])
-            default: throw error
-            }
-        }
-        // Modules report an interruption as a finding.
-        if let failure { throw failure }
-        return answer
     }
 
     /// Verifies that the b-trees of a copy are whole, as far as its connection knows the functions,
@@ -118,6 +102,30 @@ enum StructureCheck: String {
             if !found.damage.isEmpty { break }
         }
         return found
+    }
+}
+
+extension ProgressReport {
+    /// Runs a check of the structure. Its statements report their progress a few hundred times per second.
+    ///
+    /// - Throws: the error of `body`; or the error of the report, which interrupts the running statement.
+    func whileCheckingStructure<T>(_ handle: ConnectionHandle, _ body: () throws -> T) throws -> T {
+        var failure: (any Error)?
+        let handler = ProgressHandler(handle, every: 200_000) {
+            do {
+                try self(.checkingStructure, 0, of: 0)
+                return true
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        defer { handler.remove(from: handle) }
+        try self(.checkingStructure, 0, of: 0)
+        let result = Result { try body() }
+        // Modules report an interruption as a finding.
+        if let failure { throw failure }
+        return try result.get()
     }
 }
 

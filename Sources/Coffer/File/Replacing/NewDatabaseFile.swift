@@ -199,7 +199,7 @@ struct NewDatabaseFile: ~Copyable {
     private func complete(_ aside: consuming AsideFile?, _ audit: () throws -> Void) throws {
         do {
             do {
-                // A loss of power before the sync may give the merged copy its name back.
+                // Not before the sync: a loss of power may give the merged copy its name back.
                 defer { aside?.spoilMergedCopy() }
                 try FailPoint.renamed.pass(path)
                 try SystemFile.synchronize(directoryOf: path)

@@ -166,11 +166,12 @@ extension RestoredPlace {
     /// in it.
     private func removeOrphans(_ companions: [(ending: String, status: FileStatus)]) throws {
         let placeholder = try HeldFile(creating: path)
+        // Another process that was faster makes its database of the file.
+        guard placeholder.lock() else { throw DatabaseFileError(.busy([]), path: path) }
         defer {
             placeholder.removeName(path)
             placeholder.spoil()
         }
-        guard placeholder.lock() else { throw DatabaseFileError(.busy([]), path: path) }
         try FailPoint.locked.pass(path)
         try checkCompanions(are: companions)
         try removeCompanions()
@@ -220,6 +221,7 @@ extension RestoredPlace {
     /// Keeps other processes from starting to use the file: they find it busy. The files next to it are moved
     /// and removed only under this lock.
     private static func lock(_ path: String, _ old: FileStatus) throws(DatabaseFileError) -> FileDescriptor {
+        try FileUsers.checkIsNotOpenHere(old, path)
         let file = try FileDescriptor.open(path, forWriting: true)
         guard try file.status().isSameFile(as: old) else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
@@ -235,6 +237,7 @@ extension RestoredPlace {
     private func checkIsAsBefore(_ old: FileStatus, _ companions: [(ending: String, status: FileStatus)])
         throws(DatabaseFileError)
     {
+        try FileUsers.checkIsNotOpenHere(old, path)
         let users = FileUsers.others(of: old)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         guard let now = try SystemFile.status(path), now.isSameFile(as: old) else {

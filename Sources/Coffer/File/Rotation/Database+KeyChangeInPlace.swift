@@ -42,6 +42,8 @@ extension Database {
         do {
             try rekey(file, before, after, wanted, material, digest: digest.digest, note, &hasNewKey)
         } catch {
+            // The connection was not replaced if the application holds a statement since.
+            if !isClosed, handle == original { release(note, before) }
             throw hasNewKey ? published(error, file) : error
         }
         let proof = try ReplacementProof(
