@@ -141,7 +141,7 @@ struct KilledCopyTests {
         let name = try #require(tool.directory.fileNames().first { $0.hasSuffix(".backup") })
         try FileManager.default.removeItem(atPath: tool.directory.path(name))
         let result = try tool.run(arguments + ["--keep", "1y"])
-        #expect(result.status == 0 && result.errors.contains("\(name).keys: stays"), "\(result)")
+        #expect(result.status == 0 && result.errors.contains("\(name).keys: is kept"), "\(result)")
         let object = try tool.run(arguments + ["--keep", "1y", "--json"]).objects.first {
             $0["stray_keyrings"] != nil
         }

@@ -19,8 +19,8 @@ enum FileUsers {
     /// Returns the number of descriptors that this process has of the file.
     static func ownDescriptorCount(of file: FileStatus) -> Int { descriptorCount(of: file, process: "self") }
 
-    /// Throws `busy` if a connection of this process has the file open: closing a descriptor of the file would
-    /// release the connection's locks.
+    /// Throws `busy` if a connection of this process has the file open: closing a descriptor of the file
+    /// would release the connection's locks.
     static func checkIsNotOpenHere(_ file: FileStatus, _ path: String) throws(DatabaseFileError) {
         guard !file.identity.isOpenInThisProcess else {
             throw DatabaseFileError(.busy([thisProcess]), path: path)
