@@ -82,7 +82,8 @@ extension Database {
     ///   - arguments: the values of the parameters of all statements.
     public func allStatements(sql: String, arguments: StatementArguments? = nil) throws -> SQLStatementCursor
     {
-        SQLStatementCursor(database: self, sql: sql, arguments: arguments)
+        SQLStatementCursor(
+            database: self, sql: sql, arguments: arguments, secrets: KeyRedaction.secrets(ofBatch: sql))
     }
 
     /// Executes all statements of an SQL text.
@@ -105,9 +106,10 @@ extension Database {
         {
             return try statement.executeOnce(arguments: arguments)
         }
-        try KeyRedaction.redactingKeys(ofBatch: sql) {
+        let secrets = KeyRedaction.secrets(ofBatch: sql)
+        try KeyRedaction.redacting(secrets) {
             let statements = SQLStatementCursor(
-                database: self, sql: sql, arguments: arguments, isPersistent: mayComeAgain)
+                database: self, sql: sql, arguments: arguments, secrets: secrets, isPersistent: mayComeAgain)
             var (single, count): (Statement?, Int) = (nil, 0)
             while let statement = try statements.next() {
                 try statement.execute()

@@ -282,7 +282,18 @@ extension KeyRedaction {
     /// Runs `body`, which compiles and executes an SQL text, and redacts the keys of each statement in
     /// messages about the others as well.
     static func redactingKeys<T>(ofBatch sql: String, _ body: () throws -> T) rethrows -> T {
-        guard mayContainKey(sql) else { return try body() }
+        try redacting(secrets(ofBatch: sql), body)
+    }
+
+    /// Runs `body`, and redacts the secrets in all messages about its statements.
+    static func redacting<T>(_ secrets: Set<[UInt8]>, _ body: () throws -> T) rethrows -> T {
+        guard !secrets.isEmpty else { return try body() }
+        return try $secretsOfBatch.withValue(secrets) { try body() }
+    }
+
+    /// Returns the keys in an SQL text of any number of statements. This reads the whole text.
+    static func secrets(ofBatch sql: String) -> Set<[UInt8]> {
+        guard mayContainKey(sql) else { return [] }
         let bytes = Array(sql.utf8)
         var secrets: Set<[UInt8]> = []
         for finding in findings(in: bytes) {
@@ -297,7 +308,7 @@ extension KeyRedaction {
             }
         }
         secrets.remove([])
-        return try $secretsOfBatch.withValue(secrets) { try body() }
+        return secrets
     }
 
     private static func repetitions(of secrets: Set<[UInt8]>, in bytes: [UInt8]) -> [Finding] {

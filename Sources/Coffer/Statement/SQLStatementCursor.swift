@@ -4,21 +4,29 @@ internal import SQLCipherBridge
 /// previous ones created.
 public class SQLStatementCursor: Cursor {
     private let database: Database
-    private let sql: String
     private let text: [CChar]
     private var offset = 0
     private var arguments: StatementArguments?
+
+    /// The keys in the whole text, which errors of no statement may show. They are found once, because that
+    /// reads the whole text.
+    private let secrets: Set<[UInt8]>
 
     /// The number of unnamed arguments for the whole text.
     private let argumentCount: Int
     private let isPersistent: Bool
 
-    /// - Parameter isPersistent: true if the statements may be kept for a long time.
-    init(database: Database, sql: String, arguments: StatementArguments?, isPersistent: Bool = false) {
+    /// - Parameters:
+    ///   - secrets: the keys in the text.
+    ///   - isPersistent: true if the statements may be kept for a long time.
+    init(
+        database: Database, sql: String, arguments: StatementArguments?, secrets: Set<[UInt8]>,
+        isPersistent: Bool = false
+    ) {
         self.database = database
-        self.sql = sql
         self.text = Array(sql.utf8CString)
         self.arguments = arguments
+        self.secrets = secrets
         self.argumentCount = arguments?.values.count ?? 0
         self.isPersistent = isPersistent
     }
@@ -28,7 +36,7 @@ public class SQLStatementCursor: Cursor {
     /// - Throws: a ``DatabaseError`` if the text does not compile or arguments are missing, and with
     ///   `SQLITE_MISUSE` at the end of the text if arguments remain.
     public func next() throws -> Statement? {
-        let statement = try KeyRedaction.redactingKeys(ofBatch: sql) {
+        let statement = try KeyRedaction.redacting(secrets) {
             try database.prepareNext(in: text, offset: &offset, persistent: isPersistent)
         }
         guard let statement else {
