@@ -101,7 +101,7 @@ class Comparison:
         finally:
             self.runner.end()
             self.other.end()
-            for file in self.folder.iterdir(): file.unlink()
+            for file in self.folder.iterdir(): file.unlink(missing_ok=True)
 
     def open(self):
         reply = self.runner.ask({"kind": "open", "path": self.path, "options": self.program["options"]})
@@ -160,7 +160,7 @@ class Comparison:
         for end in ("", "-wal", "-other", "-other-wal"):
             if Path(self.path + end).exists(): shutil.copyfile(self.path + end, copy + end)
         found = self.judge.ask({"kind": "content", "path": copy, "options": self.program["options"] | {"isQueue": True}})
-        for file in self.folder.glob("copy.db*"): file.unlink()
+        for file in self.folder.glob("copy.db*"): file.unlink(missing_ok=True)
         if "error" in found: return Failure("recovery", number, f"after a kill the file does not open: {found['error']['words']}")
         words = contents_differ(found["content"], content, True)
         return words and Failure("recovery", number, f"after a kill: {words}")
@@ -195,7 +195,7 @@ class Kill:
             return True, self.judge(path, max(acknowledged, 0))
         finally:
             runner.end()
-            for file in folder.iterdir(): file.unlink()
+            for file in folder.iterdir(): file.unlink(missing_ok=True)
 
     def judge(self, path, acknowledged):
         """Returns a failure unless the content is the same as after the last acknowledged step, or after the step that was running.
