@@ -59,7 +59,7 @@ extension Database {
                 guard keys.configured != nil, location.isPrivate else {
                     return Opened(connection: connection, protection: .memory, busyHandler: busyHandler)
                 }
-                try KeyRing.keyMemoryConnection(connection.handle, settings: configuration.cipher)
+                try connection.handle.setRandomKey(configuration.cipher)
                 return Opened(connection: connection, protection: .encrypted, busyHandler: busyHandler)
             }
         } catch let error as EngineError {

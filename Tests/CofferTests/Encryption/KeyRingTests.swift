@@ -255,7 +255,7 @@ struct KeyRingTests {
     func memory() throws {
         let memory = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
         let handle = memory.handle
-        try KeyRing.keyMemoryConnection(handle, settings: CipherSettings())
+        try handle.setRandomKey(CipherSettings())
         try handle.execute("CREATE TABLE t(x)")
         #expect(try handle.firstText(trusted: "PRAGMA cipher_provider") == "openssl")
         #expect(try handle.fileSize() == nil)
