@@ -58,11 +58,12 @@ package struct SecretBytes: ~Copyable, @unchecked Sendable {
 extension SecretBytes {
     /// Copies a sequence of bytes, and leaves no other copy than the caller's.
     package init(_ bytes: some Sequence<UInt8>) {
-        let copy = bytes.withContiguousStorageIfAvailable {
-            unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer($0)))
+        var copy: SecretBytes?
+        bytes.withContiguousStorageIfAvailable {
+            copy = unsafe SecretBytes(copying: UnsafeRawBufferPointer($0))
         }
-        if let copy {
-            self = copy.bytes.copy()
+        if let copy = copy.take() {
+            self = copy
             return
         }
         // The count is unknown: grow by replacement. Each outgrown buffer wipes itself.
@@ -78,9 +79,7 @@ extension SecretBytes {
 
     /// Copies the UTF-8 bytes of a text, without Unicode normalization.
     package init(utf8 text: String) {
-        var text = text
-        let copy = text.withUTF8 { unsafe SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer($0))) }
-        self = copy.bytes.copy()
+        self = unsafe text.utf8Span.span.withUnsafeBytes { unsafe SecretBytes(copying: $0) }
     }
 
     private borrowing func resized(to newCount: Int) -> SecretBytes {

@@ -6,17 +6,19 @@ extension Span<UInt8> {
         // Compares each byte with the next one, after checking the first.
         guard count > 1, self[0] == 0 else { return false }
         return unsafe withUnsafeBytes {
-            unsafe memcmp($0.baseAddress!, $0.baseAddress! + 1, $0.count - 1) == 0
+            guard let start = $0.baseAddress else { return false }
+            return unsafe memcmp(start, start + 1, $0.count - 1) == 0
         }
     }
 
     /// Returns true if both spans contain the same bytes.
     package func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
-        guard count > 0 else { return true }
         return unsafe withUnsafeBytes { mine in
-            unsafe other.withUnsafeBytes {
-                unsafe memcmp(mine.baseAddress!, $0.baseAddress!, mine.count) == 0
+            unsafe other.withUnsafeBytes { other in
+                // Empty spans may have no address.
+                guard let mine = mine.baseAddress, let other = other.baseAddress else { return true }
+                return unsafe memcmp(mine, other, count) == 0
             }
         }
     }
@@ -70,5 +72,22 @@ extension Array<UInt8> {
     package mutating func clear(_ range: Range<Int>) {
         var target = mutableSpan
         target.clear(range)
+    }
+}
+
+// For calls of C that take an address in a buffer.
+extension UnsafeRawBufferPointer {
+    /// Returns the address of the byte at an offset, which may be the end; nil if the buffer has no memory.
+    func address(at offset: Int = 0) -> UnsafePointer<UInt8>? {
+        precondition(offset >= 0 && offset <= count)
+        return unsafe baseAddress?.advanced(by: offset).assumingMemoryBound(to: UInt8.self)
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Returns the address of the byte at an offset, which may be the end; nil if the buffer has no memory.
+    func address(at offset: Int = 0) -> UnsafeMutablePointer<UInt8>? {
+        precondition(offset >= 0 && offset <= count)
+        return unsafe baseAddress?.advanced(by: offset).assumingMemoryBound(to: UInt8.self)
     }
 }

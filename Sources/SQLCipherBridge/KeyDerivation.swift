@@ -69,8 +69,7 @@ package enum KeyDerivation {
                 unsafe PKCS5_PBKDF2_HMAC(
                     secret.assumingMemoryBound(to: CChar.self).baseAddress, secretCount, salt,
                     CInt(salt.count),
-                    iterations, hash.digest, CInt(result.count),
-                    result.assumingMemoryBound(to: UInt8.self).baseAddress) == 1
+                    iterations, hash.digest, CInt(result.count), result.address()) == 1
             }
         }
         guard isDerived else { throw CryptographyFailure(function: "PKCS5_PBKDF2_HMAC") }

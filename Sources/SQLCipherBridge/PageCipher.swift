@@ -66,8 +66,7 @@ package final class PageCipher {
         unsafe cipher = EVP_CIPHER_CTX_new()
         // From here on, `deinit` frees the context.
         let isKeyed = key.withUnsafeBytes { key in
-            unsafe EVP_DecryptInit_ex(
-                cipher, EVP_aes_256_cbc(), nil, key.assumingMemoryBound(to: UInt8.self).baseAddress, nil) == 1
+            unsafe EVP_DecryptInit_ex(cipher, EVP_aes_256_cbc(), nil, key.address(), nil) == 1
                 && EVP_CIPHER_CTX_set_padding(cipher, 0) == 1
         }
         guard isKeyed else { throw CryptographyFailure(function: "EVP_DecryptInit_ex") }
@@ -100,11 +99,10 @@ package final class PageCipher {
         let isDecrypted = unsafe page.withUnsafeBytes { page in
             unsafe target.withUnsafeMutableBytes { target in
                 // These offsets are within bounds: start < end <= pageSize - 16.
-                let iv = unsafe (page.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
-                let input = unsafe (page.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
-                let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
-                return unsafe EVP_DecryptInit_ex(cipher, nil, nil, nil, iv) == 1
-                    && EVP_DecryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1
+                unsafe EVP_DecryptInit_ex(cipher, nil, nil, nil, page.address(at: end)) == 1
+                    && EVP_DecryptUpdate(
+                        cipher, target.address(at: start), &count, page.address(at: start), CInt(end - start))
+                        == 1
             }
         }
         guard isDecrypted, Int(count) == end - start else {
@@ -151,8 +149,7 @@ package final class PageSealer {
         unsafe cipher = EVP_CIPHER_CTX_new()
         // From here on, `deinit` frees the context.
         let isKeyed = key.withUnsafeBytes { key in
-            unsafe EVP_EncryptInit_ex(
-                cipher, EVP_aes_256_cbc(), nil, key.assumingMemoryBound(to: UInt8.self).baseAddress, nil) == 1
+            unsafe EVP_EncryptInit_ex(cipher, EVP_aes_256_cbc(), nil, key.address(), nil) == 1
                 && EVP_CIPHER_CTX_set_padding(cipher, 0) == 1
         }
         guard isKeyed else { throw CryptographyFailure(function: "EVP_EncryptInit_ex") }
@@ -186,11 +183,10 @@ package final class PageSealer {
         let isEncrypted = unsafe content.withUnsafeBytes { content in
             unsafe target.withUnsafeMutableBytes { target in
                 // These offsets are within bounds: start < end <= pageSize - 16.
-                let iv = unsafe (target.baseAddress! + end).assumingMemoryBound(to: UInt8.self)
-                let input = unsafe (content.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
-                let output = unsafe (target.baseAddress! + start).assumingMemoryBound(to: UInt8.self)
-                return unsafe EVP_EncryptInit_ex(cipher, nil, nil, nil, iv) == 1
-                    && EVP_EncryptUpdate(cipher, output, &count, input, CInt(end - start)) == 1
+                unsafe EVP_EncryptInit_ex(cipher, nil, nil, nil, target.address(at: end)) == 1
+                    && EVP_EncryptUpdate(
+                        cipher, target.address(at: start), &count, content.address(at: start),
+                        CInt(end - start)) == 1
             }
         }
         guard isEncrypted, Int(count) == end - start else {
@@ -248,8 +244,7 @@ private final class PageCode {
                 OSSL_PARAM_construct_end(),
             ]
             return key.withUnsafeBytes { key in
-                unsafe EVP_MAC_init(
-                    context, key.assumingMemoryBound(to: UInt8.self).baseAddress, key.count, parameters) == 1
+                unsafe EVP_MAC_init(context, key.address(), key.count, parameters) == 1
             }
         }
         guard isKeyed else {
@@ -284,7 +279,7 @@ private final class PageCode {
         let isComputed = unsafe page.withUnsafeBytes { page in
             // Without a key, the context restarts with its current one.
             unsafe EVP_MAC_init(context, nil, 0, nil) == 1
-                && EVP_MAC_update(context, page.baseAddress! + start, end - start) == 1
+                && EVP_MAC_update(context, page.address(at: start), end - start) == 1
                 && withUnsafeBytes(of: &stored) { unsafe EVP_MAC_update(context, $0.baseAddress, 4) } == 1
                 && EVP_MAC_final(context, &computed, &count, size) == 1
         }

@@ -123,11 +123,8 @@ final class LaneKeys: Sendable {
                 keys.withUnsafeMutableBytes { keys in
                     let (code, cipher) = unsafe LaneKeys.parts(UnsafeRawBufferPointer(keys))
                     unsafe page_lanes_code_key_init(
-                        UnsafeMutablePointer(mutating: code),
-                        codeKey.assumingMemoryBound(to: UInt8.self).baseAddress, codeKey.count)
-                    unsafe page_lanes_cipher_key_init(
-                        UnsafeMutablePointer(mutating: cipher),
-                        key.assumingMemoryBound(to: UInt8.self).baseAddress)
+                        UnsafeMutablePointer(mutating: code), codeKey.address(), codeKey.count)
+                    unsafe page_lanes_cipher_key_init(UnsafeMutablePointer(mutating: cipher), key.address())
                 }
             }
         }
@@ -137,11 +134,10 @@ final class LaneKeys: Sendable {
     /// Returns the two keys in `keys`, which are aligned and large enough for both.
     private static func parts(
         _ keys: UnsafeRawBufferPointer
-    ) -> (code: UnsafePointer<page_lanes_code_key>, cipher: UnsafePointer<page_lanes_cipher_key>) {
-        // The base address is not nil, because secrets are never empty.
+    ) -> (code: UnsafePointer<page_lanes_code_key>?, cipher: UnsafePointer<page_lanes_cipher_key>?) {
         unsafe (
-            keys.baseAddress!.assumingMemoryBound(to: page_lanes_code_key.self),
-            (keys.baseAddress! + MemoryLayout<page_lanes_code_key>.stride).assumingMemoryBound(
+            keys.baseAddress?.assumingMemoryBound(to: page_lanes_code_key.self),
+            keys.baseAddress?.advanced(by: MemoryLayout<page_lanes_code_key>.stride).assumingMemoryBound(
                 to: page_lanes_cipher_key.self)
         )
     }
@@ -182,8 +178,7 @@ final class LaneKeys: Sendable {
         unsafe pages.withUnsafeBytes { pages in
             keys.withUnsafeBytes { keys in
                 unsafe page_lanes_codes(
-                    kind, LaneKeys.parts(keys).code, count,
-                    pages.assumingMemoryBound(to: UInt8.self).baseAddress, layout.pageSize,
+                    kind, LaneKeys.parts(keys).code, count, pages.address(), layout.pageSize,
                     layout.pageSize - layout.reserve + 16, numbers, &codes)
             }
         }
@@ -197,10 +192,9 @@ final class LaneKeys: Sendable {
         unsafe page.withUnsafeBytes { page in
             unsafe content.withUnsafeMutableBytes { content in
                 keys.withUnsafeBytes { keys in
-                    let input = unsafe page.assumingMemoryBound(to: UInt8.self).baseAddress!
-                    let output = unsafe content.assumingMemoryBound(to: UInt8.self).baseAddress
                     unsafe page_lanes_decrypt(
-                        kind, LaneKeys.parts(keys).cipher, input + end, input, output, end)
+                        kind, LaneKeys.parts(keys).cipher, page.address(at: end), page.address(),
+                        content.address(), end)
                 }
             }
         }
@@ -222,11 +216,9 @@ final class LaneKeys: Sendable {
         unsafe contents.withUnsafeBytes { contents in
             unsafe pages.withUnsafeMutableBytes { pages in
                 keys.withUnsafeBytes { keys in
-                    let output = unsafe pages.assumingMemoryBound(to: UInt8.self).baseAddress!
                     unsafe page_lanes_encrypt(
-                        kind, LaneKeys.parts(keys).cipher, count, output + end,
-                        contents.assumingMemoryBound(to: UInt8.self).baseAddress,
-                        output, size, end)
+                        kind, LaneKeys.parts(keys).cipher, count, pages.address(at: end), contents.address(),
+                        pages.address(), size, end)
                 }
             }
         }

@@ -49,9 +49,8 @@ final class ScratchBytes: WritableBytes {
             throw EngineError(code: SQLITE_IOERR, message: "There are no random bytes")
         }
         let isKeyed = key.withUnsafeBytes { key in
-            let key = unsafe key.assumingMemoryBound(to: UInt8.self).baseAddress
-            return unsafe EVP_EncryptInit_ex(encryption, EVP_aes_256_xts(), nil, key, nil) == 1
-                && EVP_DecryptInit_ex(decryption, EVP_aes_256_xts(), nil, key, nil) == 1
+            unsafe EVP_EncryptInit_ex(encryption, EVP_aes_256_xts(), nil, key.address(), nil) == 1
+                && EVP_DecryptInit_ex(decryption, EVP_aes_256_xts(), nil, key.address(), nil) == 1
         }
         guard isKeyed else { throw EngineError(code: SQLITE_IOERR, message: "AES-256-XTS is missing") }
         let code = unsafe open(system, nil, file, flags, nil)
@@ -159,10 +158,10 @@ final class ScratchBytes: WritableBytes {
         let (context, size) = unsafe (isSealing ? encryption : decryption, CInt(part.count))
         var count: CInt = 0
         let start = part.lowerBound
-        let isDone = unsafe stored.withUnsafeMutableBufferPointer { stored in
-            unsafe contents.withUnsafeMutableBufferPointer { contents in
-                // Both buffers have room for the part, and are not empty.
-                let (stored, contents) = unsafe (stored.baseAddress! + start, contents.baseAddress! + start)
+        let isDone = unsafe stored.withUnsafeMutableBytes { stored in
+            unsafe contents.withUnsafeMutableBytes { contents in
+                // Both buffers have room for the part.
+                let (stored, contents) = unsafe (stored.address(at: start), contents.address(at: start))
                 let (input, output) = unsafe isSealing ? (contents, stored) : (stored, contents)
                 return unsafe EVP_CipherInit_ex(context, nil, nil, nil, tweak, isSealing ? 1 : 0) == 1
                     && EVP_CipherUpdate(context, output, &count, input, size) == 1

@@ -71,10 +71,9 @@ package struct Descriptor: ~Copyable {
         var done = 0
         while done < target.count {
             let count = try systemCall("pread") {
-                // There is an address, because the target is not empty.
                 unsafe target.withUnsafeMutableBytes { bytes in
-                    unsafe pread(
-                        number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+                    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+                    return unsafe pread(number, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
                 }
             }
             if count == 0 { break }
@@ -109,10 +108,8 @@ package struct Descriptor: ~Copyable {
         var done = 0
         while done < bytes.count {
             let count = try systemCall("pwrite") {
-                // There is an address, because there are bytes.
-                unsafe bytes.withUnsafeBytes { bytes in
-                    unsafe pwrite(
-                        number, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+                unsafe bytes.extracting(done...).withUnsafeBytes { rest in
+                    unsafe pwrite(number, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
                 }
             }
             guard count > 0 else { throw Errno(EIO) }

@@ -47,7 +47,7 @@ extension Database {
                 }
                 isFileEmpty = try opening.setKey(of: handle)
             case .memory where !keying.isPrepared:
-                try KeyRing.keyMemoryConnection(handle, settings: configuration.cipher)
+                try handle.setRandomKey(configuration.cipher)
             default:
                 throw DatabaseError(
                     resultCode: .SQLITE_MISUSE,

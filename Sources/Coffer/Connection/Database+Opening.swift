@@ -59,7 +59,7 @@ extension Database {
                 guard keys.configured != nil, location.isPrivate else {
                     return Opened(connection: connection, protection: .memory, busyHandler: busyHandler)
                 }
-                try KeyRing.keyMemoryConnection(connection.handle, settings: configuration.cipher)
+                try connection.handle.setRandomKey(configuration.cipher)
                 return Opened(connection: connection, protection: .encrypted, busyHandler: busyHandler)
             }
         } catch let error as EngineError {
@@ -156,14 +156,14 @@ extension Database {
     /// Continues the setup of a connection that has just received its key.
     func didReceiveKey(of ring: KeyRing, isFileEmpty: Bool?) throws {
         keying.didReceiveKey(of: ring, isFileEmpty: isFileEmpty)
-        inspector.isKeyed = true
+        inspector.pragmas.isKeyed = true
         try setUpPageStorage()
     }
 
     /// Applies all settings, runs the preparations, and gives a new file its salt and journal mode.
     func setUp() throws {
-        inspector.isKeyed = false
-        inspector.cipher = configuration.cipher
+        inspector.pragmas.isKeyed = false
+        inspector.pragmas.cipher = configuration.cipher
         try handle.set(.foreignKeys, configuration.foreignKeysEnabled)
         try handle.set(.doubleQuotedStringsInDML, configuration.acceptsDoubleQuotedStringLiterals)
         try handle.set(.doubleQuotedStringsInDDL, configuration.acceptsDoubleQuotedStringLiterals)
@@ -175,7 +175,7 @@ extension Database {
             try checkProtection()
         } else {
             try setUpPageStorage()
-            inspector.isKeyed = protection == .encrypted
+            inspector.pragmas.isKeyed = protection == .encrypted
             try runPreparations()
         }
         try claimFile()
@@ -221,7 +221,7 @@ extension Database {
             let kibibytes = max(1, configuration.pageCacheSize / 1024)
             try handle.execute(trusted: "PRAGMA cache_size = -\(kibibytes)")
         }
-        inspector.isKeyed = protection == .encrypted
+        inspector.pragmas.isKeyed = protection == .encrypted
     }
 
     /// Gives a new encrypted file its salt, before another connection finds the file empty and chooses its

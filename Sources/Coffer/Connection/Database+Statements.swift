@@ -205,8 +205,8 @@ extension Database {
             throw error
         } catch let error as EngineError {
             // SQLite calls the authorizer before it finds other errors.
-            let denial = error.primaryCode == EngineCode.authorization ? inspector.denialMessage : nil
-            _ = inspector.end()
+            let refusal = inspector.fail()
+            let denial = error.primaryCode == EngineCode.authorization ? refusal : nil
             // Compilation can be interrupted, too.
             if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
             throw DatabaseError(
@@ -221,7 +221,7 @@ extension Database {
     /// Returns the query in place of a ``PageSizePragma`` of an encrypted database, and the end of the pragma
     /// in the text. Nil for any other statement, and if the engine reports an error.
     private func pageSizeQuery(_ text: [CChar], from offset: Int) -> (text: [CChar], end: Int)? {
-        guard inspector.isKeyed, let pragma = PageSizePragma(text, from: offset),
+        guard inspector.pragmas.isKeyed, let pragma = PageSizePragma(text, from: offset),
             let answer = try? withoutTrace({ try handle.firstText(trusted: pragma.sql) }),
             let pageSize = Int(answer)
         else { return nil }

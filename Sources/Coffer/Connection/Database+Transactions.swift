@@ -219,7 +219,8 @@ extension Database {
         let result = Result { try value() }
         if transactions.endReadOnly(), !configuration.readonly {
             // The application may have changed the pragma if it sets it itself.
-            transactions.refuseUntilNextWrite(untilNextWrite && !isClosed && !inspector.hasSeenQueryOnly)
+            transactions.refuseUntilNextWrite(
+                untilNextWrite && !isClosed && !inspector.pragmas.hasSeenQueryOnly)
             if !transactions.refusesUntilNextWrite {
                 try withoutInterruption { try setQueryOnly(false) }
             }
@@ -248,8 +249,8 @@ extension Database {
 
     private func setQueryOnly(_ isOn: Bool) throws {
         try checkIsUsable()
-        inspector.setsQueryOnly = true
-        defer { inspector.setsQueryOnly = false }
+        inspector.pragmas.setsQueryOnly = true
+        defer { inspector.pragmas.setsQueryOnly = false }
         try DatabaseError.converting {
             try isOn ? handle.execute("PRAGMA query_only = 1") : handle.execute("PRAGMA query_only = 0")
         }

@@ -96,7 +96,7 @@ struct CipherSearch {
             return header.isPlausible && header.pageSize == settings.pageSize
                 && header.reservedSize >= layout.reserve
         } catch {
-            throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
+            throw KeyError(error)
         }
     }
 }

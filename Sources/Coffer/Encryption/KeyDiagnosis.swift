@@ -81,7 +81,7 @@ extension KeyedOpening {
             }
         }
         do throws(KeyError) {
-            return try ring.unlock(probe.handle, with: material, settings: settings)
+            return try probe.handle.unlock(with: material, of: ring, settings: settings)
         } catch {
             // The file is damaged, but page 1 was decrypted, so the format is right.
             switch error.failure {
@@ -108,7 +108,7 @@ extension ConnectionHandle {
                 layout: PageCipher.Layout(settings))
             return try DatabaseHeader(cipher.decrypt(page, number: 1))?.isPlausible == true
         } catch {
-            throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
+            throw KeyError(error)
         }
     }
 
@@ -142,7 +142,7 @@ extension ConnectionHandle {
                 }
             }
         } catch {
-            throw .engine(EngineError(code: EngineCode.error, message: "\(error.function) failed"))
+            throw KeyError(error)
         }
         return isProved ? damaged : nil
     }

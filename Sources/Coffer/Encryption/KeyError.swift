@@ -1,3 +1,4 @@
+internal import KeyMaterial
 internal import SQLCipherBridge
 
 /// An error between a key and a connection.
@@ -21,7 +22,34 @@ enum KeyError: Error {
         self = error == .withoutCipher ? .failure(.engineWithoutCipher) : .engine(error)
     }
 
+    init(_ failure: CryptographyFailure) {
+        self = .engine(EngineError(code: EngineCode.error, message: "\(failure.function) failed"))
+    }
+
+    init(_: RandomnessFailure) {
+        self = .failure(.invalidKey(.noRandomness))
+    }
+
     var failure: EncryptionFailure? {
         if case .encryption(let failure, _) = self { failure } else { nil }
+    }
+}
+
+/// Runs a cryptographic computation, and converts its errors to ``KeyError``.
+func cryptographically<Result>(_ body: () throws(CryptographyFailure) -> Result) throws(KeyError) -> Result {
+    do throws(CryptographyFailure) { return try body() } catch { throw KeyError(error) }
+}
+
+extension SystemRandomness {
+    /// Returns random bytes, for callers that throw ``KeyError``.
+    static func bytesOfKey(count: Int) throws(KeyError) -> [UInt8] {
+        do throws(RandomnessFailure) { return try bytes(count: count) } catch { throw KeyError(error) }
+    }
+}
+
+extension SecretBytes {
+    /// Returns random bytes, for callers that throw ``KeyError``.
+    static func randomOfKey(count: Int) throws(KeyError) -> SecretBytes {
+        do throws(RandomnessFailure) { return try random(count: count) } catch { throw KeyError(error) }
     }
 }

@@ -103,7 +103,7 @@ struct KeyedOpening: ~Copyable {
         }
         let salt = probe.header.salt
         if let known = ring.cachedMaterial(keyIndex: keyIndex, fileSalt: salt) {
-            guard try !ring.unlock(probe.handle, with: known, settings: ring.settings, work: work) else {
+            guard try !probe.handle.unlock(with: known, of: ring, work: work) else {
                 return keyed(probe, with: known, keyIndex)
             }
             ring.discardMaterial(keyIndex: keyIndex, fileSalt: salt)
@@ -114,7 +114,7 @@ struct KeyedOpening: ~Copyable {
         }
         let material = try material(
             keyIndex, fileSalt: salt, settings: ring.settings, path: probe.handle.filename(schema: "main"))
-        guard try ring.unlock(probe.handle, with: material, settings: ring.settings, work: work) else {
+        guard try probe.handle.unlock(with: material, of: ring, work: work) else {
             return nil
         }
         return keyed(probe, with: material, keyIndex)
@@ -141,7 +141,7 @@ struct KeyedOpening: ~Copyable {
                 try material(
                     0, fileSalt: header.salt, settings: ring.settings, path: handle.filename(schema: "main"))
             }
-        guard try ring.unlock(handle, with: material, settings: ring.settings, work: work) else {
+        guard try handle.unlock(with: material, of: ring, work: work) else {
             ring.discardMaterial(keyIndex: 0, fileSalt: header.salt)
             throw try reasonOfRefusal()
         }

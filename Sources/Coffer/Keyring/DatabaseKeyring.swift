@@ -291,11 +291,11 @@ extension DatabaseKeyring {
     }
 
     func newKeyring(_ slots: [NewSlot]) throws -> UnlockedKeyring {
-        let id = try SecretBytes.randomForKeyring(count: KeyringDocument.idSize).withUnsafeBytes {
+        let id = try SecretBytes.randomOfKey(count: KeyringDocument.idSize).withUnsafeBytes {
             unsafe Array($0)
         }
         let empty = KeyringDocument(id: id, generation: 0, epochs: [1], slots: [], codes: [])
-        var change = KeyringChange(empty, [SharedSecret(try SecretBytes.randomForKeyring(count: 32))], file)
+        var change = KeyringChange(empty, [SharedSecret(try SecretBytes.randomOfKey(count: 32))], file)
         guard !slots.isEmpty else { throw file.problem(.lastSlot) }
         for slot in slots { try change.add(slot) }
         return try change.finished()

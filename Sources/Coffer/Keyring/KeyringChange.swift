@@ -100,7 +100,7 @@ struct KeyringChange {
     mutating func beginRotation() throws {
         precondition(document.epochs.count == 1)
         guard document.epochs[0] < KeyringDocument.highestCount else { throw file.problem(.full) }
-        dataKeys.append(SharedSecret(try SecretBytes.randomForKeyring(count: 32)))
+        dataKeys.append(SharedSecret(try SecretBytes.randomOfKey(count: 32)))
         document.epochs.append(document.epochs[0] + 1)
         for index in document.slots.indices {
             document.slots[index].sealed = try sealed(to: document.slots[index].publicKey)

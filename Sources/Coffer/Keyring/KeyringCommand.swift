@@ -77,12 +77,7 @@ final class ProgramSecret: Sendable {
 
     /// Returns the contents of a new slot, after checking that the program can open it.
     func newWay() throws(KeyError) -> KeyringDocument.Way {
-        let challenge: [UInt8]
-        do throws(RandomnessFailure) {
-            challenge = try SystemRandomness.bytes(count: KeyringDocument.challengeSize)
-        } catch {
-            throw .failure(.invalidKey(.noRandomness))
-        }
+        let challenge = try SystemRandomness.bytesOfKey(count: KeyringDocument.challengeSize)
         let made = try ask("make", challenge, [])
         let opened = try ask("open", challenge, made.token)
         guard made.secret.bytes == opened.secret.bytes else { throw problem(.answersDiffer) }

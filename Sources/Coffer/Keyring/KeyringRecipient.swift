@@ -57,7 +57,7 @@ extension DatabaseKeyring {
         /// - Throws: a ``DatabaseError`` if the system has no randomness.
         public static func random() throws -> Identity {
             try DatabaseError.converting {
-                try Identity(HPKE.privateKey(seed: SecretBytes.randomForKeyring(count: 32)))
+                try Identity(HPKE.privateKey(seed: SecretBytes.randomOfKey(count: 32)))
             }
         }
 
@@ -94,15 +94,6 @@ extension DatabaseKeyring.Identity: CustomStringConvertible, CustomReflectable {
     /// Always `Identity(<redacted>)`.
     public var description: String { "Identity(<redacted>)" }
     public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension SecretBytes {
-    /// Returns random bytes, or throws the error that the library's callers expect.
-    static func randomForKeyring(count: Int) throws(KeyError) -> SecretBytes {
-        do throws(RandomnessFailure) { return try random(count: count) } catch {
-            throw .failure(.invalidKey(.noRandomness))
-        }
-    }
 }
 
 /// Encodes 32 bytes as 64 hexadecimal digits, followed by 8 digits of checksum that detect copying errors.

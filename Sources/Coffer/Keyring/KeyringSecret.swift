@@ -129,12 +129,8 @@ extension DatabaseKeyring {
             case .identity: return .recipient
             case .command(let program): return try program.newWay()
             case .passphrase(let passphrase):
-                do throws(RandomnessFailure) {
-                    return .passphrase(
-                        passphrase.cost, salt: try SystemRandomness.bytes(count: KeyringCode.saltSize))
-                } catch {
-                    throw .failure(.invalidKey(.noRandomness))
-                }
+                return .passphrase(
+                    passphrase.cost, salt: try SystemRandomness.bytesOfKey(count: KeyringCode.saltSize))
             }
         }
     }

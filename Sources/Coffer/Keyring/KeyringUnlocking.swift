@@ -122,14 +122,3 @@ extension KeyError {
         return problem
     }
 }
-
-/// Runs a cryptographic computation, and converts its errors to ``KeyError``.
-func cryptographically<Result>(_ body: () throws(CryptographyFailure) -> Result) throws(KeyError) -> Result {
-    do throws(CryptographyFailure) { return try body() } catch { throw KeyError(error) }
-}
-
-extension KeyError {
-    init(_ failure: CryptographyFailure) {
-        self = .engine(EngineError(code: EngineCode.error, message: "\(failure.function) failed"))
-    }
-}

@@ -17,7 +17,7 @@ extension DatabaseKeyring {
         /// - Throws: a ``DatabaseError`` if the system has no randomness.
         public static func random() throws -> RecoveryKey {
             try DatabaseError.converting {
-                RecoveryKey(bytes: SharedSecret(try SecretBytes.randomForKeyring(count: RecoveryText.size)))
+                RecoveryKey(bytes: SharedSecret(try SecretBytes.randomOfKey(count: RecoveryText.size)))
             }
         }
 

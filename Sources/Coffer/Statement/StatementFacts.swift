@@ -1,3 +1,5 @@
+internal import SQLCipherBridge
+
 /// The facts that the compilation of a statement reports.
 struct StatementFacts: Sendable {
     /// The tables and columns that the statement reads.
@@ -61,22 +63,44 @@ extension StatementFacts {
         private var changesSchema = false
         private var transactionStep: TransactionStep?
 
-        mutating func reads(column: String, of table: String) {
-            readColumns[table, default: []].insert(column)
+        mutating func collect(_ request: AuthorizerHook.Request) {
+            switch request.action {
+            case .read:
+                if let table = request.first {
+                    readColumns[table, default: []].insert(request.second ?? "")
+                }
+            case .insert:
+                if let table = request.first { insertions.insert(table) }
+            case .update:
+                if let table = request.first, let column = request.second {
+                    updates[table, default: []].insert(column)
+                }
+            case .delete:
+                guard let table = request.first else { return }
+                deletions.insert(table)
+                if request.isIndirect { indirectDeletions.insert(table) } else { directDeletion = table }
+            case .transaction:
+                switch request.first {
+                case "BEGIN": transactionStep = .begin
+                case "COMMIT": transactionStep = .commit
+                case "ROLLBACK": transactionStep = .rollback
+                default: break
+                }
+            case .savepoint:
+                guard let name = request.second else { return }
+                switch request.first {
+                case "BEGIN": transactionStep = .beginSavepoint(name)
+                case "RELEASE": transactionStep = .releaseSavepoint(name)
+                case "ROLLBACK": transactionStep = .rollbackToSavepoint(name)
+                default: break
+                }
+            case let action where action.changesSchema:
+                changesSchema = true
+                if action.dropsTable, let table = request.first { droppedTables.insert(table) }
+            default:
+                break
+            }
         }
-        mutating func inserts(into table: String) { insertions.insert(table) }
-        mutating func updates(column: String, of table: String) { updates[table, default: []].insert(column) }
-
-        mutating func deletes(from table: String, isIndirect: Bool) {
-            deletions.insert(table)
-            if isIndirect { indirectDeletions.insert(table) } else { directDeletion = table }
-        }
-
-        mutating func changesTheSchema() { changesSchema = true }
-
-        mutating func drops(table: String) { droppedTables.insert(table) }
-
-        mutating func takes(_ step: TransactionStep) { transactionStep = step }
 
         func finish() -> StatementFacts {
             var facts = StatementFacts()

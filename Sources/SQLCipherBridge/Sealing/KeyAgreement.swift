@@ -33,9 +33,7 @@ package enum KeyAgreement {
         let isDerived = result.withUnsafeMutableBytes { result in
             var count = keySize
             // libcrypto also rejects an all-zero result.
-            return unsafe EVP_PKEY_derive(
-                context, result.assumingMemoryBound(to: UInt8.self).baseAddress, &count) == 1
-                && count == keySize
+            return unsafe EVP_PKEY_derive(context, result.address(), &count) == 1 && count == keySize
         }
         guard isDerived, !isZero(result) else { return nil }
         return result
@@ -53,8 +51,7 @@ private struct AgreementKey: ~Copyable {
 
     init(privateKey: borrowing SecretBytes) throws(CryptographyFailure) {
         let key = privateKey.withUnsafeBytes { bytes in
-            unsafe EVP_PKEY_new_raw_private_key(
-                EVP_PKEY_X25519, nil, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, bytes.count)
+            unsafe EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nil, bytes.address(), bytes.count)
         }
         guard let key = unsafe key else {
             throw CryptographyFailure(function: "EVP_PKEY_new_raw_private_key")

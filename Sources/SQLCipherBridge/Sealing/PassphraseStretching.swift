@@ -57,8 +57,7 @@ package enum PassphraseStretching {
                     salt.count,
                     UInt64(1) << UInt64(cost.logarithm), UInt64(cost.blockSize), UInt64(cost.parallelism),
                     // In addition to the large table, each of at most 4 threads needs a few kilobytes.
-                    UInt64(cost.memory) + 1 << 20, result.assumingMemoryBound(to: UInt8.self).baseAddress,
-                    result.count) == 1
+                    UInt64(cost.memory) + 1 << 20, result.address(), result.count) == 1
             }
         }
         guard isDerived else { throw CryptographyFailure(function: "EVP_PBE_scrypt") }

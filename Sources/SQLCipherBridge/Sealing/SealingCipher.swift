@@ -33,10 +33,10 @@ package enum SealingCipher: Sendable, CaseIterable {
             nonce.withUnsafeBytes { nonce in
                 secret.withUnsafeBytes { secret in
                     unsafe EVP_EncryptInit_ex(
-                        context, cipher, nil, SealingCipher.bytes(key), SealingCipher.bytes(nonce)) == 1
+                        context, cipher, nil, key.address(), nonce.address()) == 1
                         && SealingCipher.authenticate(authenticated, context, EVP_EncryptUpdate)
                         && EVP_EncryptUpdate(
-                            context, &result, &count, SealingCipher.bytes(secret), CInt(secret.count)) == 1
+                            context, &result, &count, secret.address(), CInt(secret.count)) == 1
                         && EVP_EncryptFinal_ex(context, nil, &last) == 1
                         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, CInt(tag.count), &tag) == 1
                 }
@@ -64,11 +64,9 @@ package enum SealingCipher: Sendable, CaseIterable {
             nonce.withUnsafeBytes { nonce in
                 result.withUnsafeMutableBytes { result in
                     unsafe EVP_DecryptInit_ex(
-                        context, cipher, nil, SealingCipher.bytes(key), SealingCipher.bytes(nonce)) == 1
+                        context, cipher, nil, key.address(), nonce.address()) == 1
                         && SealingCipher.authenticate(authenticated, context, EVP_DecryptUpdate)
-                        && EVP_DecryptUpdate(
-                            context, result.assumingMemoryBound(to: UInt8.self).baseAddress, &count, sealed,
-                            CInt(size)) == 1
+                        && EVP_DecryptUpdate(context, result.address(), &count, sealed, CInt(size)) == 1
                         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CInt(tag.count), &tag) == 1
                 }
             }
@@ -78,10 +76,6 @@ package enum SealingCipher: Sendable, CaseIterable {
         }
         guard unsafe EVP_DecryptFinal_ex(context, nil, &last) == 1 else { return nil }
         return result
-    }
-
-    private static func bytes(_ memory: UnsafeRawBufferPointer) -> UnsafePointer<UInt8>? {
-        unsafe memory.assumingMemoryBound(to: UInt8.self).baseAddress
     }
 
     private typealias Update = (

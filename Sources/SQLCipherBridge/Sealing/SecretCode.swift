@@ -14,10 +14,8 @@ package enum SecretCode {
                 result.withUnsafeMutableBytes { result in
                     var count: CUnsignedInt = 0
                     let answer = unsafe HMAC(
-                        EVP_sha256(), key.baseAddress, CInt(key.count),
-                        message.assumingMemoryBound(to: UInt8.self).baseAddress,
-                        message.count,
-                        result.assumingMemoryBound(to: UInt8.self).baseAddress, &count)
+                        EVP_sha256(), key.baseAddress, CInt(key.count), message.address(),
+                        message.count, result.address(), &count)
                     return unsafe answer != nil && Int(count) == size
                 }
             }

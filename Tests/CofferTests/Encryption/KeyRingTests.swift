@@ -41,11 +41,18 @@ struct KeyRingTests {
         try file.fill(KeyRing(key: .passphrase("2024")))
         let ring = try KeyRing(
             key: .passphrase("2026"), previousKeys: [.passphrase("2025"), .passphrase("2024")])
-        try file.run(ring)
+        var opened = 0
+        func open() throws(EngineError) -> EngineConnection {
+            opened += 1
+            return try file.open()
+        }
+        _ = try ring.openKeyed(open: open)
         #expect(ring.usedKeyIndex == 2)
         #expect(ring.derivationCount == 3)
-        try file.run(ring)
+        #expect(opened == 3, "one for each key")
+        _ = try ring.openKeyed(open: open)
         #expect(ring.derivationCount == 3)
+        #expect(opened == 4, "the wrong keys are not tried again")
         #expect(try file.openDescriptors == 0)
     }
 
@@ -255,7 +262,7 @@ struct KeyRingTests {
     func memory() throws {
         let memory = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
         let handle = memory.handle
-        try KeyRing.keyMemoryConnection(handle, settings: CipherSettings())
+        try handle.setRandomKey(CipherSettings())
         try handle.execute("CREATE TABLE t(x)")
         #expect(try handle.firstText(trusted: "PRAGMA cipher_provider") == "openssl")
         #expect(try handle.fileSize() == nil)

@@ -18,7 +18,7 @@ struct KeyringMemoryTests {
             let (office, recovery) = (
                 try DatabaseKeyring.Identity.random(), try DatabaseKeyring.RecoveryKey.random()
             )
-            let raw = try SecretBytes.randomForKeyring(count: 32).withUnsafeBytes {
+            let raw = try SecretBytes.randomOfKey(count: 32).withUnsafeBytes {
                 unsafe DatabaseKeyring.Secret.rawKey($0)
             }
             secrets = [.passphrase("correct horse"), raw, recovery.secret, office.secret]

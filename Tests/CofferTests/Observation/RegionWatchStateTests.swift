@@ -10,99 +10,88 @@ struct RegionWatchStateTests {
         .update(tableName: table, columnNames: columns)
     }
 
-    private func event(_ table: String, row: Int64 = 1) -> DatabaseEvent {
-        DatabaseEvent(kind: .update, databaseName: "main", tableName: table, rowID: row)
+    /// A state in a class, whose methods `#expect` can call although they change it.
+    private final class Watch {
+        var state = RegionWatchState()
+
+        func end(rolledBack: Bool = false) -> [Int] { state.transactionDidEnd(rolledBack: rolledBack) }
+
+        func change(_ table: String, row: Int64 = 1, for ids: [Int]) -> [Int] {
+            state.rowDidChange(
+                DatabaseEvent(kind: .update, databaseName: "main", tableName: table, rowID: row), for: ids)
+        }
+
+        func read(_ table: String, of id: Int, since start: WriteClock.Time?, now: WriteClock.Time) -> Bool {
+            state.setRegion(DatabaseRegion(table: table), of: id, readSince: start, now: now)
+        }
     }
 
     @Test(
         "only watchers whose regions the transaction has changed are notified, once, in the order of their addition"
     )
     func changes() {
-        var state = RegionWatchState()
-        let ids = ["a", "b", "a"].map { state.add(DatabaseRegion(table: $0)) }
-        #expect(state.watchers(of: update("c")).isEmpty)
-        #expect(state.watchers(of: update("A")) == [ids[0], ids[2]])
-        let result1 = state.rowDidChange(event("a"), for: [ids[0], ids[2]])
-        #expect(result1.isEmpty)
-        let result2 = state.transactionDidEnd(rolledBack: false)
-        #expect(result2 == [ids[0], ids[2]])
-        let result3 = state.transactionDidEnd(rolledBack: false)
-        #expect(result3.isEmpty)
+        let watch = Watch()
+        let ids = ["a", "b", "a"].map { watch.state.add(DatabaseRegion(table: $0)) }
+        #expect(watch.state.watchers(of: update("c")).isEmpty)
+        #expect(watch.state.watchers(of: update("A")) == [ids[0], ids[2]])
+        #expect(watch.change("a", for: [ids[0], ids[2]]).isEmpty)
+        #expect(watch.end() == [ids[0], ids[2]])
+        #expect(watch.end().isEmpty)
     }
 
     @Test("a watcher of some rows waits for a change of one of them")
     func rows() {
-        var state = RegionWatchState()
-        let id = state.add(DatabaseRegion(table: "a", rowIds: [2]))
-        let result4 = state.rowDidChange(event("a", row: 1), for: [id])
-        #expect(result4 == [id])
-        let result5 = state.transactionDidEnd(rolledBack: false)
-        #expect(result5.isEmpty)
-        let result6 = state.rowDidChange(event("a", row: 2), for: [id])
-        #expect(result6.isEmpty)
-        let result7 = state.transactionDidEnd(rolledBack: false)
-        #expect(result7 == [id])
+        let watch = Watch()
+        let id = watch.state.add(DatabaseRegion(table: "a", rowIds: [2]))
+        #expect(watch.change("a", row: 1, for: [id]) == [id])
+        #expect(watch.end().isEmpty)
+        #expect(watch.change("a", row: 2, for: [id]).isEmpty)
+        #expect(watch.end() == [id])
     }
 
     @Test("a rollback is only reported to watchers that wait for the end of the transaction")
     func rollback() {
-        var state = RegionWatchState()
-        let concerned = state.add(DatabaseRegion(table: "a"))
-        let waiting = state.add(DatabaseRegion(table: "b"))
-        _ = state.rowDidChange(event("a"), for: [concerned])
-        state.waitForEnd(waiting)
-        let result8 = state.transactionDidEnd(rolledBack: true)
-        #expect(result8 == [waiting])
-        let result9 = state.transactionDidEnd(rolledBack: false)
-        #expect(result9.isEmpty)
+        let watch = Watch()
+        let concerned = watch.state.add(DatabaseRegion(table: "a"))
+        let waiting = watch.state.add(DatabaseRegion(table: "b"))
+        _ = watch.change("a", for: [concerned])
+        watch.state.waitForEnd(waiting)
+        #expect(watch.end(rolledBack: true) == [waiting])
+        #expect(watch.end().isEmpty)
     }
 
     @Test("removed watchers are not notified, and their regions are forgotten")
     func removal() {
-        var state = RegionWatchState()
-        let id = state.add(DatabaseRegion(table: "a"))
-        _ = state.rowDidChange(event("a"), for: [id])
-        state.remove(id)
-        #expect(state.count == 0)
-        let result10 = state.transactionDidEnd(rolledBack: false)
-        #expect(result10.isEmpty)
-        #expect(state.watchers(of: update("a")).isEmpty)
+        let watch = Watch()
+        let id = watch.state.add(DatabaseRegion(table: "a"))
+        _ = watch.change("a", for: [id])
+        watch.state.remove(id)
+        #expect(watch.state.count == 0)
+        #expect(watch.end().isEmpty)
+        #expect(watch.state.watchers(of: update("a")).isEmpty)
     }
 
     @Test("an unchanged region means that nothing was missed, regardless of other commits")
     func sameRegion() {
-        var state = RegionWatchState()
-        let id = state.add(DatabaseRegion(table: "a"))
-        let isStale = state.setRegion(
-            DatabaseRegion(table: "a"), of: id, readSince: quiet,
-            now: WriteClock.Time(transactionCount: 3, isWriting: true))
-        #expect(!isStale)
-        let result11 = state.transactionDidEnd(rolledBack: false)
-        #expect(result11.isEmpty)
+        let watch = Watch()
+        let id = watch.state.add(DatabaseRegion(table: "a"))
+        #expect(!watch.read("a", of: id, since: quiet, now: .init(transactionCount: 3, isWriting: true)))
+        #expect(watch.end().isEmpty)
     }
 
     @Test("a new region may be stale if something was committed, and changed by an open transaction")
     func newRegion() {
-        var state = RegionWatchState()
-        let id = state.add(nil)
-        #expect(state.watchers(of: update("a")).isEmpty)
-        let result12 = state.setRegion(DatabaseRegion(table: "a"), of: id, readSince: quiet, now: quiet)
-        #expect(result12 == false)
-        let result13 = state.transactionDidEnd(rolledBack: false)
-        #expect(result13.isEmpty)
-        let result14 = state.setRegion(
-            DatabaseRegion(table: "b"), of: id, readSince: quiet, now: WriteClock.Time(transactionCount: 1))
-        #expect(result14)
-        let result15 = state.transactionDidEnd(rolledBack: false)
-        #expect(result15.isEmpty)
-        let result16 = state.setRegion(
-            DatabaseRegion(table: "c"), of: id, readSince: quiet, now: WriteClock.Time(isWriting: true))
-        #expect(result16 == false)
-        let result17 = state.transactionDidEnd(rolledBack: false)
-        #expect(result17 == [id])
-        let result18 = state.setRegion(
-            DatabaseRegion(table: "d"), of: id, readSince: nil, now: WriteClock.Time(transactionCount: 7))
-        #expect(result18 == false)
-        #expect(state.watchers(of: update("a")).isEmpty && state.watchers(of: update("d")) == [id])
+        let watch = Watch()
+        let id = watch.state.add(nil)
+        #expect(watch.state.watchers(of: update("a")).isEmpty)
+        #expect(!watch.read("a", of: id, since: quiet, now: quiet))
+        #expect(watch.end().isEmpty)
+        #expect(watch.read("b", of: id, since: quiet, now: .init(transactionCount: 1)))
+        #expect(watch.end().isEmpty)
+        #expect(!watch.read("c", of: id, since: quiet, now: .init(isWriting: true)))
+        #expect(watch.end() == [id])
+        #expect(!watch.read("d", of: id, since: nil, now: .init(transactionCount: 7)))
+        #expect(
+            watch.state.watchers(of: update("a")).isEmpty && watch.state.watchers(of: update("d")) == [id])
     }
 }

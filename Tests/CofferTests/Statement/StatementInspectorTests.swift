@@ -121,7 +121,7 @@ import Testing
     func refusals(sql: String) throws {
         let queue = try DatabaseQueue()
         try queue.writeWithoutTransaction { db throws in
-            db.inspector.isKeyed = true
+            db.inspector.pragmas.isKeyed = true
             let error = #expect(throws: DatabaseError.self) { try db.execute(sql: sql) }
             #expect(error?.resultCode == .SQLITE_AUTH)
             let message = try #require(error?.message)
@@ -142,7 +142,7 @@ import Testing
     func allowances(sql: String) throws {
         let queue = try DatabaseQueue()
         try queue.writeWithoutTransaction { db throws in
-            db.inspector.isKeyed = true
+            db.inspector.pragmas.isKeyed = true
             try db.execute(sql: sql)
         }
     }

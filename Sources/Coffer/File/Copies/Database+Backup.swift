@@ -160,7 +160,7 @@ extension Database {
     func openScratch(pageSize: Int64) throws -> EngineConnection {
         let scratch = try EngineConnection(path: isEncrypted ? "" : ":memory:", flags: [.readWrite, .create])
         if isEncrypted {
-            try KeyRing.keyMemoryConnection(scratch.handle, settings: configuration.cipher)
+            try scratch.handle.setRandomKey(configuration.cipher)
             try scratch.handle.execute("PRAGMA temp_store = MEMORY")
         } else {
             try scratch.handle.execute(trusted: "PRAGMA page_size = \(pageSize)")

@@ -93,7 +93,7 @@ enum FileProtection: Sendable {
         case .encrypted(let ring):
             let header = try FileHeader(handle)
             let material = try ring.freshMaterial(fileSalt: header.salt)
-            return try ring.unlock(handle, with: material, settings: ring.settings)
+            return try handle.unlock(with: material, of: ring)
         }
     }
 

@@ -369,7 +369,8 @@ extension [CodingUserInfoKey: Any] {
     /// The same dictionary for Foundation's coders, which require sendable values. These coders are not sent
     /// elsewhere.
     var assumingSendableValues: [CodingUserInfoKey: any Sendable] {
-        // A marker protocol does not change the layout of an existential.
+        // A marker protocol does not exist at run time: there, the two dictionaries have one type. Converting
+        // each value would allocate another dictionary for each value that is encoded as JSON.
         unsafe unsafeBitCast(self, to: [CodingUserInfoKey: any Sendable].self)
     }
 }

@@ -1,0 +1,121 @@
+internal import KeyMaterial
+internal import SQLCipherBridge
+
+extension ConnectionHandle {
+    /// Sets the key, and reads the schema. Returns false if the key does not open the file; the connection is
+    /// then unusable.
+    ///
+    /// - Parameters:
+    ///   - ring: the owner of the key. Its connections do not repeat checks of each other.
+    ///   - settings: nil for the ring's.
+    func unlock(
+        with material: KeyRing.Material, of ring: KeyRing, settings: CipherSettings? = nil,
+        work: PageWork = .engine
+    ) throws(KeyError) -> Bool {
+        let settings = settings ?? ring.settings
+        let masked = try MaskedSalt(material, settings, self)
+        do throws(EngineError) {
+            try setKey(rawKey: material.secret.bytes, salt: masked?.given ?? material.salt, work: work)
+            try settings.apply(to: self)
+        } catch {
+            guard error.code == EngineCode.misuse, let words = error.message else { throw KeyError(error) }
+            throw .failure(.invalidCipherSettings(.refused(words)))
+        }
+        let watch = SideFileWatch(material, settings)
+        watchSideFiles(owner: ring, report: { watch.refuse(ofAnotherUser: $0) }) {
+            watch.mayUse($0, $1, of: $2)
+        }
+        do throws(EngineError) {
+            try verifyKey()
+            try masked?.settle(on: self)
+            return true
+        } catch {
+            if error.code == EngineCode.refusedSideFile { return try watch.explainRefusal(self) }
+            if error.code == EngineCode.cantOpen, let failure = EncryptionFailure(otherNameOf: self) {
+                throw .failure(failure)
+            }
+            switch error.primaryCode {
+            // The code depends on which page is not authentic, and on the plaintext header.
+            case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false
+            // Page 1 was decrypted. If it has a MAC, the key is right. Without MACs, its structure must
+            // confirm the key.
+            case EngineCode.corrupt:
+                if !settings.usesHMAC {
+                    guard try hasRootOfSchema(material, settings) else { return false }
+                }
+                let pages = try damagedPages(material, settings) ?? []
+                throw .encryption(.damaged(pages: pages), code: error.code)
+            default: throw KeyError(error)
+            }
+        }
+    }
+
+    /// Sets a random key, which is not kept, on a connection to an in-memory database, so that encrypted
+    /// databases can be copied into it. SQLCipher refuses copies between encrypted and plaintext databases,
+    /// in memory too.
+    func setRandomKey(_ settings: CipherSettings) throws(KeyError) {
+        let secret = try SecretBytes.randomOfKey(count: 32)
+        do throws(EngineError) {
+            try setKey(rawKey: secret, salt: nil)
+            try settings.apply(to: self)
+            try verifyKey()
+        } catch {
+            throw KeyError(error)
+        }
+    }
+}
+
+/// Opens files whose HMAC key was derived with a different salt mask than SQLCipher uses today: those of the
+/// beta of SQLCipher 2.
+///
+/// The engine combines each byte of the file's salt with a mask by exclusive or, and derives the HMAC key
+/// from the result. The mask is a variable of the whole process, which other connections read whenever they
+/// derive their keys, so Coffer never changes it. Instead, it keys the connection with a salt that the
+/// engine's mask turns into the right one. Once the keys are derived, it gives the connection the salt of the
+/// file, which the connection writes to page 1. Both the keys and the salt belong to this connection only.
+struct MaskedSalt {
+    /// The salt at the start of the file, or the one that will be written there.
+    private let stored: [UInt8]
+
+    /// The salt that the connection is keyed with.
+    let given: [UInt8]
+
+    private let isFileEmpty: Bool
+
+    /// - Returns: nil if the engine's own mask is the right one.
+    init?(_ material: KeyRing.Material, _ settings: CipherSettings, _ handle: ConnectionHandle)
+        throws(KeyError)
+    {
+        let difference = settings.hmacSaltMask ^ PageCipher.Layout.engineSaltMask
+        guard settings.usesHMAC, difference != 0 else { return nil }
+        let header = try FileHeader.read(handle)
+        if let salt = material.salt {
+            stored = salt
+        } else if !header.salt.isEmpty {
+            stored = header.salt
+        } else {
+            stored = try SystemRandomness.bytesOfKey(count: 16)
+        }
+        given = stored.map { $0 ^ difference }
+        isFileEmpty = header.isEmptyFile
+    }
+
+    /// Gives the connection the salt of the file. Call it after the key is verified and before anything is
+    /// written.
+    func settle(on handle: ConnectionHandle) throws(EngineError) {
+        // Keys are derived when the first page is read or written. An empty file has no page to read, and its
+        // first page would be written with the salt that the connection was keyed with. The integrity check
+        // derives the keys first.
+        if isFileEmpty { try handle.execute("PRAGMA cipher_integrity_check") }
+        // The engine returns the salt that was given with the key only after it has used it.
+        guard try handle.firstText(trusted: "PRAGMA cipher_salt") == given.hexadecimal else {
+            throw EngineError(
+                code: EngineCode.misuse, message: "SQLCipher did not derive its keys when it was expected to")
+        }
+        try handle.execute(trusted: "PRAGMA cipher_salt = \"x'\(stored.hexadecimal)'\"")
+        guard try handle.firstText(trusted: "PRAGMA cipher_salt") == stored.hexadecimal else {
+            throw EngineError(
+                code: EngineCode.misuse, message: "SQLCipher did not accept the salt of the file")
+        }
+    }
+}
