@@ -74,7 +74,7 @@ private final class SideDigest: Sendable {
 
     // Hashing is done under the lock, so the next holder finds all earlier parts in the digest.
     private let state: Mutex<State>
-    private let queue = DispatchQueue(label: "Coffer.SideDigest", target: .global())
+    private let queue = DispatchQueue(label: "Coffer.SideDigest")
 
     init(_ context: DigestContext, spare: WaitingBytes) {
         state = Mutex(State(context: context, spare: spare))

@@ -70,6 +70,39 @@ struct KeySecrecyTests {
         }
     }
 
+    @Test(
+        "an error about missing arguments does not show a parameter's name that repeats the key",
+        arguments: [
+            "ATTACH 'file:/nonexistent/x?key=' || :\(KeySecrecyTests.secret) AS x",
+            "ATTACH '/nonexistent/x' AS x KEY :\(KeySecrecyTests.secret)",
+            "ATTACH ':memory:' AS x KEY '\(KeySecrecyTests.secret)'; SELECT :\(KeySecrecyTests.secret)",
+        ])
+    func parameterNames(sql: String) throws {
+        try DatabaseQueue(configuration: Configuration().with { $0.publicStatementArguments = true })
+            .inDatabase { db in
+                var texts: [String] = []
+                func note(_ error: any Error) { texts += KeySecrecyTests.everything(about: error) }
+                do { try db.execute(sql: sql, arguments: ["other": 1]) } catch { note(error) }
+                try? db.execute(sql: "DETACH x")
+                do {
+                    let statements = try db.allStatements(sql: sql, arguments: nil)
+                    while let statement = try statements.next() {
+                        do { try statement.setArguments(["other": 1]) } catch { note(error) }
+                        do {
+                            statement.setUncheckedArguments([KeySecrecyTests.secret: KeySecrecyTests.secret])
+                            try statement.execute()
+                        } catch {
+                            note(error)
+                        }
+                    }
+                } catch {
+                    note(error)
+                }
+                #expect(!texts.isEmpty)
+                for text in texts { #expect(!text.contains(KeySecrecyTests.secret), "\(sql) \(text)") }
+            }
+    }
+
     @Test("configurations, keys and errors of openings show nothing of their keys")
     func openings() throws {
         try withTestDirectory { directory in

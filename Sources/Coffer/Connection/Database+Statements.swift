@@ -246,10 +246,8 @@ extension Database {
         if transactions.isExpected && handle.isAutocommit
             && !(transactions.isOfSnapshot && statement.facts.transactionStep == .begin)
         {
-            throw DatabaseError(
-                resultCode: .SQLITE_ABORT, message: "Transaction was aborted", sql: statement.sql,
-                arguments: statement.arguments,
-                publicStatementArguments: configuration.publicStatementArguments)
+            throw statement.error(
+                .SQLITE_ABORT, "Transaction was aborted", statement.arguments, messageIsOurs: true)
         }
         transactions.executionWillBegin()
         if recording.isRunning {

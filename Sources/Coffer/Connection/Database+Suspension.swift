@@ -29,10 +29,8 @@ extension Database {
         }
         if statement.isReadonly, try journalMode() == "wal" { return }
         rollBackForSuspension()
-        throw DatabaseError(
-            resultCode: .SQLITE_ABORT, message: "Database is suspended", sql: statement.sql,
-            arguments: statement.arguments,
-            publicStatementArguments: configuration.publicStatementArguments)
+        throw statement.error(
+            .SQLITE_ABORT, "Database is suspended", statement.arguments, messageIsOurs: true)
     }
 
     /// Rolls back the open transaction if the database is suspended.

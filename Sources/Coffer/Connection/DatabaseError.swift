@@ -55,11 +55,12 @@ public struct DatabaseError: Error {
         publicStatementArguments: Bool = false,
         messageIsOurs: Bool = false,
         compiles: Bool = true,
+        hadKey: Bool = false,
         encryptionFailure: EncryptionFailure? = nil
     ) {
         // SQLite quotes words that it does not understand, and a key can be an argument, even as a part of a
         // URI.
-        let carriesKey = sql.map { KeyRedaction.containsKey($0, compiles: compiles) } ?? false
+        let carriesKey = hadKey || sql.map { KeyRedaction.containsKey($0, compiles: compiles) } ?? false
         let takesPath = sql.map(KeyRedaction.takesPath) ?? false
         let hidesWords = carriesKey || takesPath && message.map(KeyRedaction.isURIWithKey) ?? false
         self.extendedResultCode = resultCode

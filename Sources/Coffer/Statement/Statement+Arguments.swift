@@ -79,16 +79,14 @@ extension Statement {
             let names = missing.filter { !$0.isEmpty }
             throw names.isEmpty || names.count < missing.count
                 ? wrongNumberOfArguments(arguments.values.count)
-                : DatabaseError(
-                    resultCode: .SQLITE_MISUSE, message: "missing statement argument: \(names[0])", sql: sql)
+                : error(.SQLITE_MISUSE, "missing statement argument: \(names[0])")
         }
         if !remaining.isEmpty { throw wrongNumberOfArguments(arguments.values.count) }
         return values
     }
 
     func wrongNumberOfArguments(_ count: Int) -> DatabaseError {
-        DatabaseError(
-            resultCode: .SQLITE_MISUSE, message: "wrong number of statement arguments: \(count)", sql: sql)
+        error(.SQLITE_MISUSE, "wrong number of statement arguments: \(count)", messageIsOurs: true)
     }
 
     func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
@@ -114,10 +112,7 @@ extension Statement {
 
     /// Throws the error for arguments that SQLite refused. The statement has no arguments afterwards.
     func failBinding(_ code: CInt) throws -> Never {
-        let error = DatabaseError(
-            resultCode: ResultCode(rawValue: code), message: ConnectionHandle.describe(code), sql: sql,
-            arguments: boundArguments,
-            publicStatementArguments: database.configuration.publicStatementArguments)
+        let error = error(ResultCode(rawValue: code), ConnectionHandle.describe(code), boundArguments)
         areArgumentsValid = false
         boundArguments = StatementArguments()
         handle.clearBindings()

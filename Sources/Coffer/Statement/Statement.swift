@@ -35,6 +35,9 @@ public final class Statement {
     /// The SQL text, without surrounding white space and semicolons, and without a key.
     public let sql: String
 
+    /// True if a key was removed from ``sql``. The names and values of the parameters may then be keys too.
+    private let hadKey: Bool
+
     /// True if the SQL text contains the word `REPLACE`.
     private(set) lazy var mentionsReplace = sql.uppercased().contains("REPLACE")
 
@@ -91,7 +94,10 @@ public final class Statement {
         self.database = database
         self.facts = facts
         self.isReadonly = handle.isReadonly
-        self.sql = KeyRedaction.redactingKeys(in: handle.sql.unpaddedStatement)
+        let text = handle.sql.unpaddedStatement
+        self.sql = KeyRedaction.redactingKeys(in: text)
+        // The texts also differ if Coffer has rewritten the statement.
+        self.hadKey = sql != text && KeyRedaction.containsKey(text)
         let parameterCount = handle.parameterCount
         self.parameterNames =
             parameterCount == 0 ? [] : (1...CInt(parameterCount)).map(handle.parameterName(at:))
@@ -271,16 +277,24 @@ extension Statement {
     /// Ends an execution whose last step failed, and throws its error.
     @usableFromInline
     func failExecution(_ code: CInt) throws -> Never {
-        // Pass SQLite's own text, because the error must know whether it contained a key.
         let refusal = database.inspector.takeExecutionRefusal()
-        let error = DatabaseError(
-            resultCode: ResultCode(rawValue: code),
-            message: refusal?.words ?? database.handle.lastErrorMessage,
-            sql: handle.sql.unpaddedStatement, arguments: orderedArguments,
-            publicStatementArguments: database.configuration.publicStatementArguments,
+        let error = error(
+            ResultCode(rawValue: code), refusal?.words ?? database.handle.lastErrorMessage, orderedArguments,
             messageIsOurs: refusal != nil, encryptionFailure: refusal?.encryptionFailure)
         handle.reset()
         try database.executionDidFail(self, with: error)
+    }
+
+    /// Returns an error of this statement. If the statement contains a key, the error shows neither its
+    /// arguments nor a message that may quote parts of it, such as the names of its parameters.
+    func error(
+        _ code: ResultCode, _ message: String?, _ arguments: StatementArguments? = nil,
+        messageIsOurs: Bool = false, encryptionFailure: EncryptionFailure? = nil
+    ) -> DatabaseError {
+        DatabaseError(
+            resultCode: code, message: message, sql: sql, arguments: arguments,
+            publicStatementArguments: database.configuration.publicStatementArguments,
+            messageIsOurs: messageIsOurs, hadKey: hadKey, encryptionFailure: encryptionFailure)
     }
 
     /// Ends an execution that is abandoned before its last row. The changes of a statement with `RETURNING`

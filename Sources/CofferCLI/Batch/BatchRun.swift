@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Synchronization
+internal import SystemCalls
 
 /// Works on the files of a manifest, several at a time.
 struct BatchRun: Sendable {
@@ -53,7 +54,7 @@ struct BatchRun: Sendable {
     private func each(
         _ indices: [Int], phase: String, _ span: ClosedRange<Double>, of items: [Manifest.Item],
         _ board: Board,
-        _ body: @Sendable (Int) -> Outcome
+        _ body: @escaping @Sendable (Int) -> Outcome
     ) throws {
         guard !indices.isEmpty else { return }
         let next = Mutex(0)
@@ -66,7 +67,7 @@ struct BatchRun: Sendable {
         session.reporter.batch(
             .phase(phase, files: items.count, through: items.count - indices.count, start: span.lowerBound))
         try session.interruption.cooperatively {
-            DispatchQueue.concurrentPerform(iterations: min(jobs, indices.count)) { _ in
+            BatchRun.perform(threadCount: min(jobs, indices.count)) {
                 while session.interruption.status == nil, !(failsFast && board.tally.failed > 0),
                     let index = next.withLock({ BatchRun.take(&$0, of: indices) })
                 {
@@ -78,6 +79,20 @@ struct BatchRun: Sendable {
                 }
             }
         }
+    }
+
+    /// Calls `body` on several threads, which include this one, and returns when all calls have ended.
+    private static func perform(threadCount: Int, _ body: @escaping @Sendable () -> Void) {
+        let others = DispatchGroup()
+        for _ in 1..<threadCount {
+            others.enter()
+            OwnThread.run {
+                body()
+                others.leave()
+            }
+        }
+        body()
+        others.wait()
     }
 
     private static func take(_ next: inout Int, of indices: [Int]) -> Int? {

@@ -1,6 +1,6 @@
-internal import Dispatch
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
 /// The signals that ask the tool to end.
 ///
@@ -46,7 +46,7 @@ final class Interruption: Sendable {
         // The same applies to files that exceed a size limit.
         _ = signal(SIGXFSZ, SIG_IGN)
         let waited = set
-        Thread.detach { [self] in
+        OwnThread.run { [self] in
             var waited = waited
             while true {
                 var number: CInt = 0
@@ -152,7 +152,7 @@ final class Interruption: Sendable {
     private func converse(_ conversation: Conversation) {
         conversation.reaction()
         guard conversation.isRepeated() else { return }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { [self] in
+        Interruption.afterMoment { [self] in
             guard conversation.isRepeated(), state.withLock({ $0.conversation?.id }) == conversation.id else {
                 return
             }
@@ -181,7 +181,16 @@ final class Interruption: Sendable {
         let reactions = state.withLock { $0.reactions.map(\.reaction) }
         guard !reactions.isEmpty else { return }
         for reaction in reactions { reaction() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { [self] in react() }
+        Interruption.afterMoment { [self] in react() }
+    }
+
+    /// Calls `body` on another thread after 20 milliseconds. Timers of Dispatch would open files, and end the
+    /// process if it has no free descriptor.
+    private static func afterMoment(_ body: @escaping @Sendable () -> Void) {
+        OwnThread.run {
+            usleep(20_000)
+            body()
+        }
     }
 
     private static func status(of signal: CInt) -> ExitStatus {
@@ -190,13 +199,5 @@ final class Interruption: Sendable {
         case SIGTERM: .terminated
         default: .runAgain
         }
-    }
-}
-
-/// Starts threads that return no result.
-private enum Thread {
-    static func detach(_ body: @escaping @Sendable () -> Void) {
-        let queue = DispatchQueue(label: "coffer.signals")
-        queue.async(execute: body)
     }
 }

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Synchronization
+internal import SystemCalls
 
 /// The reader connections of a pool, which are opened on demand and lent to one access at a time.
 ///
@@ -186,7 +187,7 @@ extension ReaderPool {
         acquire(Ticket(), within: .none) { result in
             switch result {
             case .failure(let error):
-                DispatchQueue.global().async { body(.failure(error)) }
+                OwnThread.run { body(.failure(error)) }
             case .success(let lease):
                 lease.connection.async({ body(.success($0)) }, end: { self.release(lease) })
             }
@@ -204,9 +205,9 @@ extension ReaderPool {
         ticket.begin(.reader, in: self, within: bounds) { answer in
             let open: @Sendable () -> Void = { body(Result { try self.lease(for: answer.get()) }) }
             // Opening blocks on the file and its locks. It must not block a thread that is returning a
-            // reader.
+            // reader, nor wait for a thread of a queue: all of them may be waiting for this reader.
             if case .success(.newReader) = answer {
-                DispatchQueue.global().async(execute: open)
+                OwnThread.run(open)
             } else {
                 open()
             }

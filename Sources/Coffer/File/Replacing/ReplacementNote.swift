@@ -171,7 +171,7 @@ final class NoteFile {
     func remove() throws(DatabaseFileError) {
         try SystemFile.remove(next)
         guard try SystemFile.status(path)?.identity == file.status().identity else { return }
-        try SystemFile.synchronize(directoryOf: path)
+        try SystemFile.synchronizeAtFailure(directoryOf: path)
         try SystemFile.remove(path)
     }
 

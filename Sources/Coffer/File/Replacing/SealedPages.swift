@@ -299,7 +299,7 @@ private final class PageSealing: Sendable {
     /// Nil after ``close()``.
     private let work: Mutex<Work?>
     private let isBegun = Atomic<Bool>(true)
-    private let queue = DispatchQueue(label: "Coffer.PageSealing", target: .global())
+    private let queue = DispatchQueue(label: "Coffer.PageSealing")
     private let group = DispatchGroup()
 
     init(

@@ -29,7 +29,7 @@ final class SideWork<Value: Sendable>: Sendable {
         side: @escaping @Sendable (StopSignal) throws -> Value, main: (SideWork<Value>) throws -> Main
     ) throws -> (main: Main, side: Value) {
         let work = SideWork(side, StopSignal())
-        DispatchQueue(label: "Coffer.SideWork", target: .global()).async { work.begin() }
+        DispatchQueue(label: "Coffer.SideWork").async { work.begin() }
         do {
             let value = try main(work)
             return (value, try work.value {})

@@ -153,6 +153,18 @@ enum SystemFile {
         }
     }
 
+    /// Makes the names in the directory of a file permanent, even if this process can open no other file: a
+    /// failed run must still be able to remove its files.
+    static func synchronizeAtFailure(directoryOf path: String) throws(DatabaseFileError) {
+        do throws(DatabaseFileError) { try synchronize(directoryOf: path) } catch {
+            guard case .inputOutput(_, let code) = error.reason, [EMFILE, ENFILE].contains(code) else {
+                throw error
+            }
+            // All file systems: this needs no descriptor.
+            sync()
+        }
+    }
+
     /// Makes the names in the directory of a file permanent.
     static func synchronize(directoryOf path: String) throws(DatabaseFileError) {
         try FileDescriptor(directory(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
