@@ -114,6 +114,9 @@ struct KeptDifferenceTests {
     func digits() throws {
         let date = try #require(Date.fromDatabaseValue("1970-01-01 00:00:03.6789".databaseValue))
         #expect(abs(date.timeIntervalSince1970 - 3.6789) < 1e-6)
+        let components = try #require(
+            DatabaseDateComponents.fromDatabaseValue("2018-12-31 23:59:59.999123".databaseValue))
+        #expect(components.dateComponents.nanosecond == 999_123_000)
     }
 
     @Test("errors of decoding show no values, unless arguments are public")
