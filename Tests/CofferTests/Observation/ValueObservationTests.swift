@@ -440,7 +440,8 @@ struct ValueObservationTests {
             ])
     }
 
-    @Test("each of several observations that start at once prints its start first", arguments: Access.allCases)
+    @Test(
+        "each of several observations that start at once prints its start first", arguments: Access.allCases)
     func tracingAtOnce(access: Access) async throws {
         let writer = try makePlayers(access)
         let (events, log) = (ValueLog<String>(), ValueLog<Int>())

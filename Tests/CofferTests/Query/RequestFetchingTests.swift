@@ -39,7 +39,8 @@ struct RequestFetchingTests {
         #expect(try sql(Player.filter { $0.id == nil }) == #"SELECT * FROM "player" WHERE "id" IS NULL"#)
         #expect(
             try sql(Citizenship.filter { $0.citizenId == nil && $0.countryCode == "FR" })
-                == #"SELECT * FROM "citizenship" WHERE ("citizenId" IS NULL) AND ("countryCode" = ?) LIMIT 1"#)
+                == #"SELECT * FROM "citizenship" WHERE ("citizenId" IS NULL) AND ("countryCode" = ?) LIMIT 1"#
+        )
         #expect(try sql(Player.filter(Column.rowID == 1)) == #"SELECT * FROM "player" WHERE "rowid" = ?"#)
         #expect(
             try sql(Player.filter { $0.name == "x" }) == #"SELECT * FROM "player" WHERE "name" = ? LIMIT 1"#)
