@@ -26,7 +26,8 @@ struct CipherPragmaTests {
         "cipher_hmac_pgno = be", "cipher_salt = \"x'00000000000000000000000000000000'\"",
         "rekey_kdf_iter = 256000",
         "cipher_profile = '/nonexistent/profile'", "cipher_profile = off", "cipher_log = '/nonexistent/log'",
-        "cipher_default_page_size = 4096", "cipher_log_level = TRACE", "main.cipher_log_level('debug')",
+        "cipher_default_page_size = 4096", "cipher_default_compatibility = 3", "cipher_log_level = TRACE",
+        "main.cipher_log_level('debug')",
     ]
 
     @Test("the page size of an encrypted database is an integer, as in SQLite", arguments: Access.allCases)

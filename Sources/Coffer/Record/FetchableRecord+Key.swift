@@ -8,7 +8,7 @@ extension FetchableRecord where Self: TableRecord {
     ///
     /// In a table without a primary key, the row ID is the key.
     ///
-    /// - Parameter key: the value of the primary key, which must have one column.
+    /// - Parameter key: the value of the primary key, which must have one column. For nil, no statement runs.
     /// - Throws: a ``DatabaseError``, with `SQLITE_MISUSE` if the primary key has several columns, and any
     ///   error that ``init(row:)`` throws.
     @inlinable

@@ -68,6 +68,8 @@ extension Database {
     /// Returns nil if there is no such row.
     @usableFromInline
     func fetch(_ record: any TableRecord.Type, key: some DatabaseValueConvertible) throws -> KeyFetch? {
+        // Nil is the key of no row.
+        if case .null = key.persistenceValue { return nil }
         let tableName = record.databaseTableName
         let selection = record.databaseSelection
         var known = knownSchema.recordPlans.fetches.find(record)

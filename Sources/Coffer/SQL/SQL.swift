@@ -85,11 +85,21 @@ extension SQL {
     /// Returns true if the plain SQL around an expression shows that it is not the operand of an operator, as
     /// in `SELECT \(a + 1) AS b`. Then it needs no parentheses, and the text is the same as in views created
     /// with GRDB.
+    ///
+    /// The ends of the literal are such places, because a literal that is an operand has its own parentheses,
+    /// and a literal in another one is written as a part of it.
     private func standsAlone(_ index: Int) -> Bool {
-        guard index > 0, index + 1 < elements.count, case .sql(let before, _) = elements[index - 1],
-            case .sql(let after, _) = elements[index + 1]
-        else { return false }
-        return SQL.endsBeforeExpression(before) && SQL.beginsAfterExpression(after)
+        stands(after: elements[..<index]) && stands(before: elements[(index + 1)...])
+    }
+
+    private func stands(after elements: ArraySlice<Element>) -> Bool {
+        guard let element = elements.last(where: { !$0.isEmpty }) else { return true }
+        return if case .sql(let text, _) = element { SQL.endsBeforeExpression(text) } else { false }
+    }
+
+    private func stands(before elements: ArraySlice<Element>) -> Bool {
+        guard let element = elements.first(where: { !$0.isEmpty }) else { return true }
+        return if case .sql(let text, _) = element { SQL.beginsAfterExpression(text) } else { false }
     }
 
     private static func endsBeforeExpression(_ sql: String) -> Bool {

@@ -146,10 +146,3 @@ private struct ArgumentInlining {
 
     private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 }
-
-extension SQL {
-    /// Creates a literal from an expression that needs no parentheses, because it is not an operand.
-    init(bare expression: SQLExpression) {
-        self.init(elements: [.selection(SQLSelection(impl: .expression(expression)))])
-    }
-}

@@ -65,7 +65,10 @@ struct KeptDifferenceTests {
             func sql(_ literal: SQL) throws -> String { try literal.build(db).sql }
             for (literal, expected) in [
                 ("SELECT 2 * \(sum) AS b FROM item", #"SELECT 2 * (? + "a") AS b FROM item"#),
-                ("\(sum)", #"(? + "a")"#),
+                ("\(literal: "\(sum)") * 2", #"(? + "a") * 2"#),
+                (SQL(sum) + " * 2", #"(? + "a") * 2"#),
+                ("2 * \(SQL(sum).sqlExpression)", #"2 * (? + "a")"#),
+                ("\(SQL(sum).sqlExpression * 2)", #"(? + "a") * ?"#),
                 ("SELECT \(sum)*2", #"SELECT (? + "a")*2"#),
                 ("SELECT NOT \(sum) FROM item", #"SELECT NOT (? + "a") FROM item"#),
                 ("SELECT a.BY\(sum) FROM item", #"SELECT a.BY(? + "a") FROM item"#),
@@ -82,7 +85,12 @@ struct KeptDifferenceTests {
     func noParentheses() throws {
         try DatabaseQueue().read { (db) throws in
             let sum = Column("a") + Column("b")
+            let request: SQLRequest<Int> = "SELECT id FROM t"
             for (literal, expected) in [
+                ("\(sum)", #""a" + "b""#),
+                ("\(request > 3)", "(SELECT id FROM t) > ?"),
+                ("\(sum) AS c", #""a" + "b" AS c"#),
+                ("SELECT a FROM item WHERE \(sum)", #"SELECT a FROM item WHERE "a" + "b""#),
                 ("SELECT \(sum) AS c FROM item", #"SELECT "a" + "b" AS c FROM item"#),
                 (
                     "SELECT max(\(sum), 1), \(sum)\n\tFROM item",
@@ -106,6 +114,9 @@ struct KeptDifferenceTests {
     func digits() throws {
         let date = try #require(Date.fromDatabaseValue("1970-01-01 00:00:03.6789".databaseValue))
         #expect(abs(date.timeIntervalSince1970 - 3.6789) < 1e-6)
+        let components = try #require(
+            DatabaseDateComponents.fromDatabaseValue("2018-12-31 23:59:59.999123".databaseValue))
+        #expect(components.dateComponents.nanosecond == 999_123_000)
     }
 
     @Test("errors of decoding show no values, unless arguments are public")

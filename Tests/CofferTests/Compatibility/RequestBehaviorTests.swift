@@ -76,6 +76,9 @@ struct RequestBehaviorTests {
         let (queue, recorder) = try makeQueue()
         try queue.read { (db) throws in
             recorder.clear()
+            #expect(try Item.fetchOne(db, key: nil as Int?) == nil)
+            #expect(try Item.fetchOne(db, id: nil) == nil)
+            #expect(throws: RecordError.self) { try Item.find(db, id: nil) }
             #expect(try !Item.deleteOne(db, key: nil as Int?))
             #expect(try !Item.deleteOne(db, id: nil))
             #expect(try !Item.exists(db, id: nil))

@@ -117,7 +117,7 @@ struct DatabaseKeyTests {
         #expect(problem { $0.kdfIterations = 0 } == .invalidCipherSettings(.kdfIterations(0)))
         #expect(problem { $0.kdfIterations = 1 << 31 } == .invalidCipherSettings(.kdfIterations(1 << 31)))
         #expect(problem { $0.hmacKeyIterations = -1 } == .invalidCipherSettings(.hmacKeyIterations(-1)))
-        for size in [-16, 8, 33, 112] {
+        for size in [-16, 8, 33, 112, 256] {
             #expect(
                 problem { $0.plaintextHeaderSize = size }
                     == .invalidCipherSettings(.plaintextHeaderSize(size)))

@@ -254,6 +254,26 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
+    @Test("a queue fetches right after the statement that changes an explicit region")
+    func explicitRegionInOneAccess() async throws {
+        let queue = try makePlayers(.queue)
+        let log = ValueLog<[Int]>()
+        let observation = ValueObservation.tracking(
+            region: SQLRequest<Row>(sql: "SELECT * FROM player"),
+            fetch: { db in
+                try ["player", "team"].map { try Table($0).fetchCount(db) }
+            })
+        let cancellable = start(observation, queue, log)
+        await log.values(upTo: [0, 0])
+        try await queue.writeWithoutTransaction { db in
+            try db.execute(sql: "INSERT INTO player (name, score) VALUES ('Barbara', 0)")
+            try db.execute(sql: "INSERT INTO team VALUES ('Reds')")
+        }
+        try insert(queue)
+        #expect(await log.values(upTo: [2, 1]) == [[0, 0], [1, 0], [2, 1]])
+        cancellable.cancel()
+    }
+
     @Test("operators follow each other", arguments: Access.allCases)
     func operators(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -418,6 +438,26 @@ struct ValueObservationTests {
             events.values.filter { !$0.hasPrefix("log: ") } == [
                 "start", "fetch", "region player(*)", "value 0", "change", "fetch", "value 1", "cancel",
             ])
+    }
+
+    @Test(
+        "each of several observations that start at once prints its start first", arguments: Access.allCases)
+    func tracingAtOnce(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let (events, log) = (ValueLog<String>(), ValueLog<Int>())
+        let cancellables = Mutex<[AnyDatabaseCancellable]>([])
+        func startAll() {
+            DispatchQueue.concurrentPerform(iterations: 8) { number in
+                let cancellable = start(count.print("\(number)", to: LogStream(log: events)), writer, log)
+                cancellables.withLock { $0.append(cancellable) }
+            }
+        }
+        startAll()
+        await log.values(count: 8)
+        for number in 0..<8 {
+            let printed = events.values.filter { $0.hasPrefix("\(number): ") }.map { $0.dropFirst(3) }
+            #expect(printed == ["start", "fetch", "tracked region: player(*)", "value: 0"])
+        }
     }
 
     @Test("no region is tracked where nothing can change")

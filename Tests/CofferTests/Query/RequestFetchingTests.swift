@@ -21,7 +21,7 @@ struct RequestFetchingTests {
 
     // MARK: - One row
 
-    @Test("one row is asked for with a limit, unless there cannot be more")
+    @Test("one row is asked for with a limit, unless there cannot be more, or the request has a limit")
     func singleResults() throws {
         func sql(_ request: some FetchRequest) throws -> String {
             try makeLeague().read { try request.makePreparedRequest($0, forSingleResult: true).statement.sql }
@@ -36,6 +36,11 @@ struct RequestFetchingTests {
         #expect(
             try sql(Player.filter { $0.email == nil })
                 == #"SELECT * FROM "player" WHERE "email" IS NULL LIMIT 1"#)
+        #expect(try sql(Player.filter { $0.id == nil }) == #"SELECT * FROM "player" WHERE "id" IS NULL"#)
+        #expect(
+            try sql(Citizenship.filter { $0.citizenId == nil && $0.countryCode == "FR" })
+                == #"SELECT * FROM "citizenship" WHERE ("citizenId" IS NULL) AND ("countryCode" = ?) LIMIT 1"#
+        )
         #expect(try sql(Player.filter(Column.rowID == 1)) == #"SELECT * FROM "player" WHERE "rowid" = ?"#)
         #expect(
             try sql(Player.filter { $0.name == "x" }) == #"SELECT * FROM "player" WHERE "name" = ? LIMIT 1"#)
@@ -62,8 +67,8 @@ struct RequestFetchingTests {
         #expect(
             try sql(Player.select { max($0.score) }.group(\.teamId))
                 == #"SELECT MAX("score") FROM "player" GROUP BY "teamId" LIMIT 1"#)
-        #expect(try sql(Player.limit(10, offset: 3)) == #"SELECT * FROM "player" LIMIT 1 OFFSET 3"#)
-        #expect(try sql(Player.limit(-1)) == #"SELECT * FROM "player" LIMIT 1"#)
+        #expect(try sql(Player.limit(10, offset: 3)) == #"SELECT * FROM "player" LIMIT 10 OFFSET 3"#)
+        #expect(try sql(Player.limit(-1)) == #"SELECT * FROM "player" LIMIT -1"#)
         #expect(try sql(Player.limit(0)) == #"SELECT * FROM "player" LIMIT 0"#)
         #expect(
             try sql(Table("coach").filter(Column("id") == 1))

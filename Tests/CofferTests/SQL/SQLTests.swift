@@ -112,10 +112,10 @@ struct SQLTests {
         let day = SQL("DATE(\(Column("createdAt")))")
         #expect(
             try BuiltSQL(building: "\(day == "2020-01-23")")
-                == BuiltSQL(#"((DATE("createdAt")) = ?)"#, ["2020-01-23"]))
-        #expect(try BuiltSQL(building: "\(SQL("a OR b") && Column("c"))").sql == #"((a OR b) AND "c")"#)
+                == BuiltSQL(#"(DATE("createdAt")) = ?"#, ["2020-01-23"]))
+        #expect(try BuiltSQL(building: "\(SQL("a OR b") && Column("c"))").sql == #"(a OR b) AND "c""#)
         #expect(try BuiltSQL(building: "\(day.forKey("day"))").sql == #"DATE("createdAt") AS "day""#)
         #expect(try BuiltSQL(building: "\(day.desc)").sql == #"DATE("createdAt") DESC"#)
-        #expect(try BuiltSQL(building: SQL(Column("a") + 1)) == BuiltSQL(#"("a" + ?)"#, [1]))
+        #expect(try BuiltSQL(building: SQL(Column("a") + 1)) == BuiltSQL(#""a" + ?"#, [1]))
     }
 }

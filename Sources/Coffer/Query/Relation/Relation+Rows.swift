@@ -58,9 +58,12 @@ extension Relation: RegionNarrowing {
         guard groups.isEmpty, !hasJoins else { return false }
         let selection = try selection.resolve(db)
         if !selection.isEmpty, groupFilters.isEmpty, selection.allSatisfy(\.isAggregate) { return true }
-        let columns = try SQLExpression.associative(.and, filters.resolve(db)).equatedColumns
-        guard !columns.isEmpty, try db.tableExists(source.tableName) else { return false }
-        return try db.table(source.tableName, hasUniqueKey: columns)
+        let filters = try filters.resolve(db)
+        guard !filters.isEmpty, try db.tableExists(source.tableName) else { return false }
+        let key = try db.primaryKeyIfKnown(source.tableName)
+        let columns = SQLExpression.associative(.and, filters).equatedColumns(
+            neverNull: key.flatMap { $0.isRowID ? CaseInsensitiveName($0.columns[0]) : nil })
+        return try !columns.isEmpty && db.table(source.tableName, hasUniqueKey: columns)
     }
 }
 
@@ -77,17 +80,24 @@ extension SQLSelection {
 }
 
 extension SQLExpression {
-    /// The columns that must equal a value for the condition to be met.
-    fileprivate var equatedColumns: [String] {
+    /// Returns the columns that must equal a value for the condition to be met.
+    ///
+    /// NULL is not such a value: a unique key can have several rows with it.
+    ///
+    /// - Parameter rowID: the column of the row ID, if any. It can be compared with NULL, and then there is
+    ///   no row.
+    fileprivate func equatedColumns(neverNull rowID: CaseInsensitiveName?) -> [String] {
         switch impl {
         case .qualified(let expression, _):
-            return expression.equatedColumns
+            return expression.equatedColumns(neverNull: rowID)
         case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
-            if let column = lhs.column(of: nil), rhs.isValueButNotNull { return [column.name] }
-            if let column = rhs.column(of: nil), lhs.isValueButNotNull { return [column.name] }
+            for (operand, other) in [(lhs, rhs), (rhs, lhs)] where other.isValue {
+                guard let name = operand.column(of: nil)?.name else { continue }
+                if !other.impl.isNull || CaseInsensitiveName(name) == rowID { return [name] }
+            }
             return []
         case .associative(.and, let operands):
-            return operands.flatMap(\.equatedColumns)
+            return operands.flatMap { $0.equatedColumns(neverNull: rowID) }
         default:
             return []
         }
@@ -105,10 +115,9 @@ extension SQLExpression {
         }
     }
 
-    private var isValueButNotNull: Bool {
+    private var isValue: Bool {
         switch impl {
-        case .databaseValue(let value): !value.isNull
-        case .boolean: true
+        case .databaseValue, .boolean: true
         default: false
         }
     }

@@ -160,26 +160,15 @@ extension Relation {
     ///
     /// - Parameters:
     ///   - singleResult: true if only the first row will be read. The statement is then limited to one row,
-    ///     unless it cannot return more.
+    ///     unless it cannot return more or has a limit of its own.
     ///   - query: the query of all joined tables, if it has already been built.
     func makeStatement(_ db: Database, forSingleResult singleResult: Bool, _ query: JoinedQuery? = nil) throws
         -> Statement
     {
-        guard singleResult, let limit else {
-            return try makeStatement(db, limitingUnlimitedResult: singleResult, query)
-        }
-        var relation = self
-        relation.limit?.count = limit.count < 0 ? 1 : min(limit.count, 1)
-        return try relation.makeStatement(db, limitingUnlimitedResult: false, nil)
-    }
-
-    private func makeStatement(_ db: Database, limitingUnlimitedResult isLimited: Bool, _ query: JoinedQuery?)
-        throws -> Statement
-    {
         var writer = SQLWriter(db)
         if let query { try query.write(to: &writer) } else { try write(to: &writer) }
         let statement: Statement
-        if !isLimited {
+        if !singleResult || limit != nil {
             statement = try db.checkOut(writer.sql, for: .request)
         } else if let kept = db.keptStatement(writer.sql, for: .firstRow) {
             statement = kept

@@ -135,7 +135,7 @@ extension ColumnDefinition {
     /// - Parameter condition: returns the condition for the column.
     @discardableResult
     public func check(_ condition: (Column) -> any SQLExpressible) -> Self {
-        checks.append(SQL(bare: condition(Column(name)).sqlExpression))
+        checks.append(SQL(condition(Column(name)).sqlExpression))
         return self
     }
 
@@ -188,7 +188,7 @@ extension ColumnDefinition {
     public func generatedAs(
         _ expression: some SQLExpressible, _ qualification: GeneratedColumnQualification = .virtual
     ) -> Self {
-        generation = Generation(expression: SQL(bare: expression.sqlExpression), qualification: qualification)
+        generation = Generation(expression: SQL(expression.sqlExpression), qualification: qualification)
         return self
     }
 

@@ -64,7 +64,7 @@ extension Database {
         index name: String, on table: String, expressions: [any SQLExpressible], options: IndexOptions = [],
         condition: (any SQLExpressible)? = nil
     ) throws {
-        let terms = try expressions.map { try SQL(bare: $0.sqlExpression).inlined(self) }
+        let terms = try expressions.map { try SQL($0.sqlExpression).inlined(self) }
         try create(index: name, on: table, terms: terms, options: options, condition: condition)
     }
 
@@ -73,7 +73,7 @@ extension Database {
         condition: (any SQLExpressible)?
     ) throws {
         checkIsUsedInItsAccess()
-        let condition = try condition.map { try SQL(bare: $0.sqlExpression).inlined(self) }
+        let condition = try condition.map { try SQL($0.sqlExpression).inlined(self) }
         try executeDefinitions([
             IndexSQL.creation(name: name, on: table, terms: terms, options: options, condition: condition)
         ])

@@ -240,14 +240,14 @@ extension TableDefinition {
 extension TableDefinition {
     /// Rejects rows for which the condition is false. NULL is not false.
     public func check(_ condition: some SQLSpecificExpressible) {
-        constraints.append(.check(SQL(bare: condition.sqlExpression)))
+        constraints.append(.check(SQL(condition.sqlExpression)))
     }
 
     /// Rejects rows for which the condition is false. A string is a constant here: pass a condition in SQL to
     /// ``check(sql:)``.
     @_disfavoredOverload
     public func check(_ condition: some SQLExpressible) {
-        constraints.append(.check(SQL(bare: condition.sqlExpression)))
+        constraints.append(.check(SQL(condition.sqlExpression)))
     }
 
     /// Rejects rows for which the condition, written in SQL, is false.

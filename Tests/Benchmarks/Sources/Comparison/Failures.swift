@@ -56,6 +56,17 @@ extension Comparison {
         failure("strings") { db in try db.execute(sql: #"SELECT "no such column""#) }
         failure("drop") { try $0.drop(table: "nope") }
         failure("alter") { db in try db.alter(table: "nope") { t in t.add(column: "a") } }
+        failure("alter.steps") { db in
+            try db.alter(table: "owner") { t in
+                t.drop(column: "nope")
+                t.add(column: "more")
+            }
+        }
+        failure("cte.columns") { db in
+            let broken = CommonTableExpression(named: "broken", sql: "SELECT * FROM nowhere")
+            _ = try Row.fetchAll(
+                db, Owner.with(broken).including(optional: Owner.association(to: broken)))
+        }
         failure("view") { try $0.execute(sql: "DELETE FROM pinned") }
         failure("attach") { try $0.execute(sql: "DETACH nothing") }
         failure("vacuum") { try $0.execute(sql: "VACUUM") }

@@ -18,7 +18,7 @@ enum Comparison {
         ("transactions", transactions),
         ("observations", observations), ("functions", functions), ("failures", failures),
         ("fullText", fullText), ("json", json),
-        ("dumps", dumps), ("surprises", surprises),
+        ("dumps", dumps), ("surprises", surprises), ("programs", programs),
     ]
 
     static func main() throws {

@@ -69,6 +69,14 @@ extension Comparison {
                 all: Owner.hasMany(Attachment.self, through: Owner.items, using: Item.attachments)))
         prefetched("through.many", Vault.including(all: Vault.guests.order(Column("name"))))
         prefetched("through.shared", Owner.including(all: Owner.sharedVaults))
+        prefetched(
+            "through.merged",
+            Owner.including(
+                all: Owner.hasMany(
+                    Item.self, through: Owner.vaults.filter(Column("color") == "red"), using: Vault.items)
+            ).including(
+                all: Owner.hasMany(
+                    Item.self, through: Owner.vaults.filter(Column("title") == "Work"), using: Vault.items)))
         prefetched("in.one", Item.including(required: Item.vault.including(all: Vault.shares)))
         prefetched("in.one.optional", Vault.including(optional: Vault.owner.including(all: Owner.shares)))
         prefetched(
@@ -195,6 +203,11 @@ extension Comparison {
         area.rows("having.annotated", Vault.annotated(with: Vault.items.count).having(Vault.items.count > 1))
         area.call("having.delete") { db in
             try Owner.having(Owner.shares.isEmpty && Owner.vaults.isEmpty).deleteAll(db)
+        }
+        area.call("having.delete.fetch") { db in
+            let statement = try Owner.having(Owner.vaults.isEmpty).deleteAndFetchStatement(
+                db, selection: [Column("id")])
+            return [statement.sql, "\(statement.arguments)"]
         }
         area.call("having.update") { db in
             try Vault.having(Vault.items.isEmpty).updateAll(db, Column("title").set(to: "empty"))

@@ -77,6 +77,7 @@ extension Comparison {
         area.rows("order.sql", Item.order(sql: "size + ? DESC", arguments: [1]))
         area.rows("order.literal", Item.order(literal: "size * \(-1), id"))
         area.rows("order.reversed", Item.order(C.title.desc, C.size).reversed())
+        area.rows("order.reversed.twice", Item.order(C.title, C.size.desc).reversed().reversed())
         area.rows("order.reversed.none", Item.all().reversed())
         area.rows("order.reversed.nulls", Item.order(C.size.ascNullsLast, C.weight.descNullsFirst).reversed())
         area.rows("order.reversed.collated", Item.order(C.title.collating(.nocase)).reversed())

@@ -41,6 +41,7 @@ extension Comparison {
             try db.execute(sql: "DELETE FROM tag; SELECT * FROM nowhere")
         }
         area.call("make.two") { db in try db.makeStatement(sql: "SELECT 1; SELECT 2") }
+        area.call("make.two.padded") { db in try db.makeStatement(sql: "SELECT 1; SELECT 2;\n") }
         area.call("make.empty") { db in try db.makeStatement(sql: "") }
         area.call("make.twoErrors") { db in try db.makeStatement(sql: "SELECT 1; nonsense") }
         area.call("statement") { db in
@@ -151,6 +152,10 @@ extension Comparison {
         literal("columns.alias", "SELECT \(columnsOf: Owner.self, tableAlias: "o") FROM owner o")
         literal("expression", "SELECT \(Column("size") + 1) AS n FROM item")
         literal("expression.product", "SELECT \(Column("size") + 1) * 2 FROM item")
+        literal("expression.end", "SELECT * FROM item WHERE \(Column("size") > 3)")
+        literal("expression.start", "\(Column("size") + 1) AS n")
+        let largest: SQLRequest<Int> = "SELECT MAX(size) FROM item"
+        literal("request.compare", "\(largest > 3)")
         literal("ordering", "SELECT * FROM item ORDER BY \(Column("size").desc)")
         literal("collation", "SELECT * FROM item ORDER BY title COLLATE \(.nocase)")
         literal(
@@ -186,9 +191,10 @@ extension Comparison {
             try Int.fetchAll(
                 db,
                 SQLRequest<Int>(
-                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(4)) SELECT "
-                        + "i FROM n"
-                ))
+                    """
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(4)) \
+                    SELECT i FROM n
+                    """))
         }
     }
 }

@@ -80,6 +80,20 @@ struct TestingWithCofferArticleTests {
         #expect(try queue.read { db in try Int.fetchAll(db, sql: "SELECT worth FROM item") } == [0])
     }
 
+    @Test("a fixture without encryption is copied if the configuration allows plaintext")
+    func fixture() throws {
+        let path = folder + "/fixture.db"
+        _ = try SQLCipherShell(plaintextPath: path).run(
+            "CREATE TABLE item (name TEXT); INSERT INTO item VALUES ('ring');")
+        let failure = #expect(throws: DatabaseError.self) { try DatabaseQueue.inMemoryCopy(fromPath: path) }
+        #expect(failure?.encryptionFailure == .plaintextFile)
+
+        var configuration = Configuration()
+        configuration.allowsPlaintext = true
+        let copy = try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration)
+        #expect(try copy.read { db in try String.fetchAll(db, sql: "SELECT name FROM item") } == ["ring"])
+    }
+
     @Test("the list follows the table")
     func observation() async throws {
         let store = try Store(DatabaseQueue())

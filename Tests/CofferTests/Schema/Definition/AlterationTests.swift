@@ -44,6 +44,21 @@ struct AlterationTests {
             ])
     }
 
+    @Test("the error of an alteration has the SQL of the step that failed")
+    func failedStep() throws {
+        try DatabaseQueue().write { (db) throws in
+            try db.execute(sql: Self.schema)
+            let error = #expect(throws: DatabaseError.self) {
+                try db.alter(table: "player") { t in
+                    t.add(column: "a", .text)
+                    t.drop(column: "missing")
+                    t.rename(column: "url", to: "homeURL")
+                }
+            }
+            #expect(error?.sql == #"ALTER TABLE "player" DROP COLUMN "missing""#)
+        }
+    }
+
     @Test("a column can be added, filled, renamed and dropped in one alteration")
     func effect() throws {
         try DatabaseQueue().write { (db) throws in
