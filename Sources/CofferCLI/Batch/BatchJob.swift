@@ -142,7 +142,7 @@ extension BatchOperation {
         session.reporter.start(
             [.init("files", .strings(given.map(\.path)))]
                 + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
-        let trail = try audit.trail(session, command: Self.title)
+        let trail = try trail(session)
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
         let job = try job(setting)
@@ -152,5 +152,19 @@ extension BatchOperation {
         let status = try run.run(setting.items, job)
         if status == .done && batch.shard == nil { state?.remove() }
         return status
+    }
+}
+
+extension MeasuredOperation where Self: BatchOperation {
+    /// Returns the result of the batch. All files of the manifest, or of its shard, are one target.
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
+        let list = batch.list.manifest
+        let name = metrics.target ?? (list == "-" ? list : AuditEntry.absolute(list))
+        let result = meter.batch
+        let run = RunMetrics.Run(
+            status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0,
+            failedFiles: result?.failed ?? 0,
+            bytes: result?.bytes ?? 0)
+        return [([name, batch.shard?.suffix].compactMap { $0 }.joined(separator: "."), run)]
     }
 }

@@ -161,3 +161,17 @@ final class ScriptRun {
             + (isMany ? [.init("statement", .count(number))] : [])
     }
 }
+
+extension ScriptRun {
+    /// Returns true if the database may have been changed.
+    func perform(_ path: String, _ configuration: Configuration, in session: Session) throws -> Bool {
+        let queue = try ReadableQueue.open(path, configuration)
+        let isChanged = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
+            session.reporter.detail("running the statement")
+            if mayWrite { return try queue.writeWithoutTransaction { try self.perform($0) } }
+            return try queue.unsafeRead { try self.perform($0) }
+        }
+        try queue.close()
+        return isChanged
+    }
+}

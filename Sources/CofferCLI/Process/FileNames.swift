@@ -3,11 +3,6 @@ internal import Glibc
 internal import SystemCalls
 
 enum FileNames {
-    /// Returns the name of one file, or the number of files, for a prompt.
-    static func subject(_ paths: [String]) -> String {
-        paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file", "files")
-    }
-
     /// Throws if the path does not exist or this user cannot read the file. Called before a key is prompted
     /// for.
     static func checkReadable(_ path: String) throws(Failure) {

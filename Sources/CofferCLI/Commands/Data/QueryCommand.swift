@@ -113,36 +113,4 @@ struct QueryCommand: RecordedOperation {
         }
         return .done
     }
-
-}
-
-extension ScriptRun {
-    /// Returns true if the database may have been changed.
-    func perform(_ path: String, _ configuration: Configuration, in session: Session) throws -> Bool {
-        let queue = try ReadableQueue.open(path, configuration)
-        let isChanged = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
-            session.reporter.detail("running the statement")
-            if mayWrite { return try queue.writeWithoutTransaction { try self.perform($0) } }
-            return try queue.unsafeRead { try self.perform($0) }
-        }
-        try queue.close()
-        return isChanged
-    }
-}
-
-/// Opens a connection that can read even after a crashed process left a hot journal.
-enum ReadableQueue {
-    static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
-        do {
-            return try DatabaseQueue(path: path, configuration: configuration)
-        } catch let error as DatabaseError
-            where configuration.readonly && error.resultCode == .SQLITE_READONLY
-        {
-            // A crashed process left a hot journal, which only a writable connection can roll back.
-            var configuration = configuration
-            configuration.readonly = false
-            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = 1") }
-            return try DatabaseQueue(path: path, configuration: configuration)
-        }
-    }
 }

@@ -77,16 +77,3 @@ struct VacuumCommand: ChangingOperation {
         return .done
     }
 }
-
-extension Conversion {
-    /// Collects the facts about the file before the vacuum, for the report.
-    mutating func lookBefore(_ key: DatabaseKey) throws {
-        let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
-        let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
-        remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
-        facts = [
-            .init("pages_before", .count(before.pageCount)),
-            .init("free_pages_before", .count(before.freePageCount)),
-        ]
-    }
-}

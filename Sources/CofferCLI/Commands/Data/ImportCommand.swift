@@ -37,7 +37,7 @@ struct ImportCommand: RecordedOperation {
     @Option(
         help: ArgumentHelp(
             "The format of the rows: by the extension of the file, or csv.", valueName: "format"))
-    var format: Format?
+    var format: ImportFormat?
 
     @Option(help: ArgumentHelp("The columns of the fields, separated by commas.", valueName: "names"))
     var columns: String?
@@ -78,23 +78,6 @@ struct ImportCommand: RecordedOperation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
-        case csv, tsv, jsonl
-
-        /// Creates a format from the extension of a file name. The default is CSV.
-        init(ofFile path: String) {
-            self = Format.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } ?? .csv
-        }
-
-        func reader(_ source: ByteSource, nullText: String) -> any RecordReader {
-            switch self {
-            case .csv: DelimitedReader(source, .csv, nullText: nullText)
-            case .tsv: DelimitedReader(source, .tsv, nullText: nullText)
-            case .jsonl: JSONLinesReader(source)
-            }
-        }
-    }
-
     func validate() throws {
         if let batchRows, batchRows < 1 { throw ValidationError("--batch-rows takes a positive number.") }
         if types != nil, !create {
@@ -115,7 +98,7 @@ struct ImportCommand: RecordedOperation {
     var subject: String? { file }
     var names: [String] { [file] }
 
-    private var form: Format { format ?? Format(ofFile: from ?? "") }
+    private var form: ImportFormat { format ?? ImportFormat(ofFile: from ?? "") }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var options = RowImport.Options(
@@ -217,49 +200,5 @@ struct ImportCommand: RecordedOperation {
                     + "\(table)\(ignored)\(refused)"
             ])
         return isWhole ? .done : .answerIsNo
-    }
-}
-
-/// Receives rejected rows and writes them to a file. Without a file, the first rejected row ends the import.
-private final class Refusals {
-    private let path: String?
-    private let name: String
-    private var file: Box?
-
-    /// Wraps a noncopyable value.
-    private final class Box {
-        let file: NewFile
-
-        init(_ path: String) throws(Failure) {
-            file = try NewFile(path)
-        }
-    }
-
-    init(_ path: String?, name: String) {
-        self.path = path
-        self.name = name
-    }
-
-    func add(_ record: ImportRecord, _ reason: String) throws {
-        guard let path else {
-            throw Failure(
-                .badData, "refused",
-                "\(name), line \(record.line): the row is refused: \(reason). --rejects sets such rows aside."
-            )
-        }
-        let box = try file ?? Box(path)
-        file = box
-        let text = String(decoding: record.bytes, as: UTF8.self)
-        let line = JSONValue.object([
-            .init("line", .count(record.line)), .init("reason", .string(reason)), .init("row", .string(text)),
-        ])
-        .text
-        try box.file.write(bytes: Array((line + "\n").utf8))
-    }
-
-    func publish() throws { try file?.file.publish() }
-
-    func remove(ifNothingWasKept isRolledBack: Bool) {
-        if isRolledBack { file?.file.remove() }
     }
 }

@@ -6,6 +6,28 @@ protocol RecordingOperation: Operation {
     var audit: AuditOptions { get }
 }
 
+extension RecordingOperation {
+    /// Checks the log. If no record can be added to it, throws or continues without a log, depending on the
+    /// options.
+    func trail(_ session: Session) throws -> AuditTrail {
+        var log: AuditLog?
+        if let path = audit.audit {
+            let candidate = AuditLog(path: path, seal: try audit.secret.seal(session.keys))
+            do throws(Failure) {
+                try candidate.checkIsWritable()
+                log = candidate
+            } catch {
+                if audit.auditRequired { throw error }
+                session.reporter.warning(error.message)
+            }
+        }
+        return AuditTrail(
+            log: log, isRequired: audit.auditRequired, command: Self.title,
+            site: try audit.site.secret(session.keys), reporter: session.reporter,
+            interruption: session.interruption)
+    }
+}
+
 /// A command that records its work on files.
 protocol RecordedOperation: RecordingOperation {
     /// The files, as the user named them.
@@ -24,7 +46,7 @@ extension RecordedOperation {
     func run(in session: Session) throws -> ExitStatus {
         let intent = (self as? any ChangingOperation).map { [JSONValue.Member("dry_run", .bool($0.dryRun))] }
         session.reporter.start([.init("files", .strings(names))] + (intent ?? []))
-        return try run(in: session, audit.trail(session, command: Self.title))
+        return try run(in: session, trail(session))
     }
 }
 

@@ -26,3 +26,11 @@ struct ManualCommand: Operation {
         return .done
     }
 }
+
+extension CommandDescription {
+    /// Returns the description of the root command.
+    static func root() throws -> CommandDescription {
+        struct Dump: Decodable { let command: CommandDescription }
+        return try JSONDecoder().decode(Dump.self, from: Data(CofferCommand._dumpHelp().utf8)).command
+    }
+}

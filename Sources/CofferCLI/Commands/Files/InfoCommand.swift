@@ -68,8 +68,8 @@ struct InfoCommand: Operation {
         let withKey = try key.isGiven || askKey
         if keyID && !withKey { throw Failure.usage("--key-id needs a key.") }
         let keys =
-            withKey ? try FileKeys(key, KeyCache(session.keys, subject: FileNames.subject(files))) : nil
-        let site = try site.secret(session)
+            withKey ? try FileKeys(key, KeyCache(session.keys, subject: Session.subject(files))) : nil
+        let site = try site.secret(session.keys)
         let isAnswerNo = Latch()
         let status = try session.forEach(files) { path in
             try FileNames.checkReadable(path)

@@ -51,7 +51,7 @@ struct AuditVerifyCommand: Operation {
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([.init("files", .strings([file]))])
         let descriptor = try Descriptor.reading(file, name: "The audit log '\(file)'")
-        var chain = AuditChain(seal: try secret.seal(session))
+        var chain = AuditChain(seal: try secret.seal(session.keys))
         var isThere = last == nil
         do {
             // The lock keeps a writer from being halfway through a record.

@@ -76,7 +76,7 @@ struct KeygenCommand: Operation {
                 withSalt ? "raw+salt" : "raw", 256
             )
         if let file {
-            try KeygenCommand.write(key, to: file)
+            try NewFile.write(key, to: file)
         } else {
             // Written directly from the wiped memory, without a copy in a string.
             do throws(Errno) {
@@ -107,34 +107,12 @@ struct KeygenCommand: Operation {
 
     private func make() throws(RandomnessFailure) -> SecretBytes {
         if let words {
-            return KeygenCommand.line(WordPassphrase.text(from: try SecretBytes.random(count: 2 * words)))
+            return WordPassphrase.text(from: try SecretBytes.random(count: 2 * words)).line()
         }
         let key = try SecretBytes.random(count: withSalt ? 48 : 32)
         if binary { return key }
         var digits = SecretBytes(count: 2 * key.count)
         key.withUnsafeBytes { key in digits.withUnsafeMutableBytes { unsafe SecretHex.write(key, to: $0) } }
-        return KeygenCommand.line(digits)
-    }
-
-    private static func line(_ text: borrowing SecretBytes) -> SecretBytes {
-        var line = SecretBytes(count: text.count + 1)
-        text.withUnsafeBytes { text in
-            line.withUnsafeMutableBytes { line in
-                unsafe line.copyMemory(from: text)
-                unsafe line[text.count] = UInt8(ascii: "\n")
-            }
-        }
-        return line
-    }
-
-    static func write(_ key: borrowing SecretBytes, to path: String) throws(Failure) {
-        let file = try NewFile(path)
-        do throws(Failure) {
-            try file.write(key)
-            try file.publish()
-        } catch {
-            file.remove()
-            throw error
-        }
+        return digits.line()
     }
 }

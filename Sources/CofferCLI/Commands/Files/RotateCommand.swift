@@ -64,7 +64,7 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         for path in files { try FileNames.checkReadable(path) }
-        let subject = FileNames.subject(files)
+        let subject = Session.subject(files)
         let newRequest = try newKey.requestForRotation(besides: key)
         let keys = try FileKeys(key, KeyCache(session.keys, subject: subject))
         let new = try session.keys.key(newRequest, subject: subject)

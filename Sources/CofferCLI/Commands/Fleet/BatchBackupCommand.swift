@@ -132,7 +132,7 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
     }
 }
 
-enum NewFolder {
+private enum NewFolder {
     /// Creates a folder and its missing parents, accessible only to this user.
     static func make(_ path: String) throws(Failure) {
         do {

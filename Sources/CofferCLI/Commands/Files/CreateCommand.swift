@@ -53,7 +53,7 @@ struct CreateCommand: RecordingOperation {
                 text: ["\(file): would be created, encrypted; nothing was changed"])
             return .done
         }
-        try audit.trail(session, command: Self.title).record(file, .changed(from: nil, to: key)) { _ in
+        try trail(session).record(file, .changed(from: nil, to: key)) { _ in
             try make(file, session.configuration(key.database, cipher.settings))
             return true
         }

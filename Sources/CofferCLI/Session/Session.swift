@@ -35,15 +35,17 @@ struct Session: Sendable {
     /// Returns the keys that may open several files.
     func keys(_ options: FileKeyOptions, ofAll paths: [String]) throws -> FileKeys {
         for path in paths { try FileNames.checkReadable(path) }
-        return try FileKeys(options, KeyCache(keys, subject: FileNames.subject(paths)))
+        return try FileKeys(options, KeyCache(keys, subject: Session.subject(paths)))
     }
 
-    /// Returns the failure that an error stands for, taking into account a signal that may have caused it.
+    /// Returns the name of one file, or the number of files, for a prompt.
+    static func subject(_ paths: [String]) -> String {
+        paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file", "files")
+    }
+
+    /// Returns the failure that an error stands for, with advice if a key may be of another type.
     func failure(_ error: any Error) -> Failure {
-        let failure = Failure(error)
-        if failure.status == .runAgain, let status = interruption.status {
-            return interruption.failure(status)
-        }
+        let failure = interruption.failure(error)
         if failure.reason == "wrong_key", keyLooksRaw.isSet {
             let advice = " The key looks like a raw key: if it is one, give --key-type raw."
             return Failure(failure.status, failure.reason, failure.message + advice)
