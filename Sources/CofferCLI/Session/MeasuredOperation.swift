@@ -1,6 +1,5 @@
 /// A command that writes the result of its run for monitors.
-protocol MeasuredOperation: Operation {
-    var metrics: MetricsOptions { get }
+protocol MeasuredOperation: RecordingOperation where Metrics == MetricsOptions {
     var measuredWork: RunMetrics.Work { get }
 
     /// True for a dry run, which writes no metrics.
@@ -13,7 +12,7 @@ protocol MeasuredOperation: Operation {
 extension MeasuredOperation {
     /// Writes the metrics of a completed run, if requested.
     func writeMetrics(_ status: ExitStatus, _ session: Session) throws(Failure) {
-        guard let path = metrics.path, !dryRun else { return }
+        guard let path = record.metrics.path, !dryRun else { return }
         let runs = runs(session.meter, status)
         try MetricsFile(path: path).update(patience: max(1, session.lockTimeout)) { metrics in
             for (target, run) in runs { metrics.add(run, of: .init(work: measuredWork, target: target)) }
@@ -39,7 +38,7 @@ extension MeasuredOperation where Self: RecordedOperation {
                 bytes: own == .done ? FileNames.size(path) ?? 0 : 0)
             return (target: AuditEntry.absolute(path), run: run)
         }
-        guard let target = metrics.target else { return runs }
+        guard let target = record.metrics.target else { return runs }
         let run = RunMetrics.Run(
             status: status, end: end, seconds: meter.seconds, files: runs.count,
             failedFiles: runs.reduce(0) { $0 + $1.run.failedFiles },

@@ -3,10 +3,15 @@ internal import Foundation
 
 /// A command that can write to an audit log.
 protocol RecordingOperation: Operation {
-    var audit: AuditOptions { get }
+    /// `MetricsOptions`, or ``NoOptions`` for a command without metrics.
+    associatedtype Metrics: ParsableArguments & Sendable
+    var record: RecordOptions<Metrics> { get }
 }
 
 extension RecordingOperation {
+    var audit: AuditOptions { record.audit }
+    var output: OutputOptions { record.output }
+
     /// Checks the log. If no record can be added to it, throws or continues without a log, depending on the
     /// options.
     func trail(_ session: Session) throws -> AuditTrail {
@@ -26,6 +31,19 @@ extension RecordingOperation {
             site: try audit.site.secret(session.keys), reporter: session.reporter,
             interruption: session.interruption)
     }
+}
+
+/// A command with the options that open existing files.
+protocol AccessOperation: RecordingOperation {
+    associatedtype Titles: AccessTitles
+    associatedtype Metrics
+    var access: AccessOptions<Titles, Metrics> { get }
+}
+
+extension AccessOperation {
+    var record: RecordOptions<Metrics> { access.record }
+    var key: FileKeyOptions { access.key }
+    var cipher: CipherOptions { access.cipher }
 }
 
 /// A command that records its work on files.

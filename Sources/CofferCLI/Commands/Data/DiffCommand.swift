@@ -38,11 +38,8 @@ struct DiffCommand: RecordedOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws {
         for path in [old, new] { try FileNames.checkIsNoDash(path, "a database") }

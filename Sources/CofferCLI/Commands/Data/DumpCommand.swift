@@ -3,7 +3,7 @@ internal import Coffer
 internal import Glibc
 internal import SystemCalls
 
-struct DumpCommand: RecordedOperation {
+struct DumpCommand: AccessOperation, RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "dump",
         abstract: "Write a database as an SQL script.",
@@ -30,17 +30,8 @@ struct DumpCommand: RecordedOperation {
     @Flag(help: "Confirm that the file is readable without a key.")
     var yesPlaintext = false
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the file")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
 
     func validate() throws {
         if out != nil, !yesPlaintext {

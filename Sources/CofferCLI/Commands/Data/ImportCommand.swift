@@ -3,7 +3,7 @@ internal import Coffer
 internal import Glibc
 internal import SystemCalls
 
-struct ImportCommand: RecordedOperation {
+struct ImportCommand: AccessOperation, RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Import rows of CSV or JSON into a table.",
@@ -66,17 +66,8 @@ struct ImportCommand: RecordedOperation {
         completion: .file())
     var rejects: String?
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the file")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
 
     func validate() throws {
         if let batchRows, batchRows < 1 { throw ValidationError("--batch-rows takes a positive number.") }

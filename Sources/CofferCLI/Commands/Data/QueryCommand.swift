@@ -3,7 +3,7 @@ internal import Coffer
 internal import Foundation
 internal import Glibc
 
-struct QueryCommand: RecordedOperation {
+struct QueryCommand: AccessOperation, RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "query",
         abstract: "Run SQL statements.",
@@ -51,17 +51,8 @@ struct QueryCommand: RecordedOperation {
     @Flag(help: "Compile the statements without running them.")
     var dryRun = false
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the file")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
 
     func validate() throws {
         try rows.check(output)

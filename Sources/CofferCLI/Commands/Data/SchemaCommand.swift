@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct SchemaCommand: RecordedOperation {
+struct SchemaCommand: AccessOperation, RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "schema",
         abstract: "Print the schema of a database: its tables, indexes, views and triggers.",
@@ -25,17 +25,8 @@ struct SchemaCommand: RecordedOperation {
     @Flag(help: "Also print internal objects of SQLite and of virtual tables.")
     var all = false
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the file")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
 
     var subject: String? { file }
     var names: [String] { [file] }

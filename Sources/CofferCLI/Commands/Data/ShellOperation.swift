@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import Glibc
 
-struct ShellOperation: RecordedOperation {
+struct ShellOperation: AccessOperation, RecordedOperation {
     static let configuration = CommandConfiguration(
         commandName: "shell",
         abstract: "Run SQL interactively.",
@@ -40,17 +40,8 @@ struct ShellOperation: RecordedOperation {
     @OptionGroup(title: "Rows")
     var rows: RowOptions
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the file")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
 
     func validate() throws {
         if output.json {

@@ -79,14 +79,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Metrics")
-    var metrics: MetricsOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<MetricsOptions>
 
     func validate() throws {
         guard (destination == nil) != (into == nil) else {

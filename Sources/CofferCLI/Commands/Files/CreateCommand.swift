@@ -27,11 +27,8 @@ struct CreateCommand: RecordingOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws { try FileNames.checkIsNoDash(file, "the new file") }
 

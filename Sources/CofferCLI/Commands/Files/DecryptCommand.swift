@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct DecryptCommand: ChangingOperation {
+struct DecryptCommand: AccessOperation, ChangingOperation {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
         abstract: "Create a plaintext copy of an encrypted database.",
@@ -27,17 +27,8 @@ struct DecryptCommand: ChangingOperation {
     @Flag(help: "Try the key and show the plan; change nothing.")
     var dryRun = false
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the file")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
 
     func validate() throws {
         guard yesPlaintext || dryRun else {

@@ -34,11 +34,8 @@ struct EncryptCommand: ChangingOperation {
     @OptionGroup(title: "The format of the encrypted file")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws {
         try FileNames.checkIsNoDash(destination, "the encrypted file")

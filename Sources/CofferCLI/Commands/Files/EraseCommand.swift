@@ -27,11 +27,8 @@ struct EraseCommand: ChangingOperation {
     @Flag(help: "Show the files to remove; change nothing.")
     var dryRun = false
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     var subject: String? { file }
     var names: [String] { [file] }

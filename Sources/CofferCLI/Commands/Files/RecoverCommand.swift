@@ -84,11 +84,8 @@ struct RecoverCommand: RecordedOperation {
     @OptionGroup(title: "The format of the damaged file")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws {
         try FileNames.checkIsNoDash(destination, "the new file")

@@ -52,11 +52,8 @@ struct RestoreCommand: ChangingOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")

@@ -36,11 +36,8 @@ struct VacuumCommand: ChangingOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws {
         if recipients.isGiven, into == nil {

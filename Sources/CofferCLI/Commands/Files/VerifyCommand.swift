@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VerifyCommand: RecordedOperation, MeasuredOperation {
+struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every page and the structure of files.",
@@ -41,20 +41,8 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
     @Option(help: ArgumentHelp("The number of threads that check pages, from 1 to 64.", valueName: "number"))
     var threads = ThreadCount.usual
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the files")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Metrics")
-    var metrics: MetricsOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, MetricsOptions>
 
     enum Structure: String, ExpressibleByArgument, CaseIterable, Sendable {
         case none, quick, full

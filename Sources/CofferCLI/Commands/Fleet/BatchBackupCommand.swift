@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import Foundation
 
-struct BatchBackupCommand: BatchOperation, MeasuredOperation {
+struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Back up many databases into folders, while they are in use.",
@@ -43,20 +43,8 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
     @OptionGroup
     var batch: BatchOptions
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the files")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Metrics")
-    var metrics: MetricsOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, MetricsOptions>
 
     var measuredWork: RunMetrics.Work { .backup }
     var onlyReads: Bool { false }

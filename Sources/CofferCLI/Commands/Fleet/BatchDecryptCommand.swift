@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BatchDecryptCommand: BatchOperation {
+struct BatchDecryptCommand: AccessOperation, BatchOperation {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
         abstract: "Decrypt many encrypted databases in place.",
@@ -32,17 +32,8 @@ struct BatchDecryptCommand: BatchOperation {
     @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the files")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, NoOptions>
 
     var onlyReads: Bool { false }
 

@@ -36,11 +36,8 @@ struct BatchEncryptCommand: BatchOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     var onlyReads: Bool { false }
 

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BatchInfoCommand: BatchOperation {
+struct BatchInfoCommand: AccessOperation, BatchOperation {
     static let configuration = CommandConfiguration(
         commandName: "info",
         abstract: "Show facts about many files, and which of several keys opens each.",
@@ -23,17 +23,8 @@ struct BatchInfoCommand: BatchOperation {
     @OptionGroup
     var batch: BatchOptions
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the files")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, NoOptions>
 
     var onlyReads: Bool { true }
     var needsKeys: Bool { get throws { try key.isGiven } }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BatchQueryCommand: BatchOperation {
+struct BatchQueryCommand: AccessOperation, BatchOperation {
     static let configuration = CommandConfiguration(
         commandName: "query",
         abstract: "Run the same SQL statements in many files.",
@@ -46,17 +46,8 @@ struct BatchQueryCommand: BatchOperation {
     @Flag(help: "Compile the statements without running them.")
     var dryRun = false
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the files")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, NoOptions>
 
     var onlyReads: Bool { !write }
 

@@ -32,14 +32,8 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Metrics")
-    var metrics: MetricsOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<MetricsOptions>
 
     var measuredWork: RunMetrics.Work { .rotate }
     var onlyReads: Bool { false }

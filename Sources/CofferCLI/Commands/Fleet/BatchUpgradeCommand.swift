@@ -31,11 +31,8 @@ struct BatchUpgradeCommand: BatchOperation {
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     var onlyReads: Bool { false }
 

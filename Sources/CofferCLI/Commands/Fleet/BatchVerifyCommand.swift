@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
+struct BatchVerifyCommand: AccessOperation, BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Verify many files.",
@@ -31,20 +31,8 @@ struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
     @Flag(help: "Accept empty files as databases that were never used. Otherwise they are damaged.")
     var allowEmpty = false
 
-    @OptionGroup(title: "The key")
-    var key: FileKeyOptions
-
-    @OptionGroup(title: "The format of the files")
-    var cipher: CipherOptions
-
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Metrics")
-    var metrics: MetricsOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, MetricsOptions>
 
     var measuredWork: RunMetrics.Work { .verify }
     var onlyReads: Bool { true }

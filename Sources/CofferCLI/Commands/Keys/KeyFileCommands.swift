@@ -25,11 +25,8 @@ struct KeyInitCommand: KeyringOperation {
     @OptionGroup(title: "The first slot")
     var slot: NewSlotOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
@@ -134,11 +131,8 @@ struct KeyRotateCommand: KeyringOperation {
     @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         _ = try keyring.inspect()
@@ -173,11 +167,8 @@ struct KeyExportCommand: KeyringOperation {
     @Argument(help: "The file to create; never overwritten.", completion: .file())
     var copy: String
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws { try FileNames.checkIsNoDash(copy, "the copy") }
 
@@ -211,11 +202,8 @@ struct KeyRestoreCommand: KeyringOperation {
     @OptionGroup(title: "The secret that opens the copy")
     var unlock: UnlockOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(copy)
@@ -249,11 +237,8 @@ struct KeyDestroyCommand: KeyringOperation {
             "The name of the database, without its directory, to confirm.", valueName: "name"))
     var yesDestroy: String?
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let name = FileNames.name(of: file)

@@ -24,11 +24,8 @@ struct KeyAddCommand: KeyringOperation {
     @OptionGroup(title: "The new slot")
     var slot: NewSlotOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func validate() throws {
         // Programs store and forward JSON, so it must not contain a secret.
@@ -78,11 +75,8 @@ struct KeyRemoveCommand: KeyringOperation {
     @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         _ = try keyring.inspect()
@@ -118,11 +112,8 @@ struct KeyChangeCommand: KeyringOperation {
     @OptionGroup(title: "The new secret")
     var new: NewKeyOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         _ = try keyring.inspect()
@@ -160,11 +151,8 @@ struct KeyRecoverCommand: KeyringOperation {
     @OptionGroup(title: "The new secret")
     var new: NewKeyOptions
 
-    @OptionGroup(title: "The audit log")
-    var audit: AuditOptions
-
-    @OptionGroup(title: "Output and waiting")
-    var output: OutputOptions
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let slots = try keyring.inspect().slots
