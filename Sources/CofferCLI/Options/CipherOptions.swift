@@ -3,7 +3,7 @@ internal import Coffer
 
 /// The cipher settings that differ from the SQLCipher 4 defaults. The file does not store them, so the user
 /// must supply them.
-struct CipherOptions: ParsableArguments {
+struct CipherOptions: FormatOptions {
     @Option(help: ArgumentHelp("The SQLCipher format of the file, 1 to 4.", valueName: "number"))
     var cipherFormat: Int?
 

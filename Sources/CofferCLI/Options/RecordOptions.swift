@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Coffer
 
 /// The options at the end of the help of each command that records its work.
 struct RecordOptions<Metrics: ParsableArguments & Sendable>: ParsableArguments, Sendable {
@@ -15,6 +16,15 @@ struct RecordOptions<Metrics: ParsableArguments & Sendable>: ParsableArguments, 
 /// The place of a group of options that a command does not have.
 struct NoOptions: ParsableArguments, Sendable {}
 
+/// The options for the format of files.
+protocol FormatOptions: ParsableArguments & Sendable {
+    var settings: CipherSettings { get }
+}
+
+extension NoOptions: FormatOptions {
+    var settings: CipherSettings { CipherSettings() }
+}
+
 /// The options of a command that opens existing files and records its work.
 struct AccessOptions<Titles: AccessTitles, Metrics: ParsableArguments & Sendable>: ParsableArguments, Sendable
 {
@@ -22,7 +32,7 @@ struct AccessOptions<Titles: AccessTitles, Metrics: ParsableArguments & Sendable
     var key: FileKeyOptions
 
     @OptionGroup(title: Titles.format)
-    var cipher: CipherOptions
+    var cipher: Titles.Format
 
     @OptionGroup
     var record: RecordOptions<Metrics>
@@ -30,6 +40,8 @@ struct AccessOptions<Titles: AccessTitles, Metrics: ParsableArguments & Sendable
 
 /// The titles of the options that open files, in the help of a command.
 protocol AccessTitles {
+    /// ``NoOptions`` if the format is detected.
+    associatedtype Format: FormatOptions = CipherOptions
     static var key: String { get }
     static var format: String { get }
 }

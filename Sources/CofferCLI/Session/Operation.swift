@@ -43,7 +43,7 @@ protocol AccessOperation: RecordingOperation {
 extension AccessOperation {
     var record: RecordOptions<Metrics> { access.record }
     var key: FileKeyOptions { access.key }
-    var cipher: CipherOptions { access.cipher }
+    var cipher: Titles.Format { access.cipher }
 }
 
 /// A command that records its work on files.

@@ -80,28 +80,11 @@ struct QueryCommand: AccessOperation, RecordedOperation {
         let values = try BoundValues(bind.map(BoundValue.init))
         let keys = try FileKeys(key, KeyCache(session.keys, subject: file))
         return try keys.open(file, cipher: cipher.settings) { opening in
-            try run(script, values, opening, session, trail)
+            let run = ScriptRun(
+                script, values, allowsWriting: write, isTransaction: transaction, isDryRun: dryRun,
+                printer: RowPrinter(rows.style, reporter: session.reporter), reporter: session.reporter)
+            _ = try run.perform(file, opening, cipher.settings, in: session, trail)
+            return .done
         }
-    }
-
-    private func run(
-        _ script: Script, _ values: BoundValues, _ key: FileKey, _ session: Session, _ trail: AuditTrail
-    ) throws -> ExitStatus {
-        var configuration = session.configuration(key.database, cipher.settings)
-        configuration.readonly = !write
-        // A script that leaves a transaction open is rolled back, and this is reported.
-        configuration.allowsUnsafeTransactions = true
-        let printer = RowPrinter(rows.style, reporter: session.reporter)
-        let run = ScriptRun(
-            script, values, allowsWriting: write, isTransaction: transaction, isDryRun: dryRun,
-            printer: printer, reporter: session.reporter
-        )
-        if dryRun {
-            _ = try run.perform(file, configuration, in: session)
-        } else {
-            // Reads are recorded too, because a query reveals content.
-            try trail.record(file, .kept(key.key)) { _ in try run.perform(file, configuration, in: session) }
-        }
-        return .done
     }
 }

@@ -46,6 +46,14 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
 
     enum Structure: String, ExpressibleByArgument, CaseIterable, Sendable {
         case none, quick, full
+
+        /// - Parameter cipher: the cipher settings, or nil to detect the format.
+        func options(_ cipher: CipherSettings?) -> DatabaseFile.VerificationOptions {
+            var options = DatabaseFile.VerificationOptions()
+            options.cipher = cipher
+            options.structure = .init(rawValue: rawValue) ?? .quick
+            return options
+        }
     }
 
     var measuredWork: RunMetrics.Work { .verify }
@@ -53,9 +61,7 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let keys = try session.keys(key, ofAll: files)
-        var options = DatabaseFile.VerificationOptions()
-        options.cipher = cipher.given
-        options.structure = .init(rawValue: structure.rawValue) ?? .quick
+        var options = structure.options(cipher.given)
         options.threadCount = threads.number
         return try session.forEach(files) { path in
             try keys.open(path, cipher: options.cipher, isNamed: true) { opening in

@@ -3,10 +3,8 @@ internal import Coffer
 internal import Foundation
 
 struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "backup",
-        abstract: "Back up many databases into folders, while they are in use.",
-        usage: "coffer batch backup --manifest <file> [options]",
+    static let configuration = CommandConfiguration.batch(
+        "backup", abstract: "Back up many databases into folders, while they are in use.",
         discussion: """
             Each copy is proved and gets a dated name, as with coffer backup --into. The backups of \
             /srv/app/a.db go to srv/app in the folder, which is created if needed, so that files with the \
@@ -14,16 +12,12 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
 
             With --recipient, each copy gets a keyring next to it that only the recipients' identities open. \
             Copies of files opened by their keyrings get keyrings with the same slots.
-
-            \(Manifest.help)
-
-            EXAMPLES
+            """,
+        examples: """
               coffer batch backup --manifest list --into /backup --keep 7d,4w,6m --key-file app.key
               find /srv -name '*.db' -print0 | coffer batch backup --manifest - --null --into /backup \
             --key-file app.key
             """)
-
-    static let title = "batch backup"
 
     @Option(help: ArgumentHelp("The folder of the backups.", valueName: "folder"), completion: .directory)
     var into: String
@@ -47,7 +41,6 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
     var access: AccessOptions<SeveralFiles, MetricsOptions>
 
     var measuredWork: RunMetrics.Work { .backup }
-    var onlyReads: Bool { false }
 
     func validate() throws {
         try FileNames.checkIsNoDash(into, "the folder")

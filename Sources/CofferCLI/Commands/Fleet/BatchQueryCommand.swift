@@ -2,23 +2,18 @@ internal import ArgumentParser
 internal import Coffer
 
 struct BatchQueryCommand: AccessOperation, BatchOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "query",
-        abstract: "Run the same SQL statements in many files.",
-        usage: "coffer batch query [<sql>] --manifest <file> [options]",
+    static let configuration = CommandConfiguration.batch(
+        "query", abstract: "Run the same SQL statements in many files.",
+        arguments: "[<sql>] ",
         discussion: """
             Read-only, unless --write is given. The first column of the rows is the path of the file; in \
             JSON, each object has it. With --write and --transaction, each file gets all of the statements \
             or none.
-
-            \(Manifest.help)
-
-            EXAMPLES
+            """,
+        examples: """
               coffer batch query "SELECT count(*) FROM note" --manifest list --format csv --key-file app.key
               coffer batch query --file change.sql --write --transaction --manifest list --key-file app.key
             """)
-
-    static let title = "batch query"
 
     @Argument(help: "The statements.")
     var sql: String?
@@ -66,37 +61,24 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let text = try script.map { path throws(Failure) in try Script.read(path) } ?? sql ?? ""
-        let (script, bind) = try (Script(text), bind.map(BoundValue.init))
-        let (cipher, style, session) = (cipher.settings, rows.style, setting.session)
-        let (allowsWriting, isTransaction, isDryRun) = (write, transaction, dryRun)
+        let (script, values) = try (Script(text), bind.map(BoundValue.init))
         let hasHeader = Latch()
-        return BatchJob(identity: ([text] + self.bind).joined(separator: "\0")) { item in
-            setting.opens(item, cipher: cipher)
+        return BatchJob(identity: ([text] + bind).joined(separator: "\0")) { item in
+            setting.opens(item, cipher: cipher.settings)
         } prepare: { item in
-            try FileNames.checkReadable(item.location)
-            try FileNames.checkHasBytes(item.location)
-            let keys = try setting.keys(of: item)
+            let keys = try setting.keysOfPresent(item)
+            let cipher = item.cipher ?? cipher.settings
             return {
-                try keys.open(item.location, cipher: item.cipher ?? cipher) { key in
-                    var configuration = session.configuration(key.database, item.cipher ?? cipher)
-                    configuration.readonly = !allowsWriting
-                    // A script that leaves a transaction open is rolled back, and this is reported.
-                    configuration.allowsUnsafeTransactions = true
-                    let printer = RowPrinter(
-                        style, reporter: session.reporter, path: item.path, header: hasHeader)
+                try keys.open(item.location, cipher: cipher) { key in
                     let run = try ScriptRun(
-                        script, BoundValues(bind), allowsWriting: allowsWriting, isTransaction: isTransaction,
-                        isDryRun: isDryRun,
-                        printer: printer, reporter: session.reporter, path: item.path)
-                    var isChanged = false
-                    if isDryRun {
-                        _ = try run.perform(item.location, configuration, in: session)
-                    } else {
-                        try setting.trail.record(item.location, .kept(key.key)) { _ in
-                            isChanged = try run.perform(item.location, configuration, in: session)
-                            return isChanged
-                        }
-                    }
+                        script, BoundValues(values), allowsWriting: write, isTransaction: transaction,
+                        isDryRun: dryRun,
+                        printer: RowPrinter(
+                            rows.style, reporter: setting.session.reporter, path: item.path, header: hasHeader
+                        ),
+                        reporter: setting.session.reporter, path: item.path)
+                    let isChanged = try run.perform(
+                        item.location, key, cipher, in: setting.session, setting.trail)
                     return .init(isChanged: isChanged, group: key.option)
                 }
             }

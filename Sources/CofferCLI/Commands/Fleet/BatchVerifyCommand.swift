@@ -2,21 +2,14 @@ internal import ArgumentParser
 internal import Coffer
 
 struct BatchVerifyCommand: AccessOperation, BatchOperation, MeasuredOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "verify",
-        abstract: "Verify many files.",
-        usage: "coffer batch verify --manifest <file> [options]",
-        discussion: """
-            \(Manifest.help)
-
-            EXAMPLES
+    static let configuration = CommandConfiguration.batch(
+        "verify", abstract: "Verify many files.",
+        examples: """
               coffer batch verify --manifest fleet.jsonl --jobs 2 --quiet
               coffer batch verify --manifest fleet --key-file new.key --previous-key-file old.key --key-type \
             raw
               find /srv -name '*.db' -print0 | coffer batch verify --manifest - --null --key-file app.key
             """)
-
-    static let title = "batch verify"
 
     @OptionGroup
     var batch: BatchOptions
@@ -37,22 +30,18 @@ struct BatchVerifyCommand: AccessOperation, BatchOperation, MeasuredOperation {
     var measuredWork: RunMetrics.Work { .verify }
     var onlyReads: Bool { true }
 
-    func job(_ setting: BatchSetting) throws -> BatchJob {
-        let (cipher, structure, allowEmpty) = (cipher.given, structure, allowEmpty)
-        return BatchJob { item in
-            setting.opens(item, cipher: cipher)
+    func job(_ setting: BatchSetting) -> BatchJob {
+        BatchJob { item in
+            setting.opens(item, cipher: cipher.given)
         } prepare: { item in
             try FileNames.checkReadable(item.location)
-            var options = DatabaseFile.VerificationOptions()
-            options.cipher = item.cipher ?? cipher
-            options.structure = .init(rawValue: structure.rawValue) ?? .quick
             let keys = try setting.keys(of: item)
-            return { [options] in
-                try keys.open(item.location, cipher: options.cipher, isNamed: true) { opening in
+            return {
+                let options = structure.options(item.cipher ?? cipher.given)
+                return try keys.open(item.location, cipher: options.cipher, isNamed: true) { opening in
                     try FileVerification(
                         path: item.location, name: item.path, key: opening, options: options,
-                        isKeyTold: !keys.isOne,
-                        allowsEmpty: allowEmpty
+                        isKeyTold: !keys.isOne, allowsEmpty: allowEmpty
                     ).run(in: setting.session, setting.trail)
                     return .init(group: opening.option)
                 }
