@@ -61,3 +61,11 @@ struct AuditSeal: Sendable {
         }
     }
 }
+
+extension AuditKeyOptions {
+    /// Returns the function that chains the log.
+    func seal(_ keys: KeyReader) throws -> AuditSeal {
+        guard let source = try source() else { return .plain }
+        return try AuditSeal(keys.secret(from: source), sourceName: source.name)
+    }
+}

@@ -9,7 +9,8 @@ struct AuditTrail: Sendable {
     let command: String
     /// Identifies keys in the records, or nil if keys have no identifiers that are stable across files.
     let site: SiteSecret?
-    let session: Session
+    let reporter: Reporter
+    let interruption: Interruption
 
     /// Runs work on a file between its two records.
     ///
@@ -70,7 +71,7 @@ struct AuditTrail: Sendable {
             return try body()
         } catch {
             // The original failure matters more than a failure to record it.
-            entry.failed(session.failure(error))
+            entry.failed(interruption.failure(error))
             throw error
         }
     }
@@ -140,7 +141,7 @@ final class AuditEntry: Sendable {
             try log.append(members + keys + details)
         } catch {
             if trail.isRequired { throw error }
-            trail.session.reporter.warning(error.message)
+            trail.reporter.warning(error.message)
         }
     }
 }

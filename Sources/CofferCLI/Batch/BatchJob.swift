@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Coffer
 
 /// The work of a batch on each of its files.
@@ -84,6 +83,14 @@ struct BatchSetting: Sendable {
         Failure(.unsafeConfiguration, "manifest", "'\(item.path)' of the manifest \(words).")
     }
 
+    /// Returns the keys that may open a file. Checks that the file exists and is not empty before its key is
+    /// read.
+    func keysOfPresent(_ item: Manifest.Item) throws -> FileKeys {
+        try FileNames.checkReadable(item.location)
+        try FileNames.checkHasBytes(item.location)
+        return try keys(of: item)
+    }
+
     /// Returns the keys that may open a file.
     func keys(of item: Manifest.Item) throws -> FileKeys {
         try FileKeys([item.key].compactMap { $0 } + item.previous, cache)
@@ -99,58 +106,5 @@ struct BatchSetting: Sendable {
         (try? keys(of: item).open(item.location, cipher: item.cipher ?? cipher, isNamed: true) {
             $0.id != nil
         }) ?? false
-    }
-}
-
-/// A command that does the same work on each file of a manifest.
-protocol BatchOperation: RecordingOperation {
-    var batch: BatchOptions { get }
-    var key: FileKeyOptions { get }
-
-    /// True if the command changes nothing. The batch then keeps a state only on request.
-    var onlyReads: Bool { get }
-    var dryRun: Bool { get }
-
-    /// The role of the key. The prompt for a key that files are to get asks twice.
-    var keyRole: KeyRequest.Role { get }
-
-    /// True if the command needs keys, which may have to be prompted for.
-    var needsKeys: Bool { get throws }
-
-    /// Returns the request for the new key, or nil if the command gives files no new key.
-    func newKeyRequest() throws -> KeyRequest?
-
-    func job(_ setting: BatchSetting) throws -> BatchJob
-}
-
-extension BatchOperation {
-    var dryRun: Bool { false }
-
-    /// The word for the command in the name of the state file. It is nil for the first three batch commands,
-    /// whose state files were named before there were others.
-    private var stateWord: String? {
-        let word = Self.configuration.commandName ?? ""
-        return ["rotate", "verify", "info"].contains(word) ? nil : word
-    }
-
-    var keyRole: KeyRequest.Role { .current }
-    var needsKeys: Bool { get throws { true } }
-    func newKeyRequest() throws -> KeyRequest? { nil }
-
-    func run(in session: Session) throws -> ExitStatus {
-        let given = try batch.readItems()
-        session.reporter.start(
-            [.init("files", .strings(given.map(\.path)))]
-                + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
-        let trail = try audit.trail(session, command: Self.title)
-        let setting = try BatchSetting(
-            session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
-        let job = try job(setting)
-        let state = dryRun ? nil : try batch.openState(Self.title, stateWord, isOptional: onlyReads)
-        let run = BatchRun(
-            session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
-        let status = try run.run(setting.items, job)
-        if status == .done && batch.shard == nil { state?.remove() }
-        return status
     }
 }

@@ -7,15 +7,7 @@ enum IdentityFile {
     static func make(_ path: String, _ session: Session) throws -> ExitStatus {
         let identity = try DatabaseKeyring.Identity.random()
         let text = unsafe identity.withUnsafeText { unsafe SharedSecret(SecretBytes(copying: $0)) }
-        let line = text.bytes.withUnsafeBytes { text in
-            var line = SecretBytes(count: text.count + 1)
-            line.withUnsafeMutableBytes { line in
-                unsafe line.copyMemory(from: text)
-                unsafe line[text.count] = UInt8(ascii: "\n")
-            }
-            return SharedSecret(line)
-        }
-        try KeygenCommand.write(line.bytes, to: path)
+        try NewFile.write(text.bytes.line(), to: path)
         session.reporter.result(
             [
                 .init("path", .string(path)), .init("key_type", "identity"),

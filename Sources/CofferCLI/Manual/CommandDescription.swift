@@ -1,6 +1,3 @@
-internal import ArgumentParser
-internal import Foundation
-
 /// ArgumentParser's description of a command, from which it also generates help and completions.
 struct CommandDescription: Decodable {
     struct Argument: Decodable {
@@ -36,11 +33,5 @@ struct CommandDescription: Decodable {
     /// This command and all visible commands below it.
     var all: [CommandDescription] {
         [self] + (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }.flatMap(\.all)
-    }
-
-    /// Returns the description of the root command.
-    static func root() throws -> CommandDescription {
-        struct Dump: Decodable { let command: CommandDescription }
-        return try JSONDecoder().decode(Dump.self, from: Data(CofferCommand._dumpHelp().utf8)).command
     }
 }

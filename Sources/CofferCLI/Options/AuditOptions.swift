@@ -23,25 +23,6 @@ struct AuditOptions: ParsableArguments {
         }
         if let audit { try FileNames.checkIsNoDash(audit, "the audit log") }
     }
-
-    /// Checks the log. If no record can be added to it, throws or continues without a log, depending on the
-    /// options.
-    func trail(_ session: Session, command: String) throws -> AuditTrail {
-        var log: AuditLog?
-        if let audit {
-            let candidate = AuditLog(path: audit, seal: try secret.seal(session))
-            do throws(Failure) {
-                try candidate.checkIsWritable()
-                log = candidate
-            } catch {
-                if auditRequired { throw error }
-                session.reporter.warning(error.message)
-            }
-        }
-        return AuditTrail(
-            log: log, isRequired: auditRequired, command: command, site: try site.secret(session),
-            session: session)
-    }
 }
 
 /// The options for the secret of an audit log. At most one source may be given.
@@ -79,10 +60,4 @@ struct AuditKeyOptions: SecretSourceOptions {
     var credential: String?
 
     var standardInput: Bool { false }
-
-    /// Returns the function that chains the log.
-    func seal(_ session: Session) throws -> AuditSeal {
-        guard let source = try source() else { return .plain }
-        return try AuditSeal(session.keys.secret(from: source), sourceName: source.name)
-    }
 }

@@ -3,7 +3,7 @@ internal import Coffer
 
 /// The cipher settings that differ from the SQLCipher 4 defaults. The file does not store them, so the user
 /// must supply them.
-struct CipherOptions: ParsableArguments {
+struct CipherOptions: FormatOptions {
     @Option(help: ArgumentHelp("The SQLCipher format of the file, 1 to 4.", valueName: "number"))
     var cipherFormat: Int?
 
@@ -85,25 +85,6 @@ struct CipherOptions: ParsableArguments {
         }
         if let plaintextHeader { settings.plaintextHeaderSize = plaintextHeader }
         return settings
-    }
-
-    /// Returns the options that produce the settings, or nil if no options do.
-    static func spelling(of settings: CipherSettings) -> String? {
-        let (format, differences) = settings.nearestFormat
-        var words = ["--cipher-format \(format)"]
-        for (name, value) in differences {
-            switch name {
-            case "pageSize": words.append("--page-size \(value)")
-            case "kdfIterations": words.append("--kdf-iterations \(value)")
-            case "kdfAlgorithm": words.append("--kdf-algorithm \(value.dropFirst())")
-            case "hmacAlgorithm": words.append("--hmac-algorithm \(value.dropFirst())")
-            case "usesHMAC" where value == "false": words.append("--hmac-algorithm none")
-            case "usesHMAC": words.append("--hmac-algorithm \(settings.hmacAlgorithm)")
-            case "plaintextHeaderSize": words.append("--plaintext-header \(value)")
-            default: return nil
-            }
-        }
-        return words.joined(separator: " ")
     }
 
     var settings: CipherSettings { given ?? CipherSettings() }

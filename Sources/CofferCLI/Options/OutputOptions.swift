@@ -31,6 +31,12 @@ struct OutputOptions: ParsableArguments {
     }
 }
 
-enum ProgressChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
-    case auto, always, never
+extension ProgressChoice: ExpressibleByArgument {}
+
+extension OutputStyle {
+    init(_ options: OutputOptions) {
+        self.init(
+            isJSON: options.json, isQuiet: options.quiet, isVerbose: options.verbose,
+            progress: options.progress)
+    }
 }

@@ -38,8 +38,8 @@ struct SiteSecretOptions: SecretSourceOptions {
     var standardInput: Bool { false }
 
     /// Returns the secret, or nil if none was given.
-    func secret(_ session: Session) throws -> SiteSecret? {
+    func secret(_ keys: KeyReader) throws -> SiteSecret? {
         guard let source = try source() else { return nil }
-        return try SiteSecret(session.keys.secret(from: source), sourceName: source.name)
+        return try SiteSecret(keys.secret(from: source), sourceName: source.name)
     }
 }

@@ -55,3 +55,6 @@ final class OutputFile: Sendable {
         return Int(size.ws_col)
     }
 }
+
+/// Thrown if the reader has closed the output, as `head` does. This is not a failure.
+struct OutputClosed: Error {}

@@ -23,12 +23,6 @@ struct OutputStyle: Sendable {
     /// True if text on standard error may be colored. Results are never colored.
     let colorsErrors: Bool
 
-    init(_ options: OutputOptions) {
-        self.init(
-            isJSON: options.json, isQuiet: options.quiet, isVerbose: options.verbose,
-            progress: options.progress)
-    }
-
     init(
         isJSON: Bool, isQuiet: Bool = false, isVerbose: Bool = false, progress choice: ProgressChoice = .auto,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -54,6 +48,11 @@ struct OutputStyle: Sendable {
         let allowsColor = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb" && !isJSON
         colorsErrors = allowsColor && OutputFile.errors.isTerminal
     }
+}
+
+/// The choice of the user about progress.
+enum ProgressChoice: String, CaseIterable, Sendable {
+    case auto, always, never
 }
 
 enum Color: String {

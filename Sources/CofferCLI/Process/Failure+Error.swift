@@ -153,7 +153,7 @@ extension Failure {
         case .newerFormat(let format):
             "The key is right, but the file has format \(format). Use --cipher-format \(format)."
         case .otherSettings(let settings):
-            if let options = CipherOptions.spelling(of: settings) {
+            if let options = settings.options {
                 "The key is right, but the file has other cipher settings. Use 'coffer upgrade', or add "
                     + "\(options)."
             } else {

@@ -76,6 +76,13 @@ final class Interruption: Sendable {
             status, "interrupted", "Interrupted. Every file is intact; run the command again to complete it.")
     }
 
+    /// Returns the failure that an error stands for, taking into account a signal that may have caused it.
+    func failure(_ error: any Error) -> Failure {
+        let failure = Failure(error)
+        guard failure.status == .runAgain, let status else { return failure }
+        return self.failure(status)
+    }
+
     func check() throws(Failure) {
         if let status { throw failure(status) }
     }

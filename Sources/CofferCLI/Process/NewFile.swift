@@ -53,6 +53,18 @@ struct NewFile: ~Copyable {
         }
     }
 
+    /// Creates a file with a secret, and syncs it to disk.
+    static func write(_ secret: borrowing SecretBytes, to path: String) throws(Failure) {
+        let file = try NewFile(path)
+        do throws(Failure) {
+            try file.write(secret)
+            try file.publish()
+        } catch {
+            file.remove()
+            throw error
+        }
+    }
+
     /// Syncs the file and its name to disk.
     func publish() throws(Failure) {
         do throws(Errno) {

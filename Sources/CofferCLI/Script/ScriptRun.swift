@@ -161,3 +161,36 @@ final class ScriptRun {
             + (isMany ? [.init("statement", .count(number))] : [])
     }
 }
+
+extension ScriptRun {
+    /// Runs the script on a file and records it in the audit log, unless it is a dry run. Reads are recorded
+    /// too, because a query reveals content.
+    ///
+    /// - Returns: true if the database may have been changed.
+    func perform(
+        _ path: String, _ key: FileKey, _ cipher: CipherSettings, in session: Session, _ trail: AuditTrail
+    ) throws -> Bool {
+        var configuration = session.configuration(key.database, cipher)
+        configuration.readonly = !allowsWriting
+        // A script that leaves a transaction open is rolled back, and this is reported.
+        configuration.allowsUnsafeTransactions = true
+        guard !isDryRun else { return try perform(path, configuration, in: session) }
+        var isChanged = false
+        try trail.record(path, .kept(key.key)) { [configuration] _ in
+            isChanged = try perform(path, configuration, in: session)
+            return isChanged
+        }
+        return isChanged
+    }
+
+    private func perform(_ path: String, _ configuration: Configuration, in session: Session) throws -> Bool {
+        let queue = try ReadableQueue.open(path, configuration)
+        let isChanged = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
+            session.reporter.detail("running the statement")
+            if mayWrite { return try queue.writeWithoutTransaction { try self.perform($0) } }
+            return try queue.unsafeRead { try self.perform($0) }
+        }
+        try queue.close()
+        return isChanged
+    }
+}

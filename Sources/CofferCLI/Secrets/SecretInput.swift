@@ -20,3 +20,17 @@ enum SecretInput {
         }
     }
 }
+
+extension SecretBytes {
+    /// Returns the bytes as a line of text.
+    borrowing func line() -> SecretBytes {
+        var line = SecretBytes(count: count + 1)
+        withUnsafeBytes { text in
+            line.withUnsafeMutableBytes { line in
+                unsafe line.copyMemory(from: text)
+                unsafe line[text.count] = UInt8(ascii: "\n")
+            }
+        }
+        return line
+    }
+}

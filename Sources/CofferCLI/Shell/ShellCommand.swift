@@ -150,7 +150,7 @@ enum ShellCommand {
         let (path, table) = (arguments[0], arguments[1])
         let name = "The input '\(path)'"
         let input = try Descriptor.reading(path, name: name, flags: O_NONBLOCK)
-        let form = ImportCommand.Format(ofFile: path)
+        let form = ImportFormat(ofFile: path)
         let number = input.number
         let source = ByteSource(number, name: name) { () throws(Failure) in try shell.wait(for: number) }
         let reader = form.reader(source, nullText: shell.style.nullText)

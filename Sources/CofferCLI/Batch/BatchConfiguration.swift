@@ -1,0 +1,41 @@
+internal import ArgumentParser
+
+extension CommandConfiguration {
+    /// Returns the configuration of a command that takes a manifest.
+    ///
+    /// - Parameters:
+    ///   - arguments: the arguments of the usage line, followed by a space.
+    ///   - examples: the indented lines of examples.
+    static func batch(
+        _ name: String, abstract: String, arguments: String = "", discussion: String = "", examples: String
+    ) -> CommandConfiguration {
+        CommandConfiguration(
+            commandName: name, abstract: abstract,
+            usage: "coffer batch \(name) \(arguments)--manifest <file> [options]",
+            discussion: (discussion.isEmpty ? "" : discussion + "\n\n") + Manifest.help + "\n\nEXAMPLES\n"
+                + examples)
+    }
+}
+
+extension Manifest {
+    static let help = """
+        The manifest has one path per line, or one JSON object per line with members named like the options: \
+        {"path": "a.db", "key-file": "old.key", "new-key-file": "new.key", "key-type": "raw"}. Key sources \
+        are -file, -command, -env and -credential; a line without any uses the options of the command line. \
+        The members previous-key-file, previous-key-type and so on can also be lists of strings. Relative \
+        paths start at the manifest's directory. Empty lines and lines that begin with # are ignored. Use \
+        JSON for a path that begins with # or {, begins or ends with white space, or contains a line break; \
+        or use --null, with which the manifest contains only paths, each ended by a NUL byte, as 'find \
+        -print0' writes them.
+
+        Commands that change files try all keys before they change the first file. Each file has its own \
+        result. A failure does not stop the other files, and gives exit code 3. A rotation records its \
+        progress in MANIFEST.state (other commands in MANIFEST.encrypt.state and so on), which is removed \
+        when all files are done. After an interruption, or after fixing failures, run it again with \
+        --continue: nothing is done twice. Several machines share a manifest with --shard 1/3, 2/3 and 3/3. \
+        Each shard keeps its own state, so that a shard that runs twice with --continue does nothing: \
+        'coffer batch status' shows the missing files, and with --remove removes the states when all are \
+        done. A file that the state records as done is skipped only if it agrees: for a rotation, if the new \
+        key opens it.
+        """
+}

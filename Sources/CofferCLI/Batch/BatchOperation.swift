@@ -1,0 +1,71 @@
+internal import ArgumentParser
+
+/// A command that does the same work on each file of a manifest.
+protocol BatchOperation: RecordingOperation {
+    var batch: BatchOptions { get }
+    var key: FileKeyOptions { get }
+
+    /// True if the command changes nothing. The batch then keeps a state only on request.
+    var onlyReads: Bool { get }
+    var dryRun: Bool { get }
+
+    /// The role of the key. The prompt for a key that files are to get asks twice.
+    var keyRole: KeyRequest.Role { get }
+
+    /// True if the command needs keys, which may have to be prompted for.
+    var needsKeys: Bool { get throws }
+
+    /// Returns the request for the new key, or nil if the command gives files no new key.
+    func newKeyRequest() throws -> KeyRequest?
+
+    func job(_ setting: BatchSetting) throws -> BatchJob
+}
+
+extension BatchOperation {
+    static var title: String { "batch \(configuration.commandName ?? "")" }
+
+    var onlyReads: Bool { false }
+    var dryRun: Bool { false }
+
+    /// The word for the command in the name of the state file. It is nil for the first three batch commands,
+    /// whose state files were named before there were others.
+    private var stateWord: String? {
+        let word = Self.configuration.commandName ?? ""
+        return ["rotate", "verify", "info"].contains(word) ? nil : word
+    }
+
+    var keyRole: KeyRequest.Role { .current }
+    var needsKeys: Bool { get throws { true } }
+    func newKeyRequest() throws -> KeyRequest? { nil }
+
+    func run(in session: Session) throws -> ExitStatus {
+        let given = try batch.readItems()
+        session.reporter.start(
+            [.init("files", .strings(given.map(\.path)))]
+                + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
+        let trail = try trail(session)
+        let setting = try BatchSetting(
+            session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
+        let job = try job(setting)
+        let state = dryRun ? nil : try batch.openState(Self.title, stateWord, isOptional: onlyReads)
+        let run = BatchRun(
+            session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
+        let status = try run.run(setting.items, job)
+        if status == .done && batch.shard == nil { state?.remove() }
+        return status
+    }
+}
+
+extension MeasuredOperation where Self: BatchOperation {
+    /// Returns the result of the batch. All files of the manifest, or of its shard, are one target.
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
+        let list = batch.list.manifest
+        let name = record.metrics.target ?? (list == "-" ? list : AuditEntry.absolute(list))
+        let result = meter.batch
+        let run = RunMetrics.Run(
+            status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0,
+            failedFiles: result?.failed ?? 0,
+            bytes: result?.bytes ?? 0)
+        return [([name, batch.shard?.suffix].compactMap { $0 }.joined(separator: "."), run)]
+    }
+}

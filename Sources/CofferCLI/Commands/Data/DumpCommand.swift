@@ -1,0 +1,150 @@
+internal import ArgumentParser
+internal import Coffer
+internal import Glibc
+internal import SystemCalls
+
+struct DumpCommand: AccessOperation, RecordedOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "dump",
+        abstract: "Write a database as an SQL script.",
+        usage: "coffer dump <file> [options]",
+        discussion: """
+            The script creates the same content in any SQLite, byte for byte, with all row IDs, versions, \
+            sequences, and the tables of virtual tables. It is one snapshot, even while other processes \
+            write. Its last line has a digest of the content, with which coffer load proves its result; a \
+            script that could not be completed ends with a ROLLBACK.
+            The script is readable without a key. It goes to the standard output, like the rows of a query; \
+            a file needs --yes-plaintext, and is readable by you only.
+
+            EXAMPLES
+              coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
+              coffer dump app.db --key-file app.key --out app.sql --yes-plaintext
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Option(help: ArgumentHelp("Write into a new file.", valueName: "script"), completion: .file())
+    var out: String?
+
+    @Flag(help: "Confirm that the file is readable without a key.")
+    var yesPlaintext = false
+
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
+
+    func validate() throws {
+        if out != nil, !yesPlaintext {
+            throw ValidationError(
+                "The script would be readable without a key. If that is intended, add --yes-plaintext.")
+        }
+        if let out { try FileNames.checkIsNoDash(out, "the script") }
+        if output.json, out == nil {
+            throw ValidationError("--json needs --out: the script and JSON cannot share the output.")
+        }
+    }
+
+    var subject: String? { file }
+    var names: [String] { [file] + (out.map { [$0] } ?? []) }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        if let out, NewFile.exists(out) {
+            throw Failure(.outputExists, "output_exists", "'\(out)' exists, and is not overwritten.")
+        }
+        return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
+            try dump(opening, session, trail)
+        }
+    }
+
+    private func dump(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        var configuration = session.configuration(opening.database, cipher.settings)
+        configuration.readonly = true
+        if out == nil { warnOfReaders(session.reporter) }
+        try trail.record(file, .kept(opening.key)) { entry in
+            let queue = try ReadableQueue.open(file, configuration)
+            let summary = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
+                () -> ScriptSummary? in
+                do {
+                    return try queue.unsafeRead { db in try write(db, session) }
+                } catch is OutputClosed {
+                    return nil
+                }
+            }
+            try queue.close()
+            guard let summary else { return false }
+            warn(of: summary.needs, session.reporter)
+            try entry.end(
+                isChanged: false,
+                [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+            guard let out else { return false }
+            let counts =
+                "\(TextLayout.counted(summary.tableCount, "table", "tables")), "
+                + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
+            session.reporter.result(
+                [
+                    .init("path", .string(file)), .init("destination", .string(out)), .init("changed", true),
+                    .init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount)),
+                    .init("code", 0),
+                ], text: ["\(out): written (\(counts)), readable by you only, without a key"])
+            return false
+        }
+        return .done
+    }
+
+    private func write(_ db: Database, _ session: Session) throws -> ScriptSummary {
+        guard let out else { return try write(db, session) { session.reporter.raw(bytes: $0) } }
+        let target = try NewFile(out, comesWhole: true)
+        do {
+            let summary = try write(db, session) { try target.write(bytes: $0) }
+            try target.publish()
+            return summary
+        } catch {
+            target.remove()
+            throw error
+        }
+    }
+
+    private func write(_ db: Database, _ session: Session, _ write: @escaping ([UInt8]) throws -> Void) throws
+        -> ScriptSummary
+    {
+        var hasBegun = false
+        do {
+            let summary = try db.writeScript {
+                hasBegun = true
+                try write($0)
+                if let lost = session.reporter.outputFailure { throw lost }
+                if session.reporter.isOutputClosed { throw OutputClosed() }
+            } checkpoint: {
+                try session.interruption.check()
+                session.reporter.progress(
+                    ProgressState(path: file, phase: "writing", completed: 0, total: 0, unit: "rows"))
+            }
+            try write(Array("\(ScriptProof.line(summary.digest))\n".utf8))
+            return summary
+        } catch {
+            // A shell that runs the partial script then rolls everything back.
+            if hasBegun { try? write(Array("\nROLLBACK; -- the script is not complete\n".utf8)) }
+            guard error is DatabaseError else { throw error }
+            throw Failure(ofContent: error)
+        }
+    }
+
+    /// Warns if the script depends on functions or modules that only the application provides.
+    private func warn(of needs: [String], _ reporter: Reporter) {
+        guard !needs.isEmpty else { return }
+        reporter.warning(
+            "The script needs definitions of the application: \(needs.joined(separator: ", ")). "
+                + "'coffer load' and other shells cannot run it; a program that adds these can.")
+    }
+
+    /// Warns if standard output is a file that other users can read, because the shell created it.
+    private func warnOfReaders(_ reporter: Reporter) {
+        guard let status = try? FileStatus(of: STDOUT_FILENO), status.isRegular,
+            status.mode & 0o077 != 0
+        else { return }
+        reporter.warning(
+            "The script goes to a file that others can read (mode "
+                + "\(String(status.mode & 0o777, radix: 8))), without a key. --out creates one that only "
+                + "you can read.")
+    }
+}

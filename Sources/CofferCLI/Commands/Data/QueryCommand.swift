@@ -1,0 +1,90 @@
+internal import ArgumentParser
+internal import Coffer
+internal import Foundation
+internal import Glibc
+
+struct QueryCommand: AccessOperation, RecordedOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "query",
+        abstract: "Run SQL statements.",
+        usage: "coffer query <file> [<sql>] [options]",
+        discussion: """
+            Read-only, unless --write is given. The statements come from the argument, from a script \
+            (--file), or from the standard input ('-', or nothing), where other users of the machine cannot \
+            see them. They run in order, up to the first that fails: earlier ones stay, unless all are one \
+            transaction, by --transaction or by their own BEGIN and COMMIT. A transaction left open is \
+            rolled back, and is an error. Values for parameters are texts, unless --bind gives another type: \
+            int, real, blob (in hexadecimal digits) or null. In each format, NULL, infinities and blobs \
+            differ from texts that look like them. With --json each row is a result; --format json prints an \
+            array for each statement that has rows.
+
+            EXAMPLES
+              coffer query app.db "SELECT * FROM note LIMIT 10"
+              coffer query app.db "SELECT * FROM note" --format csv > notes.csv
+              coffer query app.db "SELECT * FROM note WHERE id = :id" --bind id:int=7
+              coffer query app.db --write --transaction --file schema.sql
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Argument(help: "The statements, or '-' to read them from the standard input.")
+    var sql: String?
+
+    @Option(
+        name: .customLong("file"),
+        help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
+    var script: String?
+
+    @Flag(help: "Allow the statements to change the database.")
+    var write = false
+
+    @Flag(help: "Run the statements as one transaction: all or nothing.")
+    var transaction = false
+
+    @Option(help: ArgumentHelp("A value for a parameter: name=text, or name:type=value.", valueName: "value"))
+    var bind: [String] = []
+
+    @OptionGroup(title: "Rows")
+    var rows: RowOptions
+
+    @Flag(help: "Compile the statements without running them.")
+    var dryRun = false
+
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
+
+    func validate() throws {
+        try rows.check(output)
+        if sql != nil && script != nil {
+            throw ValidationError("Give the statements as an argument or with --file, not both.")
+        }
+        if source == "-", try key.request().source == .standardInput {
+            throw ValidationError("The statement and the key cannot both come from the standard input.")
+        }
+    }
+
+    var subject: String? { file }
+    var names: [String] { [file] }
+
+    /// The script to read if no argument contains statements.
+    private var source: String? { script ?? (sql == nil || sql == "-" ? "-" : nil) }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try FileNames.checkReadable(file)
+        if sql == nil, script == nil, isatty(STDIN_FILENO) == 1 {
+            throw Failure.usage(
+                "Give a statement, a script with --file, or '-' to type statements up to Ctrl-D.")
+        }
+        let script = try Script(source.map { path throws(Failure) in try Script.read(path) } ?? sql ?? "")
+        let values = try BoundValues(bind.map(BoundValue.init))
+        let keys = try FileKeys(key, KeyCache(session.keys, subject: file))
+        return try keys.open(file, cipher: cipher.settings) { opening in
+            let run = ScriptRun(
+                script, values, allowsWriting: write, isTransaction: transaction, isDryRun: dryRun,
+                printer: RowPrinter(rows.style, reporter: session.reporter), reporter: session.reporter)
+            _ = try run.perform(file, opening, cipher.settings, in: session, trail)
+            return .done
+        }
+    }
+}

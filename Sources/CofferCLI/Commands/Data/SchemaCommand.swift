@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct SchemaCommand: AccessOperation, RecordedOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "schema",
+        abstract: "Print the schema of a database: its tables, indexes, views and triggers.",
+        usage: "coffer schema <file> [<name>...] [options]",
+        discussion: """
+            Prints the CREATE statements, in the order of a dump. With names, prints only these tables and \
+            views, with their indexes and triggers. Internal objects of SQLite and of virtual tables are \
+            omitted, unless --all is given. Exit code 1 if a name does not exist.
+
+            EXAMPLES
+              coffer schema app.db
+              coffer schema app.db note tag
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Argument(help: "Tables and views; all if none is given.")
+    var objects: [String] = []
+
+    @Flag(help: "Also print internal objects of SQLite and of virtual tables.")
+    var all = false
+
+    @OptionGroup
+    var access: AccessOptions<OneFile, NoOptions>
+
+    var subject: String? { file }
+    var names: [String] { [file] }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
+            try tell(opening, session, trail)
+        }
+    }
+
+    private func tell(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        var configuration = session.configuration(opening.database, cipher.settings)
+        configuration.readonly = true
+        var missing: [String] = []
+        try trail.record(file, .kept(opening.key)) { _ in
+            let queue = try ReadableQueue.open(file, configuration)
+            let schema = try queue.read { db in try SchemaText(db, includesInternal: all) }
+            try queue.close()
+            missing = objects.filter { name in !schema.objects.contains { $0.isOf(name) } }
+            for object in schema.objects where objects.isEmpty || objects.contains(where: object.isOf) {
+                session.reporter.result(
+                    object.json, text: [object.statement], isAnswer: true, keepsLines: true)
+            }
+            return false
+        }
+        guard missing.isEmpty else {
+            throw Failure(
+                .answerIsNo, "no_such_table", "There is no table or view '\(missing[0])' in '\(file)'.")
+        }
+        return .done
+    }
+}

@@ -1,0 +1,123 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct RestoreCommand: ChangingOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Replace a database with a backup.",
+        usage: "coffer restore <backup> <file> [options]",
+        discussion: """
+            Copies the backup next to the database with a fresh salt, proves the copy (each page, the \
+            structure, all content), and replaces the database with it atomically. Refuses if another \
+            process has the database open. The old file is kept under another name, with its log or journal \
+            and a copy of its keyring: by default the name of the database with .replaced- and the time in \
+            UTC. Erase it when you no longer need it. Interrupted? The database is the old one or the \
+            restored one; run the same command again.
+
+            A backup with a keyring is opened with --unlock-...: if the database has a keyring, the same \
+            secret must open it too, and it stays; otherwise the database gets one with the slots of the \
+            backup, or of --recipient.
+
+            EXAMPLES
+              coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup app.db --key-file \
+            app.key
+              coffer restore old.db app.db --key-file old.key --new-key-file app.key
+              coffer restore owners.db app.db --unlock-file owner.identity \\
+                     --unlock-type identity
+            """)
+
+    @Argument(help: "The backup.", completion: .file())
+    var backup: String
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Option(
+        help: ArgumentHelp("Keep the old file under this name, on the same file system.", valueName: "path"),
+        completion: .file())
+    var keepOld: String?
+
+    @Flag(help: "Try the keys and show the plan; change nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "The key of the backup")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The key of the restored database, if different")
+    var newKey: NewKeyOptions
+
+    @OptionGroup(title: "The recipients of the database")
+    var recipients: RecipientOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
+
+    func validate() throws {
+        try FileNames.checkIsNoDash(file, "the database")
+        if recipients.isGiven, try newKey.isGiven {
+            throw ValidationError("Give the database a new key or recipients, not both.")
+        }
+        if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
+    }
+
+    var subject: String? { file }
+    var names: [String] { [backup, file] }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let keys = try session.keys(key, of: backup)
+        let fileKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: file) }
+        return try keys.open(backup, cipher: cipher.settings) { opening in
+            if fileKey == nil, recipients.isGiven || opening.key.slotSecret != nil {
+                try restoreWithKeyring(opening, in: session, trail)
+                return .done
+            }
+            var conversion = conversion(opening.database, fileKey?.database, session)
+            conversion.keys = .changed(from: nil, to: fileKey ?? opening.key)
+            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            return .done
+        }
+    }
+
+    private func conversion(_ key: DatabaseKey, _ newKey: DatabaseKey?, _ session: Session) -> Conversion {
+        var conversion = Conversion(
+            backup, .restore(to: file, key, newKey: newKey), cipher: cipher.settings, in: session)
+        conversion.options.keepOldPath = keepOld
+        return conversion
+    }
+
+    /// Restores into a database that has a keyring or is to get one.
+    private func restoreWithKeyring(_ opening: FileKey, in session: Session, _ trail: AuditTrail) throws {
+        let keyring = DatabaseKeyring(databasePath: file)
+        let isThere = NewFile.exists(keyring.path)
+        if isThere, !recipients.isGiven, let secret = opening.key.slotSecret {
+            func restore(_ key: DatabaseKey) throws {
+                var conversion = conversion(opening.database, key, session)
+                // The old file has the same data key, but under its new name it would have no keyring.
+                conversion.options.keepsKeyring = true
+                try conversion.perform(isDryRun: dryRun, in: session, trail)
+            }
+            if dryRun { return try restore(keyring.keyForRestoring(unlockedBy: secret)) }
+            return try keyring.keepingKeyring(
+                unlockedBy: secret, lockTimeout: session.lockTimeout, restoring: restore)
+        }
+        guard !isThere else { throw RecipientOptions.exists(keyring) }
+        var slots = try recipients.slots()
+        if slots.isEmpty, let secret = opening.key.slotSecret {
+            slots = try DatabaseKeyring(databasePath: backup).slotsForCopies(unlockedBy: secret)
+        }
+        if dryRun {
+            try conversion(opening.database, .random(), session).perform(isDryRun: true, in: session, trail)
+        } else {
+            _ = try keyring.adopt(
+                slots, lockTimeout: session.lockTimeout,
+                restoring: { key in
+                    try conversion(opening.database, key, session).perform(
+                        isDryRun: false, in: session, trail)
+                })
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct RotateCommand: ChangingOperation, MeasuredOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Encrypt files with a new key.",
+        usage: "coffer rotate <file>... [options]",
+        discussion: """
+            Creates a copy with the new key and a fresh salt next to the file, proves it, and replaces the \
+            file with it atomically. Needs space for the copy, and no other process may use the file. \
+            Interrupted? Run the same command again: it completes, or reports that it is already done. Other \
+            names of the file, backups and snapshots keep the old key.
+
+            EXAMPLES
+              coffer rotate app.db                 ask for both keys
+              coffer rotate app.db --key-file old.key --new-key-file new.key
+              coffer rotate app.db --dry-run       try the keys, change nothing
+            """)
+
+    @Argument(help: "The files.", completion: .file())
+    var files: [String]
+
+    @Flag(help: "Try the keys and show the plan; change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Rewrite the file itself, if there is no space for a copy. Keeps the salt.")
+    var inPlace = false
+
+    @Option(
+        help: ArgumentHelp("Keep the file with the old key under this name.", valueName: "path"),
+        completion: .file())
+    var keepOld: String?
+
+    @Option(help: ArgumentHelp("The number of threads that copy pages, from 1 to 64.", valueName: "number"))
+    var threads = ThreadCount.usual
+
+    @OptionGroup(title: "The current key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The new key")
+    var newKey: NewKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions<MetricsOptions>
+
+    func validate() throws {
+        if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
+        if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
+        if keepOld != nil && inPlace { throw ValidationError("--in-place leaves no old file to keep.") }
+    }
+
+    var measuredWork: RunMetrics.Work { .rotate }
+    var names: [String] { files }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        for path in files { try FileNames.checkReadable(path) }
+        let subject = Session.subject(files)
+        let newRequest = try newKey.requestForRotation(besides: key)
+        let keys = try FileKeys(key, KeyCache(session.keys, subject: subject))
+        let new = try session.keys.key(newRequest, subject: subject)
+        guard let old = keys.except(new) else {
+            throw Failure(.usage, "same_key", "The new key is the current one. Give another one.")
+        }
+        var options = DatabaseFile.RotationOptions()
+        options.method = inPlace ? .inPlace : .copy
+        options.cipher = cipher.settings
+        options.keepOldPath = keepOld
+        options.threadCount = threads.number
+        options.lockTimeout = session.lockTimeout
+        return try session.forEach(files) { path in
+            try FileNames.checkHasBytes(path)
+            try old.open(path, cipher: options.cipher) { opening in
+                let rotation = KeyRotation(
+                    path: path, name: path, old: opening.key, new: new, options: options)
+                if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
+            }
+        }
+    }
+}

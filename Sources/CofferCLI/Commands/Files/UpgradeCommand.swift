@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct UpgradeCommand: ChangingOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "upgrade",
+        abstract: "Upgrade files of SQLCipher 1 to 3, or with other cipher settings, to format 4.",
+        usage: "coffer upgrade <file>... [options]",
+        discussion: """
+            Detects the format, creates a copy in format 4, proves it, and replaces the file with it \
+            atomically. The key stays. Interrupted? Run the same command again. A file in format 4 is not \
+            changed. Common settings are detected too: other page sizes and hash functions, one PBKDF2 \
+            iteration, no MACs, a plaintext header. Give others with the format options.
+
+            EXAMPLES
+              coffer upgrade old.db --dry-run
+              coffer upgrade old.db --key-file app.key --keep-old old-3.db
+              coffer upgrade old.db --key-file app.key --cipher-format 3 --kdf-iterations 10000
+            """)
+
+    @Argument(help: "The files.", completion: .file())
+    var files: [String]
+
+    @Flag(help: "Try the key and show the plan; change nothing.")
+    var dryRun = false
+
+    @Option(help: ArgumentHelp("Keep the old file under this name.", valueName: "path"), completion: .file())
+    var keepOld: String?
+
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files, if it is not detected")
+    var cipher: CipherOptions
+
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
+
+    func validate() throws {
+        if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
+        if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
+    }
+
+    var names: [String] { files }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let keys = try session.keys(key, ofAll: files)
+        return try session.forEach(files) { path in
+            try FileNames.checkHasBytes(path)
+            try keys.open(path, cipher: cipher.given) { opening in
+                var conversion = Conversion(
+                    path, .upgrade(opening.database, newKey: nil), cipher: cipher.given, in: session)
+                conversion.options.keepOldPath = keepOld
+                conversion.keys = .changed(from: opening.key, to: opening.key)
+                try conversion.perform(isDryRun: dryRun, in: session, trail)
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check every page and the structure of files.",
+        usage: "coffer verify <file>... [options]",
+        discussion: """
+            Checks the MAC of each page, as a reader would see it with the write-ahead log, and then the \
+            structure. Changes nothing without --heal-log. Exit code 65 means damage, and the pages are \
+            named; 77 means a wrong key. An empty file has lost its content, unless --allow-empty accepts it \
+            as never used: SQLite creates such files, coffer does not. A file or page that was replaced by \
+            an older copy is not detected.
+
+            EXAMPLES
+              coffer verify app.db
+              coffer verify --structure full --key-file app.key /srv/db/*.db
+              coffer verify --threads 8 --key-file app.key large.db
+            """)
+
+    @Argument(help: "The files.", completion: .file())
+    var files: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "The depth of the structure check: full also compares indexes with their tables.",
+            valueName: "depth")
+    )
+    var structure = Structure.quick
+
+    @Flag(help: "Accept empty files as databases that were never used. Otherwise they are damaged.")
+    var allowEmpty = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "First checkpoint commits that only processes with the file open can read.")
+    )
+    var healLog = false
+
+    @Option(help: ArgumentHelp("The number of threads that check pages, from 1 to 64.", valueName: "number"))
+    var threads = ThreadCount.usual
+
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, MetricsOptions>
+
+    enum Structure: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case none, quick, full
+
+        /// - Parameter cipher: the cipher settings, or nil to detect the format.
+        func options(_ cipher: CipherSettings?) -> DatabaseFile.VerificationOptions {
+            var options = DatabaseFile.VerificationOptions()
+            options.cipher = cipher
+            options.structure = .init(rawValue: rawValue) ?? .quick
+            return options
+        }
+    }
+
+    var measuredWork: RunMetrics.Work { .verify }
+    var names: [String] { files }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let keys = try session.keys(key, ofAll: files)
+        var options = structure.options(cipher.given)
+        options.threadCount = threads.number
+        return try session.forEach(files) { path in
+            try keys.open(path, cipher: options.cipher, isNamed: true) { opening in
+                try FileVerification(
+                    path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne,
+                    allowsEmpty: allowEmpty, healsLog: healLog
+                )
+                .run(in: session, trail)
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import Glibc
+internal import SystemCalls
+
+struct AuditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Work with audit logs.",
+        usage: "coffer audit verify|find-key <file>... [options]",
+        subcommands: [AuditVerifyCommand.self, AuditFindKeyCommand.self])
+
+    func run() throws {
+        throw ValidationError("Give a command: coffer audit verify, or coffer audit find-key.")
+    }
+}
+
+struct AuditVerifyCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check the chain of an audit log.",
+        usage: "coffer audit verify <file> [--last <hash>] [options]",
+        discussion: """
+            Each record contains the hash of the previous one. A changed, added or removed record breaks the \
+            chain, and a file without records is not a log (exit code 65). Records removed at the end are \
+            detected only by the hash of the last one: keep it elsewhere, and give it with --last (exit code \
+            1 if it is not in the log).
+
+            A chain without a secret can be recomputed by anyone who can write to the log: it shows \
+            accidents, but not forgery. A log written with --audit-key-file or a similar option can be \
+            continued and checked only with its secret; a wrong or missing secret gives exit code 77.
+
+            EXAMPLES
+              coffer audit verify /var/log/coffer.log
+              coffer audit verify /var/log/coffer.log --audit-key-file audit.key
+            """)
+
+    static let title = "audit verify"
+
+    @Argument(help: "The log.", completion: .file())
+    var file: String
+
+    @Option(help: ArgumentHelp("The hash of a record that must be in the log.", valueName: "hash"))
+    var last: String?
+
+    @OptionGroup(title: "The log secret")
+    var secret: AuditKeyOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings([file]))])
+        let descriptor = try Descriptor.reading(file, name: "The audit log '\(file)'")
+        var chain = AuditChain(seal: try secret.seal(session.keys))
+        var isThere = last == nil
+        do {
+            // The lock keeps a writer from being halfway through a record.
+            try? descriptor.lock(LOCK_SH)
+            try chain.add(linesOf: descriptor) { hash, _ in if hash == last { isThere = true } }
+        } catch let error as Errno {
+            throw Failure(error, "The audit log '\(file)' cannot be read")
+        }
+        if let problem = chain.finding { throw Failure(problem, log: file) }
+        session.reporter.result(
+            try [
+                .init("path", .string(file)), .init("records", .count(chain.recordCount)),
+                .init("torn_lines", .count(chain.tornLineCount)), .init("keyed", .bool(secret.isGiven)),
+                .init("last_hash", .string(chain.lastHash)), .init("code", .count(isThere ? 0 : 1)),
+            ],
+            text: try lines(chain, isThere), isAnswer: true)
+        return isThere ? .done : .answerIsNo
+    }
+
+    private func lines(_ chain: AuditChain, _ isThere: Bool) throws -> [String] {
+        let records = TextLayout.counted(chain.recordCount, "record", "records")
+        var lines = [
+            "\(file): \(isThere ? "intact" : "the record is missing: the end of the log was removed") "
+                + "(\(records))"
+        ]
+        lines.append("  last hash: \(chain.lastHash)")
+        if chain.tornLineCount > 0 {
+            lines.append(
+                "  \(TextLayout.counted(chain.tornLineCount, "torn line", "torn lines")), as after a "
+                    + "crash: a record may be lost there"
+            )
+        }
+        if try !secret.isGiven {
+            lines.append(
+                "  chained without a secret: anyone who can write to the log can recompute the chain")
+        }
+        return lines
+    }
+}

@@ -1,0 +1,99 @@
+internal import ArgumentParser
+
+struct AuditFindKeyCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "find-key",
+        abstract: "List the files that a key still opens, according to audit logs.",
+        usage: "coffer audit find-key <log>... [options]",
+        discussion: """
+            Takes logs of commands that ran with the site secret, and the key or its identifier. The last \
+            record of each file counts: a file is listed if the key opened it then, or if an interrupted \
+            command may have left it so. Kept old files and copies are listed too. Exit code 0 if no file is \
+            found, 1 otherwise. A log knows only coffer's own work: files copied in another way are not in \
+            it, and 'coffer batch info' with the key is the proof. Files that no command has opened with the \
+            site secret are listed as unknown, and count as found.
+
+            EXAMPLES
+              coffer audit find-key audit.log --key-file leaked.key --site-secret-file site.secret
+              coffer audit find-key one.log two.log --id 93b1c5d2e7f80a46 --json
+            """)
+
+    static let title = "audit find-key"
+
+    @Argument(help: "The logs.", completion: .file())
+    var files: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "The identifier of the key, as 'coffer info --key-id' prints it.", valueName: "digits"))
+    var id: String?
+
+    @OptionGroup(title: "The key")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The site secret")
+    var site: SiteSecretOptions
+
+    @OptionGroup(title: "The log secret")
+    var secret: AuditKeyOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func validate() throws {
+        if let id {
+            guard id.utf8.count == 16,
+                id.utf8.allSatisfy({
+                    UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+                })
+            else { throw ValidationError("An identifier has 16 hexadecimal digits, in lower case.") }
+            if try key.isGiven || site.isGiven {
+                throw ValidationError("Give the identifier, or the key and the site secret.")
+            }
+        } else if try !site.isGiven {
+            throw ValidationError(
+                "Identifiers of keys depend on the site secret: give --site-secret-file, or the identifier "
+                    + "with --id."
+            )
+        }
+    }
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings(files))])
+        let wanted: String
+        if let id {
+            wanted = id
+        } else {
+            guard let site = try site.secret(session.keys) else {
+                throw Failure.usage("The site secret is missing.")
+            }
+            wanted = try site.id(
+                of: session.keys.key(key.request(), subject: "the files to find"))
+        }
+        let seal = try secret.seal(session.keys)
+        var events: [KeyHistory.Event] = []
+        for file in files { events += try KeyHistory.events(in: file, seal) }
+        // Events of several machines are merged by time. The index keeps the order within one log.
+        var history = KeyHistory()
+        for event in events.enumerated().sorted(by: {
+            ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
+        }) {
+            history.take(event.element)
+        }
+        let found = history.files(openedBy: wanted)
+        for file in found {
+            session.reporter.result(
+                [
+                    .init("path", .string(file.path)), .init("certainty", .string(file.certainty.rawValue)),
+                    .init("time", .string(file.time)), .init("last_command", .string(file.command)),
+                ],
+                text: ["\(file.path): \(file.certainty.words) (\(file.command), \(file.time))"],
+                isAnswer: true)
+        }
+        session.reporter.note(
+            "key \(wanted): \(TextLayout.grouped(found.count)) of "
+                + "\(TextLayout.counted(history.fileCount, "file", "files")) in the log"
+        )
+        return found.isEmpty ? .done : .answerIsNo
+    }
+}

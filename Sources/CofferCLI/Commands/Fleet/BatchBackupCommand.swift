@@ -1,0 +1,126 @@
+internal import ArgumentParser
+internal import Coffer
+internal import Foundation
+
+struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
+    static let configuration = CommandConfiguration.batch(
+        "backup", abstract: "Back up many databases into folders, while they are in use.",
+        discussion: """
+            Each copy is proved and gets a dated name, as with coffer backup --into. The backups of \
+            /srv/app/a.db go to srv/app in the folder, which is created if needed, so that files with the \
+            same name do not collide. --keep removes older backups of a file once its new one is proved.
+
+            With --recipient, each copy gets a keyring next to it that only the recipients' identities open. \
+            Copies of files opened by their keyrings get keyrings with the same slots.
+            """,
+        examples: """
+              coffer batch backup --manifest list --into /backup --keep 7d,4w,6m --key-file app.key
+              find /srv -name '*.db' -print0 | coffer batch backup --manifest - --null --into /backup \
+            --key-file app.key
+            """)
+
+    @Option(help: ArgumentHelp("The folder of the backups.", valueName: "folder"), completion: .directory)
+    var into: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The older backups to keep of each file, such as 7d,4w,6m.", valueName: "numbers"),
+        transform: DatabaseFile.BackupRetention.parsed)
+    var keep: DatabaseFile.BackupRetention?
+
+    @OptionGroup(title: "The key of the copies, if different")
+    var newKey: NewKeyOptions
+
+    @OptionGroup(title: "The recipients of the copies")
+    var recipients: RecipientOptions
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, MetricsOptions>
+
+    var measuredWork: RunMetrics.Work { .backup }
+
+    func validate() throws {
+        try FileNames.checkIsNoDash(into, "the folder")
+        try recipients.checkFits(newKey, keeps: keep != nil)
+    }
+
+    func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key) : nil }
+
+    func job(_ setting: BatchSetting) throws -> BatchJob {
+        let (cipher, into, keep, recipients, session) = (
+            cipher.settings, into, keep, recipients, setting.session
+        )
+        let given = try recipients.slots()
+        return BatchJob(identity: into) { item in
+            setting.opens(item, cipher: cipher)
+        } prepare: { item in
+            try FileNames.checkReadable(item.location)
+            try FileNames.checkHasBytes(item.location)
+            let folder = try Self.folder(of: item.path, in: into)
+            let keys = try setting.keys(of: item)
+            let copyKey = try setting.newKey(of: item)
+            let cipher = item.cipher ?? cipher
+            return {
+                try keys.open(item.location, cipher: cipher) { key in
+                    try NewFolder.make(folder)
+                    let pruning = try keep.map {
+                        try BackupFolder(folder, of: item.location, $0, cipher: cipher)
+                    }
+                    let slots =
+                        copyKey != nil || !given.isEmpty
+                        ? given : try recipients.slotsOfCopy(of: item.location, key.key)
+                    let keyring =
+                        slots.isEmpty
+                        ? nil
+                        : try KeyringOfCopy(
+                            slots, ofBackupOf: item.location, in: folder)
+                    let work = DatabaseFile.Work.datedBackup(
+                        in: folder, key.database, newKey: keyring?.key ?? copyKey?.database)
+                    var conversion = Conversion(item.location, work, cipher: cipher, in: session)
+                    conversion.options.companion = keyring
+                    if keyring == nil {
+                        try DatabaseFile(path: item.location).removeLeftKeyrings(in: folder)
+                    }
+                    conversion.label = item.path
+                    conversion.keys = .changed(from: nil, to: copyKey ?? key.key)
+                    try conversion.perform(isDryRun: false, in: session, setting.trail)
+                    let all = [copyKey?.database, key.database].compactMap { $0 }
+                    if let status = try pruning?.prune(
+                        keys: all, isDryRun: false, in: session, setting.trail), status != .done
+                    {
+                        throw Failure(
+                            status, "pruning", "The backup was created, but older ones could not be removed.")
+                    }
+                    return .init(isChanged: true, group: key.option)
+                }
+            }
+        }
+    }
+
+    /// Returns the folder for the backups of a file. It mirrors the file's path, relative to the root or the
+    /// manifest.
+    private static func folder(of path: String, in folder: String) throws(Failure) -> String {
+        let parts = path.split(separator: "/").dropLast().filter { $0 != "." }
+        guard !parts.contains("..") else {
+            throw Failure(
+                .unsafeConfiguration, "manifest",
+                "A path with '..' has no unique place in the folder of backups. Give it without '..'.")
+        }
+        return ([folder] + parts.map(String.init)).joined(separator: "/")
+    }
+}
+
+private enum NewFolder {
+    /// Creates a folder and its missing parents, accessible only to this user.
+    static func make(_ path: String) throws(Failure) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Failure(.outputExists, "directory", "The folder '\(path)' cannot be created.")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct BatchQueryCommand: AccessOperation, BatchOperation {
+    static let configuration = CommandConfiguration.batch(
+        "query", abstract: "Run the same SQL statements in many files.",
+        arguments: "[<sql>] ",
+        discussion: """
+            Read-only, unless --write is given. The first column of the rows is the path of the file; in \
+            JSON, each object has it. With --write and --transaction, each file gets all of the statements \
+            or none.
+            """,
+        examples: """
+              coffer batch query "SELECT count(*) FROM note" --manifest list --format csv --key-file app.key
+              coffer batch query --file change.sql --write --transaction --manifest list --key-file app.key
+            """)
+
+    @Argument(help: "The statements.")
+    var sql: String?
+
+    @Option(
+        name: .customLong("file"),
+        help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
+    var script: String?
+
+    @Flag(help: "Allow the statements to change the databases.")
+    var write = false
+
+    @Flag(help: "Run the statements as one transaction per file: all or nothing.")
+    var transaction = false
+
+    @Option(help: ArgumentHelp("A value for a parameter: name=text, or name:type=value.", valueName: "value"))
+    var bind: [String] = []
+
+    @OptionGroup(title: "Rows")
+    var rows: RowOptions
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @Flag(help: "Compile the statements without running them.")
+    var dryRun = false
+
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, NoOptions>
+
+    var onlyReads: Bool { !write }
+
+    func validate() throws {
+        try rows.check(output)
+        guard (sql == nil) != (script == nil) else {
+            throw ValidationError("Give the statements as an argument or with --file.")
+        }
+        if sql == "-" || script == "-" {
+            throw ValidationError("The statements of a batch come from an argument or a file.")
+        }
+        if batch.jobs > 1, !output.json {
+            throw ValidationError("The rows of several files would mix: --jobs needs --json here.")
+        }
+    }
+
+    func job(_ setting: BatchSetting) throws -> BatchJob {
+        let text = try script.map { path throws(Failure) in try Script.read(path) } ?? sql ?? ""
+        let (script, values) = try (Script(text), bind.map(BoundValue.init))
+        let hasHeader = Latch()
+        return BatchJob(identity: ([text] + bind).joined(separator: "\0")) { item in
+            setting.opens(item, cipher: cipher.settings)
+        } prepare: { item in
+            let keys = try setting.keysOfPresent(item)
+            let cipher = item.cipher ?? cipher.settings
+            return {
+                try keys.open(item.location, cipher: cipher) { key in
+                    let run = try ScriptRun(
+                        script, BoundValues(values), allowsWriting: write, isTransaction: transaction,
+                        isDryRun: dryRun,
+                        printer: RowPrinter(
+                            rows.style, reporter: setting.session.reporter, path: item.path, header: hasHeader
+                        ),
+                        reporter: setting.session.reporter, path: item.path)
+                    let isChanged = try run.perform(
+                        item.location, key, cipher, in: setting.session, setting.trail)
+                    return .init(isChanged: isChanged, group: key.option)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct BatchVerifyCommand: AccessOperation, BatchOperation, MeasuredOperation {
+    static let configuration = CommandConfiguration.batch(
+        "verify", abstract: "Verify many files.",
+        examples: """
+              coffer batch verify --manifest fleet.jsonl --jobs 2 --quiet
+              coffer batch verify --manifest fleet --key-file new.key --previous-key-file old.key --key-type \
+            raw
+              find /srv -name '*.db' -print0 | coffer batch verify --manifest - --null --key-file app.key
+            """)
+
+    @OptionGroup
+    var batch: BatchOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The depth of the structure check: full also compares indexes with their tables.",
+            valueName: "depth")
+    )
+    var structure = VerifyCommand.Structure.quick
+
+    @Flag(help: "Accept empty files as databases that were never used. Otherwise they are damaged.")
+    var allowEmpty = false
+
+    @OptionGroup
+    var access: AccessOptions<SeveralFiles, MetricsOptions>
+
+    var measuredWork: RunMetrics.Work { .verify }
+    var onlyReads: Bool { true }
+
+    func job(_ setting: BatchSetting) -> BatchJob {
+        BatchJob { item in
+            setting.opens(item, cipher: cipher.given)
+        } prepare: { item in
+            try FileNames.checkReadable(item.location)
+            let keys = try setting.keys(of: item)
+            return {
+                let options = structure.options(item.cipher ?? cipher.given)
+                return try keys.open(item.location, cipher: options.cipher, isNamed: true) { opening in
+                    try FileVerification(
+                        path: item.location, name: item.path, key: opening, options: options,
+                        isKeyTold: !keys.isOne, allowsEmpty: allowEmpty
+                    ).run(in: setting.session, setting.trail)
+                    return .init(group: opening.option)
+                }
+            }
+        }
+    }
+}

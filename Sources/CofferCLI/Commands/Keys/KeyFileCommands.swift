@@ -1,0 +1,261 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct KeyInitCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Create a database with a keyring, or add one to a database.",
+        usage: "coffer key init <file> [options]",
+        discussion: """
+            A missing file is created, empty and encrypted. An existing database is encrypted with a new key \
+            in a proved copy; its present key, given with --key-..., then no longer opens it. Interrupted? \
+            Run the same command again.
+
+            EXAMPLES
+              coffer key init new.db --new-key-file passphrase.txt --name Anna
+              coffer key init app.db --key-file app.key --key-type raw --new-key-file passphrase.txt
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @OptionGroup(title: "The present key of an existing database")
+    var key: KeyOptions
+
+    @OptionGroup(title: "The first slot")
+    var slot: NewSlotOptions
+
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
+
+    func validate() throws {
+        try FileNames.checkIsNoDash(file, "the database")
+        if slot.recovery && output.json {
+            throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
+        }
+    }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let (isThere, hasKeyring) = (NewFile.exists(file), NewFile.exists(keyring.path))
+        // Resumes the work of an interrupted run if the same secret opens its keyring.
+        if hasKeyring, try keyring.inspect().generation > 1 { throw exists() }
+        var present = try isThere && (key.isGiven || !hasKeyring) ? session.key(key.request(), of: file) : nil
+        let made = try slot.make(besides: nil, session, subject: file)
+        if isThere, hasKeyring, present == nil, try !completes(made.slots) {
+            present = try session.key(key.request(), of: file)
+        }
+        let status = try change(
+            session, trail,
+            present == nil ? "created, with a keyring" : "has a keyring now; its old key no longer opens it"
+        ) {
+            do {
+                if let present {
+                    try adopt(made.slots, present, session)
+                } else {
+                    try keyring.makeDatabase(made.slots, lockTimeout: session.lockTimeout) { key in
+                        try open(key, session)
+                    }
+                }
+            } catch let error as DatabaseFileError where error.reason == .exists && hasKeyring {
+                throw exists()
+            }
+        }
+        try made.tell()
+        session.reporter.note(
+            "Back up '\(keyring.path)' together with the database, which needs it to be opened.")
+        return status
+    }
+
+    /// Returns true if an interrupted run was creating a new database, rather than adding a keyring to an
+    /// existing one.
+    private func completes(_ slots: [DatabaseKeyring.NewSlot]) throws -> Bool {
+        do {
+            return try keyring.wasMadeForNewDatabase(slots)
+        } catch let error as DatabaseFileError where error.reason == .exists {
+            throw exists()
+        }
+    }
+
+    private func adopt(_ slots: [DatabaseKeyring.NewSlot], _ present: Key, _ session: Session) throws {
+        var options = DatabaseFile.RotationOptions()
+        options.lockTimeout = session.lockTimeout
+        try session.work(file) { progress in
+            _ = try keyring.adopt(slots, key: present.database, options: options, progress: progress)
+        }
+    }
+
+    /// Creates the database, or completes one that an interrupted run was creating.
+    private func open(_ key: DatabaseKey, _ session: Session) throws {
+        let queue = try DatabaseQueue(
+            path: file, configuration: session.configuration(key, CipherSettings()))
+        let isEmpty = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") == 0 }
+        try queue.close()
+        guard isEmpty else {
+            throw Failure(
+                .outputExists, "output_exists",
+                "'\(file)' already has content, and a keyring that this secret opens. There is nothing to "
+                    + "do: open it, for example with 'coffer verify \(file) --unlock'.")
+        }
+    }
+
+    /// Returns the failure for files that exist. They are not overwritten, so the message explains their
+    /// possible origin.
+    private func exists() -> Failure {
+        let remedy =
+            slot.recovery || slot.recipients.isGiven
+            ? "If the database was never used, move both away, and run this again."
+            : "If an interrupted 'coffer key init' created it, run that again with the same secret and name."
+        return Failure(
+            .outputExists, "output_exists",
+            "'\(keyring.path)' exists, and is not overwritten. 'coffer key list \(file) --unlock' shows "
+                + "whether a secret opens it, and 'coffer key add' adds another one. \(remedy)")
+    }
+}
+
+struct KeyRotateCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Encrypt a database with a new data key, and keep all slots.",
+        usage: "coffer key rotate <file> [options]",
+        discussion: """
+            For a data key that may have leaked, or a removed slot whose secret is still known. Needs no \
+            other passphrases. Interrupted? Run the same command again to complete it.
+
+            EXAMPLES
+              coffer key rotate app.db --unlock-key-file passphrase.txt
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @OptionGroup(title: "The secret that opens the keyring")
+    var unlock: UnlockOptions
+
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        _ = try keyring.inspect()
+        try FileNames.checkReadable(file)
+        let secret = try session.keys.unlocking(unlock, file)
+        var options = DatabaseFile.RotationOptions()
+        options.lockTimeout = session.lockTimeout
+        return try change(session, trail, "has a new data key, sealed to all slots") {
+            try session.work(file) { progress in
+                _ = try keyring.rotateDataKey(unlockedBy: secret, options: options, progress: progress)
+            }
+        }
+    }
+}
+
+struct KeyExportCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "export-header",
+        abstract: "Copy the keyring to a file, to keep elsewhere.",
+        usage: "coffer key export-header <file> <copy> [options]",
+        discussion: """
+            Needs no key. The copy opens the database with any secret of its slots, even slots that are \
+            removed later.
+
+            EXAMPLES
+              coffer key export-header app.db /safe/app.header
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Argument(help: "The file to create; never overwritten.", completion: .file())
+    var copy: String
+
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
+
+    func validate() throws { try FileNames.checkIsNoDash(copy, "the copy") }
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try change(session, trail, "its keyring was copied to \(copy)") { try keyring.exportHeader(to: copy) }
+    }
+}
+
+struct KeyRestoreCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "restore-header",
+        abstract: "Put an exported keyring back.",
+        usage: "coffer key restore-header <file> <copy> [options]",
+        discussion: """
+            First opens and verifies the copy. It must belong to the database, and must not be older than \
+            the present keyring.
+
+            EXAMPLES
+              coffer key restore-header app.db /safe/app.header
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Argument(help: "The file that 'coffer key export-header' created.", completion: .file())
+    var copy: String
+
+    @Flag(help: "Put it back even if it is older: slots that were removed since open the database again.")
+    var yesOlder = false
+
+    @OptionGroup(title: "The secret that opens the copy")
+    var unlock: UnlockOptions
+
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try FileNames.checkReadable(copy)
+        let secret = try session.keys.unlocking(unlock, file)
+        return try change(session, trail, "its keyring was put back from \(copy)") {
+            try keyring.restoreHeader(
+                from: copy, unlockedBy: secret, allowsOlder: yesOlder, lockTimeout: session.lockTimeout)
+        }
+    }
+}
+
+struct KeyDestroyCommand: KeyringOperation {
+    static let configuration = CommandConfiguration(
+        commandName: "destroy",
+        abstract: "Destroy the keyring, and with it the only way to open a database.",
+        usage: "coffer key destroy <file> --yes-destroy <name> [options]",
+        discussion: """
+            Overwrites and removes the keyring: no passphrase opens the database any more. Does not reach \
+            backups of the keyring, exported headers and raw keys, backups with their own keyrings, \
+            snapshots, remnants in flash memory, and programs that have the database open.
+
+            EXAMPLES
+              coffer key destroy app.db --yes-destroy app.db
+            """)
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The name of the database, without its directory, to confirm.", valueName: "name"))
+    var yesDestroy: String?
+
+    @OptionGroup
+    var record: RecordOptions<NoOptions>
+
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let name = FileNames.name(of: file)
+        guard let yesDestroy else {
+            throw Failure.usage("To destroy its keyring, add: --yes-destroy \(name)")
+        }
+        guard yesDestroy == name else {
+            throw Failure(
+                .badData, "confirmation_mismatch",
+                "--yes-destroy names '\(yesDestroy)', but the file is '\(name)'. Nothing was changed.")
+        }
+        let status = try change(session, trail, "its keyring was destroyed") {
+            try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
+        }
+        session.reporter.note(
+            "Copies of the keyring or the key still open the database; see 'coffer key destroy --help'."
+        )
+        return status
+    }
+}

@@ -1,0 +1,100 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct KeyListCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show the slots of a keyring, without a key.",
+        usage: "coffer key list <file> [options]",
+        discussion: """
+            Without a secret, the list is not authenticated. With an --unlock-... option, the keyring is \
+            opened and checked, including that it belongs to the database. Slots of passphrases show the \
+            cost of a guess. A slot below 2^17 steps was created by an older version or with a lower \
+            setting; 'coffer key change' raises it to the present cost.
+
+            EXAMPLES
+              coffer key list app.db
+            """)
+    static let title = "key list"
+
+    @Argument(help: "The database.", completion: .file())
+    var file: String
+
+    @OptionGroup(title: "The secret that opens the keyring")
+    var unlock: UnlockOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    var subject: String? { file }
+
+    func run(in session: Session) throws -> ExitStatus {
+        session.reporter.start([.init("files", .strings([file]))])
+        let keyring = DatabaseKeyring(databasePath: file)
+        let contents = try keyring.inspect()
+        let opened = try unlock.request().map { request in
+            try keyring.check(unlockedBy: session.keys.slotSecret(request, subject: file))
+        }
+        let proof = opened.map { ", verified with slot \($0)" } ?? ""
+        var lines = ["\(file): \(TextLayout.counted(contents.slots.count, "slot", "slots"))\(proof)"]
+        for slot in contents.slots {
+            lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
+            if slot.kind == .recipient { lines.append("     \(slot.recipient)") }
+            if let cost = slot.passphraseCost {
+                lines.append("     each guess costs \(cost.words)")
+                if cost.isBelowStandard { warn(slot.number, cost, session.reporter) }
+            }
+        }
+        if contents.isRotating {
+            lines.append("  a rotation of the key was interrupted: run 'coffer key rotate' again")
+        }
+        for damage in contents.damage { lines.append("  damaged, but the other copy is intact: \(damage)") }
+        session.reporter.result(
+            [
+                .init("path", .string(file)), .init("keyring", .string(keyring.path)),
+                .init("generation", .count(Int(contents.generation))),
+                .init("epoch", .count(Int(contents.epoch))), .init("rotating", .bool(contents.isRotating)),
+                .init("proved", .bool(opened != nil)),
+                .init("slots", .strings(contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" })),
+                .init("passphrase_costs", .array(contents.slots.compactMap(\.costFacts))),
+                .init("damage", .strings(contents.damage.map(\.description))), .init("code", 0),
+            ], text: lines, isAnswer: true)
+        return .done
+    }
+
+    private func warn(_ slot: Int, _ cost: DatabaseKeyring.PassphraseCost, _ reporter: Reporter) {
+        reporter.warning(
+            "\(keyring): a guess of the passphrase of slot \(slot) costs \(cost.words), less than "
+                + "\(DatabaseKeyring.PassphraseCost.standard.words). Set a passphrase again, which may be "
+                + "the same: coffer key change \(file) --slot \(slot)")
+    }
+
+    private var keyring: String { DatabaseKeyring(databasePath: file).path }
+}
+
+extension DatabaseKeyring.PassphraseCost {
+    fileprivate var words: String { "2^\(logarithm) steps and \(TextLayout.size(Int64(memory)))" }
+}
+
+extension DatabaseKeyring.Contents.Slot {
+    /// The cost of the slot's passphrase, as JSON.
+    fileprivate var costFacts: JSONValue? {
+        guard let cost = passphraseCost else { return nil }
+        return .object([
+            .init("slot", .count(number)), .init("logarithm", .count(cost.logarithm)),
+            .init("memory", .count(cost.memory)), .init("below_standard", .bool(cost.isBelowStandard)),
+        ])
+    }
+}
+
+extension DatabaseKeyring.Contents.Slot.Kind {
+    fileprivate var words: String {
+        switch self {
+        case .passphrase: "passphrase"
+        case .rawKey: "raw"
+        case .recoveryKey: "recovery"
+        case .recipient: "recipient"
+        case .command: "command"
+        }
+    }
+}

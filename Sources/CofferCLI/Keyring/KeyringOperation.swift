@@ -1,0 +1,30 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// A command that works on the keyring of one file.
+protocol KeyringOperation: RecordedOperation {
+    var file: String { get }
+}
+
+extension KeyringOperation {
+    static var title: String { "key \(configuration.commandName ?? "")" }
+    var subject: String? { file }
+    var names: [String] { [file] }
+    var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: file) }
+
+    /// Makes a change, records it in the audit log, and reports it.
+    func change(
+        _ session: Session, _ trail: AuditTrail, _ words: String, facts: [JSONValue.Member] = [],
+        _ body: () throws -> Void
+    ) throws -> ExitStatus {
+        try trail.record(file) { _ in
+            try body()
+            return true
+        }
+        session.reporter.result(
+            [.init("path", .string(file)), .init("keyring", .string(keyring.path)), .init("changed", true)]
+                + facts + [.init("code", 0)],
+            text: ["\(file): \(words)"])
+        return .done
+    }
+}

@@ -1,0 +1,36 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// Writes the man pages, for packagers, from the same descriptions as the help.
+struct ManualCommand: Operation {
+    static let configuration = CommandConfiguration(
+        commandName: "generate-manual", abstract: "Write the man pages to a directory.",
+        shouldDisplay: false)
+
+    @Argument(help: "An existing directory.", completion: .directory)
+    var directory: String
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
+
+    func run(in session: Session) throws -> ExitStatus {
+        for command in try CommandDescription.root().all {
+            let page = ManualPage(command: command, version: EngineVersions.coffer)
+            let path = "\(directory)/\(page.fileName)"
+            do {
+                try page.text.write(toFile: path, atomically: false, encoding: .utf8)
+            } catch {
+                throw Failure(.outputExists, "output", "'\(path)' cannot be written.")
+            }
+        }
+        return .done
+    }
+}
+
+extension CommandDescription {
+    /// Returns the description of the root command.
+    static func root() throws -> CommandDescription {
+        struct Dump: Decodable { let command: CommandDescription }
+        return try JSONDecoder().decode(Dump.self, from: Data(CofferCommand._dumpHelp().utf8)).command
+    }
+}

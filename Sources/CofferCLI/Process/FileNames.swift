@@ -1,0 +1,66 @@
+internal import ArgumentParser
+internal import Glibc
+internal import SystemCalls
+
+enum FileNames {
+    /// Throws if the path does not exist or this user cannot read the file. Called before a key is prompted
+    /// for.
+    static func checkReadable(_ path: String) throws(Failure) {
+        guard unsafe access(path, F_OK) == 0 else {
+            throw Failure(Errno.last, "'\(path)' cannot be found", denied: .inputMissing)
+        }
+        guard unsafe access(path, R_OK) == 0 else {
+            throw Failure(Errno.last, "'\(path)' cannot be read", denied: .inputMissing)
+        }
+    }
+
+    /// Throws for an empty file. The engine treats it as an empty database under any key, but it may be a
+    /// database that was truncated to nothing. A file with a journal or log next to it passes: these may
+    /// restore its content.
+    static func checkHasBytes(_ path: String) throws(Failure) {
+        // SQLite treats a file of a single byte as empty.
+        guard let count = size(path), count <= 1, (size(path + "-journal") ?? 0) == 0,
+            (size(path + "-wal") ?? 0) == 0
+        else { return }
+        throw emptyFile
+    }
+
+    static let emptyFile = Failure(
+        .badData, "empty_file",
+        "The file is empty (0 bytes), so no key can open it. Restore it from a backup.")
+
+    /// Returns the size of a regular file, in bytes, or nil for anything else.
+    static func size(_ path: String) -> Int64? {
+        guard let status = try? FileStatus(path, followsLinks: true), status.isRegular else { return nil }
+        return status.size
+    }
+
+    /// Throws for "-", which stands for standard input or output elsewhere and would become a file name here.
+    ///
+    /// - Parameter what: the kind of file that would get the name.
+    static func checkIsNoDash(_ path: String, _ what: String) throws {
+        guard path != "-" else {
+            throw ValidationError(
+                "'-' is not a name for \(what), which cannot be the standard output. Give './-' for a file "
+                    + "of that name."
+            )
+        }
+    }
+
+    /// Returns the directory part of a path.
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The folder for short-lived files. The tool looks for it in the same way as SQLite.
+    static var temporaryFolder: String {
+        let folder = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? ""
+        return folder.isEmpty ? "/var/tmp" : folder
+    }
+
+    /// Returns the last component of a path.
+    static func name(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+    }
+}

@@ -1,0 +1,143 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// A command that can write to an audit log.
+protocol RecordingOperation: Operation {
+    /// `MetricsOptions`, or ``NoOptions`` for a command without metrics.
+    associatedtype Metrics: ParsableArguments & Sendable
+    var record: RecordOptions<Metrics> { get }
+}
+
+extension RecordingOperation {
+    var audit: AuditOptions { record.audit }
+    var output: OutputOptions { record.output }
+
+    /// Checks the log. If no record can be added to it, throws or continues without a log, depending on the
+    /// options.
+    func trail(_ session: Session) throws -> AuditTrail {
+        var log: AuditLog?
+        if let path = audit.audit {
+            let candidate = AuditLog(path: path, seal: try audit.secret.seal(session.keys))
+            do throws(Failure) {
+                try candidate.checkIsWritable()
+                log = candidate
+            } catch {
+                if audit.auditRequired { throw error }
+                session.reporter.warning(error.message)
+            }
+        }
+        return AuditTrail(
+            log: log, isRequired: audit.auditRequired, command: Self.title,
+            site: try audit.site.secret(session.keys), reporter: session.reporter,
+            interruption: session.interruption)
+    }
+}
+
+/// A command with the options that open existing files.
+protocol AccessOperation: RecordingOperation {
+    associatedtype Titles: AccessTitles
+    associatedtype Metrics
+    var access: AccessOptions<Titles, Metrics> { get }
+}
+
+extension AccessOperation {
+    var record: RecordOptions<Metrics> { access.record }
+    var key: FileKeyOptions { access.key }
+    var cipher: Titles.Format { access.cipher }
+}
+
+/// A command that records its work on files.
+protocol RecordedOperation: RecordingOperation {
+    /// The files, as the user named them.
+    var names: [String] { get }
+
+    /// Runs the command with its audit trail. See ``Operation/run(in:)``.
+    func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus
+}
+
+/// A command that supports a dry run.
+protocol ChangingOperation: RecordedOperation {
+    var dryRun: Bool { get }
+}
+
+extension RecordedOperation {
+    func run(in session: Session) throws -> ExitStatus {
+        let intent = (self as? any ChangingOperation).map { [JSONValue.Member("dry_run", .bool($0.dryRun))] }
+        session.reporter.start([.init("files", .strings(names))] + (intent ?? []))
+        return try run(in: session, trail(session))
+    }
+}
+
+/// A command with the common options and reporting.
+protocol Operation: ParsableCommand {
+    var output: OutputOptions { get }
+
+    /// The words of the command, which name it in the audit log and in JSON.
+    static var title: String { get }
+
+    /// The single file that the command works on, which error messages name.
+    var subject: String? { get }
+
+    /// Runs the command. A failure that is reported rather than thrown shows in the returned status.
+    func run(in session: Session) throws -> ExitStatus
+}
+
+extension Operation {
+    static var title: String { configuration.commandName ?? "" }
+
+    var subject: String? { nil }
+
+    func perform() -> ExitStatus { perform(Reporter(command: Self.title, style: OutputStyle(output))) }
+
+    /// Runs the command and reports the result, including the last line of JSON.
+    func perform(_ reporter: Reporter) -> ExitStatus {
+        Interruption.shared.setFarewell { status in
+            reporter.failure(Interruption.shared.failure(status))
+            reporter.summary(status)
+        }
+        let session = Session(
+            reporter: reporter, interruption: .shared, lockTimeout: output.lockTimeout,
+            keyTimeout: output.keyTimeout)
+        var status: ExitStatus
+        do {
+            try failForTests()
+            status = try run(in: session)
+        } catch {
+            let failure = session.failure(error)
+            reporter.failure(failure, path: place(of: failure))
+            status = failure.status
+        }
+        do throws(Failure) {
+            try (self as? any MeasuredOperation)?.writeMetrics(status, session)
+        } catch {
+            reporter.failure(error)
+            // The status of the work itself says more.
+            if status == .done { status = error.status }
+        }
+        if let lost = reporter.outputFailure, status == .done {
+            reporter.failure(lost)
+            status = lost.status
+        }
+        reporter.summary(status)
+        return status
+    }
+
+    /// Throws if a test asks the tool itself to fail, with `COFFER_FAIL_POINT=tool`: no known input causes
+    /// that. Does nothing in release builds.
+    private func failForTests() throws {
+        #if DEBUG
+        if ProcessInfo.processInfo.environment["COFFER_FAIL_POINT"] == "tool" { throw Inconsistency() }
+        #endif
+    }
+
+    /// Returns the path of the file, unless the message names it already or is about something else.
+    private func place(of failure: Failure) -> String? {
+        guard let subject, failure.status != .usage, failure.reason != "interrupted" else { return nil }
+        return failure.message.hasPrefix("\(subject): ") || !failure.message.contains("'\(subject)'")
+            ? subject : nil
+    }
+}
+
+#if DEBUG
+private struct Inconsistency: Error {}
+#endif

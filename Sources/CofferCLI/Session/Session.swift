@@ -1,0 +1,130 @@
+internal import Coffer
+
+/// The environment that a command runs in.
+struct Session: Sendable {
+    let reporter: Reporter
+    let interruption: Interruption
+    /// In seconds.
+    let lockTimeout: Double
+    /// The time limit for commands that print keys, in seconds.
+    let keyTimeout: Double
+
+    /// Set if a key was given as a passphrase but looks like a raw key.
+    let keyLooksRaw = Latch()
+
+    /// Collects the results for monitors.
+    let meter = RunMeter()
+
+    var keys: KeyReader { KeyReader(reporter: reporter, looksRaw: keyLooksRaw, commandTimeout: keyTimeout) }
+
+    /// Returns the key of a file. Checks that the file exists before anyone is prompted for a key.
+    func key(_ request: KeyRequest, of path: String) throws -> Key {
+        try FileNames.checkReadable(path)
+        try FileNames.checkHasBytes(path)
+        return try keys.key(request, subject: path)
+    }
+
+    /// Returns the keys that may open a file. Checks that the file exists before anyone is prompted for a
+    /// key.
+    func keys(_ options: FileKeyOptions, of path: String) throws -> FileKeys {
+        try FileNames.checkReadable(path)
+        try FileNames.checkHasBytes(path)
+        return try FileKeys(options, KeyCache(keys, subject: path))
+    }
+
+    /// Returns the keys that may open several files.
+    func keys(_ options: FileKeyOptions, ofAll paths: [String]) throws -> FileKeys {
+        for path in paths { try FileNames.checkReadable(path) }
+        return try FileKeys(options, KeyCache(keys, subject: Session.subject(paths)))
+    }
+
+    /// Returns the name of one file, or the number of files, for a prompt.
+    static func subject(_ paths: [String]) -> String {
+        paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file", "files")
+    }
+
+    /// Returns the failure that an error stands for, with advice if a key may be of another type.
+    func failure(_ error: any Error) -> Failure {
+        let failure = interruption.failure(error)
+        if failure.reason == "wrong_key", keyLooksRaw.isSet {
+            let advice = " The key looks like a raw key: if it is one, give --key-type raw."
+            return Failure(failure.status, failure.reason, failure.message + advice)
+        }
+        return failure
+    }
+
+    func configuration(_ key: DatabaseKey?, _ cipher: CipherSettings) -> Configuration {
+        var configuration = Configuration()
+        configuration.key = key
+        configuration.cipher = cipher
+        configuration.busyMode = .timeout(lockTimeout)
+        configuration.label = "coffer"
+        return configuration
+    }
+
+    /// Calls `body` for each file and reports the failures of single files.
+    func forEach(_ paths: [String], _ body: (String) throws -> Void) throws -> ExitStatus {
+        var tally = StatusTally()
+        for path in paths {
+            try interruption.check()
+            let began = ContinuousClock.now
+            do {
+                try body(path)
+                tally.add(.done)
+                meter.note(.done, of: path, since: began)
+            } catch {
+                let failure = failure(error)
+                reporter.failure(failure, path: path)
+                meter.note(failure.status, of: path, since: began)
+                if let status = interruption.status { return status }
+                tally.add(failure.status)
+            }
+        }
+        return tally.status
+    }
+}
+
+/// Combines many exit codes into one.
+struct StatusTally: Sendable, Hashable {
+    private var counts: [ExitStatus: Int] = [:]
+
+    mutating func add(_ status: ExitStatus) { counts[status, default: 0] += 1 }
+
+    /// The status that all files share, or "some failed".
+    var status: ExitStatus {
+        guard counts.count > 1 else { return counts.keys.first ?? .done }
+        return .someFailed
+    }
+
+    var failed: Int { counts.reduce(0) { $0 + ($1.key == .done ? 0 : $1.value) } }
+    var succeeded: Int { counts[.done] ?? 0 }
+}
+
+extension Session {
+    /// Runs work of the library on a file. A signal ends it at the next progress report.
+    func work<Result>(_ path: String, _ body: (@escaping DatabaseFile.ProgressFunction) throws -> Result)
+        throws -> Result
+    {
+        try interruption.cooperatively {
+            try body { progress in
+                try interruption.check()
+                reporter.progress(
+                    ProgressState(
+                        path: path, phase: progress.phase.words,
+                        completed: Int64(progress.completedPageCount),
+                        total: Int64(progress.totalPageCount), unit: "pages"))
+            }
+        }
+    }
+}
+
+extension DatabaseFile.Progress.Phase {
+    fileprivate var words: String {
+        switch self {
+        case .copying: "copying"
+        case .verifying: "verifying"
+        case .checkingStructure: "checking structure"
+        case .publishing: "publishing"
+        }
+    }
+}

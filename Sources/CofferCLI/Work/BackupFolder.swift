@@ -1,0 +1,81 @@
+internal import Coffer
+internal import Foundation
+
+/// A folder of dated backups, from which outdated ones are removed.
+struct BackupFolder {
+    private let path: String
+    private let database: DatabaseFile
+    private let retention: DatabaseFile.BackupRetention
+    private let cipher: CipherSettings
+
+    /// Throws, before a backup is made, if it is not safe to remove files from the folder.
+    init(_ path: String, of source: String, _ retention: DatabaseFile.BackupRetention, cipher: CipherSettings)
+        throws
+    {
+        self.path = path
+        database = DatabaseFile(path: source)
+        self.retention = retention
+        self.cipher = cipher
+        _ = try database.backupPruning(in: path, keeping: .init(years: 9999))
+    }
+
+    func prune(keys: [DatabaseKey], isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws
+        -> ExitStatus
+    {
+        let pruning = try database.backupPruning(
+            in: path, keeping: retention, planned: isDryRun ? .now : nil, keys: keys, cipher: cipher)
+        for backup in pruning.future {
+            session.reporter.warning(
+                "\(backup.path): is dated in the future, so it is kept and not counted. Check the clock.")
+        }
+        for (backup, reason) in pruning.unproved {
+            session.reporter.warning("\(backup.path): is kept and not counted: \(reason).")
+        }
+        for path in pruning.strayKeyrings {
+            session.reporter.warning(
+                "\(path): is kept, but its backup is missing. If that backup does not exist "
+                    + "elsewhere, remove this keyring.")
+        }
+        var removed: [String] = []
+        // Oldest first: after an interruption, the younger backups are still there.
+        var status = ExitStatus.done
+        if isDryRun {
+            removed = pruning.outdated.map(\.path)
+        } else {
+            let backups = Dictionary(uniqueKeysWithValues: pruning.outdated.map { ($0.path, $0) })
+            status = try session.forEach(pruning.outdated.map(\.path)) { path in
+                guard let backup = backups[path] else { return }
+                do {
+                    try trail.record(path) { _ in
+                        try database.removeBackup(backup, keys: keys, cipher: cipher)
+                        return true
+                    }
+                    removed.append(path)
+                } catch let error as DatabaseFileError {
+                    guard case .busy = error.reason else { throw error }
+                    // In use, for example by a program that transfers the backups. The next run removes it.
+                    session.reporter.warning("\(path): is kept for now. \(error.localizedDescription)")
+                }
+            }
+        }
+        let kept = pruning.kept.count + (isDryRun ? 1 : 0)
+        let counts = "\(TextLayout.counted(kept, "backup", "backups")) kept"
+        let lines = removed.map { "  \(isDryRun ? "would be removed" : "removed"): \($0)" }
+        session.reporter.result(
+            [
+                .init("path", .string(path)), .init("dry_run", .bool(isDryRun)),
+                .init("changed", .bool(!isDryRun && !removed.isEmpty)),
+                .init("kept", .count(kept)), .init("removed", .strings(removed)),
+                .init("unproved", .strings(pruning.unproved.map(\.backup.path))),
+                .init("future", .strings(pruning.future.map(\.path))),
+                .init("stray_keyrings", .strings(pruning.strayKeyrings)),
+                .init("code", .count(status.rawValue)),
+            ],
+            text: [
+                "\(path): \(counts), "
+                    + "\(isDryRun ? "\(removed.count) would be removed" : "\(removed.count) removed")"
+            ] + lines,
+            isAnswer: isDryRun)
+        return status
+    }
+}

@@ -1,0 +1,192 @@
+internal import Coffer
+
+/// A change to the content of a file, together with its report.
+struct Conversion {
+    let source: String
+    /// The file as the user named it, if that differs from its path.
+    var label: String?
+    let work: DatabaseFile.Work
+    var options: DatabaseFile.ConversionOptions
+    /// Details about the file before the change: a line of text, and members for JSON.
+    var remark: String?
+    var facts: [JSONValue.Member] = []
+    /// Called after the work and before the report.
+    var whenDone: @Sendable (DatabaseFile.ConversionResult) -> Void = { _ in }
+    /// The keys that open the result, and the file that it replaces.
+    var keys = KeyPassage.unknown
+
+    init(_ source: String, _ work: DatabaseFile.Work, cipher: CipherSettings? = nil, in session: Session) {
+        self.source = source
+        self.work = work
+        var options = DatabaseFile.ConversionOptions()
+        if let cipher { options.cipher = cipher }
+        options.lockTimeout = session.lockTimeout
+        self.options = options
+    }
+
+    private var file: DatabaseFile { DatabaseFile(path: source) }
+    private var target: String { work.destination ?? source }
+    private var name: String { work.destination ?? label ?? source }
+
+    /// Returns true if anything was changed.
+    @discardableResult
+    func perform(isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws -> Bool {
+        guard isDryRun else { return try run(in: session, trail) }
+        try tell(plan(), session.reporter)
+        return false
+    }
+
+    /// Tries the keys and checks whether the work is possible, without changing anything.
+    func plan() throws -> DatabaseFile.ConversionPlan { try file.plan(work, options: options) }
+
+    func tell(_ plan: DatabaseFile.ConversionPlan, _ reporter: Reporter) {
+        let details: [JSONValue.Member] = [
+            .init("dry_run", true), .init("changed", false), .init("already_done", .bool(plan.isAlreadyDone)),
+            .init("format", plan.format.map { .count($0) } ?? .null), .init("size", .int(plan.size)),
+        ]
+        reporter.result(
+            names + facts + details + plan.outlineFacts,
+            text: plan.isAlreadyDone
+                ? ["\(name): \(work.alreadyWord); nothing would be done"]
+                : ["\(name): would be \(work.word) (\(plan.room)); nothing was changed"] + remarkLines
+                    + plan.lines, isAnswer: true)
+    }
+
+    private func run(in session: Session, _ trail: AuditTrail) throws -> Bool {
+        let result = try session.work(name) { progress in
+            try trail.recordProof(target, keys) { audit in
+                var options = options
+                options.audit = audit
+                return try examined { [options] in
+                    try file.perform(work, options: options, progress: progress)
+                }
+            }
+        }
+        whenDone(result)
+        tell(result, session.reporter)
+        return result.isChanged
+    }
+
+    /// Runs `body`, and examines the source if it fails: the engine does not report a damaged page that it
+    /// meets while copying pages.
+    private func examined<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error where Failure(error).status == .internalError || Failure(error).reason == "damaged"
+        {
+            guard let findings = try? examine(), !findings.isIntact else { throw error }
+            throw DatabaseFileError(.damaged(pages: findings.damagedPages), path: source)
+        }
+    }
+
+    /// Looks for damage in the source. Returns nil for an upgrade, which has only detected the format of the
+    /// older file.
+    private func examine() throws -> DatabaseFile.Verification? {
+        var verification = DatabaseFile.VerificationOptions()
+        verification.cipher = options.cipher
+        switch work {
+        case .upgrade: return nil
+        case .encrypt: return try file.verify(key: nil)
+        case .decrypt(_, let key): return try file.verify(key: key, options: verification)
+        case .vacuum(let key), .backup(_, let key, _), .datedBackup(_, let key, _),
+            .streamedBackup(_, let key, _, _),
+            .restore(_, let key, _), .copy(_, let key, _):
+            return try file.verify(key: key, options: verification)
+        }
+    }
+
+    private var remarkLines: [String] { remark.map { ["  " + $0] } ?? [] }
+
+    private var names: [JSONValue.Member] {
+        var names: [JSONValue.Member] = [.init("path", .string(label ?? source))]
+        if let destination = work.destination { names.append(.init("destination", .string(destination))) }
+        return names
+    }
+
+    private func tell(_ result: DatabaseFile.ConversionResult, _ reporter: Reporter) {
+        // Standard output carries the backup itself.
+        if case .streamedBackup = work {
+            return reporter.note("\(source): proved, and copied to the standard output")
+        }
+        var (name, names) = (name, names)
+        if case .datedBackup = work {
+            name = result.path
+            names = [.init("path", .string(label ?? source)), .init("destination", .string(name))]
+        }
+        var facts = names + self.facts
+        facts.append(.init("changed", .bool(result.isChanged)))
+        facts.append(.init("resumed", .bool(result.isResumed)))
+        if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
+        facts += result.evidence
+        facts.append(.init("code", 0))
+        let resumed = result.isResumed ? ", after an interrupted run" : ""
+        guard result.isChanged, let proof = result.proof else {
+            reporter.result(facts, text: ["\(name): \(work.alreadyWord)\(resumed); nothing was done"])
+            return
+        }
+        let size = TextLayout.size(Int64(proof.pageCount) * Int64(proof.pageSize))
+        let time = TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))
+        var lines = [
+            "\(name): \(work.word)\(resumed) (\(TextLayout.counted(proof.tableCount, "table", "tables")), "
+                + "\(TextLayout.counted(proof.rowCount, "row", "rows")), \(size), \(time))"
+        ]
+        lines += remarkLines
+        lines.append("  proved: it opens again, its pages and b-trees are intact, its content is the same")
+        if let kept = result.keptOldPath { lines.append("  the old file: \(kept)") }
+        reporter.result(facts, text: lines)
+    }
+}
+
+extension DatabaseFile.ConversionResult: AuditedResult {
+    var madePath: String? { path }
+
+    var evidence: [JSONValue.Member] {
+        guard let proof else { return [] }
+        return [
+            .init("pages", .count(proof.pageCount)), .init("tables", .count(proof.tableCount)),
+            .init("rows", .count(proof.rowCount)),
+            .init("salt_before", .optional(proof.saltBefore)),
+            .init("salt_after", .optional(proof.saltAfter)),
+            .init("old_key_id", .optional(proof.oldKeyID)), .init("new_key_id", .optional(proof.newKeyID)),
+            .init("content_digest", .string(proof.contentDigest)),
+        ]
+    }
+}
+
+extension DatabaseFile.Work {
+    /// The participle for reports, as in "encrypted" and "would be encrypted".
+    fileprivate var word: String {
+        switch self {
+        case .encrypt: "encrypted"
+        case .decrypt: "decrypted"
+        case .upgrade: "upgraded to format 4"
+        case .vacuum: "compacted"
+        case .backup, .datedBackup, .streamedBackup: "copied"
+        case .restore: "restored"
+        case .copy: "copied without free pages"
+        }
+    }
+
+    /// The phrase to report if there is nothing to do.
+    fileprivate var alreadyWord: String {
+        switch self {
+        case .encrypt: "is already encrypted"
+        case .decrypt: "is already plaintext"
+        case .upgrade: "already has format 4"
+        case .vacuum, .backup, .datedBackup, .streamedBackup, .restore, .copy: "already exists"
+        }
+    }
+}
+
+extension Conversion {
+    /// Collects the facts about the file before the vacuum, for the report.
+    mutating func lookBefore(_ key: DatabaseKey) throws {
+        let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
+        let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
+        remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
+        facts = [
+            .init("pages_before", .count(before.pageCount)),
+            .init("free_pages_before", .count(before.freePageCount)),
+        ]
+    }
+}
