@@ -1,5 +1,4 @@
 internal import KeyMaterial
-internal import SQLCipherBridge
 internal import Synchronization
 
 /// The keys of one database queue or pool: the current one, the previous ones, and the keys derived from them
