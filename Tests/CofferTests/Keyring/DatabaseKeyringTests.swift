@@ -154,6 +154,22 @@ struct DatabaseKeyringTests {
         #expect(!FileManager.default.fileExists(atPath: keyring.path))
     }
 
+    @Test("the keyring of a symbolic link is next to the database, and a link that leads nowhere has none")
+    func linkedDatabase() throws {
+        try fixture.make()
+        let (link, loop) = (fixture.directory.path("link.db"), fixture.directory.path("loop.db"))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: fixture.path)
+        let linked = DatabaseKeyring(databasePath: link)
+        #expect(linked.path == keyring.path)
+        #expect(try linked.check(unlockedBy: anna) == 1)
+
+        try FileManager.default.createSymbolicLink(atPath: loop, withDestinationPath: loop)
+        // A keyring next to the link is another one's.
+        try fixture.directory.write(fixture.directory.bytes(of: "items.db.keys"), to: "loop.db.keys")
+        let lost = DatabaseKeyring(databasePath: loop)
+        #expect(KeyringFixture.problem { _ = try lost.inspect() } == .unreadable(errno: ELOOP))
+    }
+
     // MARK: - Opening
 
     @Test("each kind of slot opens the database, and nothing else does")
