@@ -1,5 +1,3 @@
-internal import Foundation
-internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 internal import SystemCalls
