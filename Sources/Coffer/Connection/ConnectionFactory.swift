@@ -1,5 +1,3 @@
-internal import Foundation
-internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
 internal import SystemCalls
@@ -257,25 +255,5 @@ final class ConnectionKeys: Sendable {
             return rings
         }
         for ring in rings { ring.removeDerivedKeys() }
-    }
-}
-
-extension Database.BusyMode {
-    /// Polls for a lock after random pauses, until the time is over.
-    ///
-    /// A connection that commits without a pause releases the lock for only a few microseconds. Ten thousand
-    /// attempts a second soon hit such a moment. After a second, the pauses become longer.
-    fileprivate static func asking(for seconds: Double) -> Database.BusyMode {
-        let start = Mutex(ContinuousClock.now)
-        return .callback { numberOfTries in
-            let waited = start.withLock { start in
-                if numberOfTries == 0 { start = .now }
-                return ContinuousClock.now - start
-            }
-            guard waited <= .seconds(seconds) else { return false }
-            Thread.sleep(
-                forTimeInterval: .random(in: waited < .seconds(1) ? 0.000_01...0.000_1 : 0.000_1...0.002))
-            return true
-        }
     }
 }

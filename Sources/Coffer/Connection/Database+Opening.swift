@@ -83,21 +83,6 @@ extension Database {
         }
     }
 
-    static func installBusyMode(
-        on handle: ConnectionHandle, configuration: Configuration, purpose: Purpose
-    ) -> BusyHandler? {
-        switch purpose == .reader ? configuration.readerBusyMode : configuration.busyMode {
-        case .immediateError:
-            handle.busyTimeout(seconds: configuration.hasReadersBesideWriter && purpose == .writer ? 0.05 : 0)
-            return nil
-        case .timeout(let seconds):
-            handle.busyTimeout(seconds: seconds)
-            return nil
-        case .callback(let callback):
-            return BusyHandler(handle, callback)
-        }
-    }
-
     /// Rejects a path that does not lead to a regular file, and creates a missing file that only its owner
     /// can access: SQLite would make it readable by others.
     ///

@@ -58,6 +58,22 @@ extension Database {
 // MARK: - WAL
 
 extension Database {
+    /// The mode of a checkpoint of the WAL file: see
+    /// <https://www.sqlite.org/c3ref/wal_checkpoint_v2.html>.
+    public enum CheckpointMode: CInt, Sendable {
+        /// Copies as many frames as possible, without waiting for readers or writers.
+        case passive = 0
+
+        /// Copies all frames, and waits for writers and for readers of older states.
+        case full = 1
+
+        /// Like `full`, and makes the next writer start at the beginning of the WAL file.
+        case restart = 2
+
+        /// Like `restart`, and truncates the WAL file to zero bytes.
+        case truncate = 3
+    }
+
     /// Checkpoints the WAL file: copies its content into the database file.
     ///
     ///     try pool.writeWithoutTransaction { db in

@@ -2,6 +2,29 @@ public import Foundation
 internal import SQLCipherBridge
 internal import Synchronization
 
+// MARK: - Types
+
+extension Database {
+    /// The way in which a transaction takes its locks: see <https://www.sqlite.org/lang_transaction.html>.
+    public enum TransactionKind: String, Sendable {
+        /// Takes each lock when a statement first needs it.
+        case deferred = "DEFERRED"
+
+        /// Takes the write lock at the start.
+        case immediate = "IMMEDIATE"
+
+        /// Also prevents other connections from reading, except in WAL mode.
+        case exclusive = "EXCLUSIVE"
+    }
+
+    /// The outcome of a transaction.
+    @frozen public enum TransactionCompletion: Hashable, Sendable {
+        case commit
+        /// The changes are undone.
+        case rollback
+    }
+}
+
 // MARK: - State
 
 extension Database {

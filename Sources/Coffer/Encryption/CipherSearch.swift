@@ -87,16 +87,12 @@ struct CipherSearch {
 
     private func proves(_ settings: CipherSettings, _ material: KeyRing.Material) throws(KeyError) -> Bool {
         let page = Array(start.prefix(settings.pageSize))
-        do throws(CryptographyFailure) {
-            let layout = PageCipher.Layout(settings)
-            let cipher = try PageCipher(
-                key: material.secret.bytes, salt: material.salt ?? fileSalt, layout: layout)
+        return try cryptographically { () throws(CryptographyFailure) in
+            let cipher = try material.cipher(settings, fileSalt: fileSalt)
             if settings.usesHMAC { return try cipher.authenticates(page, number: 1) }
             guard let header = try DatabaseHeader(cipher.decrypt(page, number: 1)) else { return false }
             return header.isPlausible && header.pageSize == settings.pageSize
-                && header.reservedSize >= layout.reserve
-        } catch {
-            throw KeyError(error)
+                && header.reservedSize >= PageCipher.Layout(settings).reserve
         }
     }
 }

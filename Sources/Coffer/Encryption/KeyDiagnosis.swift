@@ -102,13 +102,9 @@ extension ConnectionHandle {
     ) throws(KeyError) -> Bool {
         guard let page = try? readFile(at: 0, count: settings.pageSize), page.count == settings.pageSize
         else { return false }
-        do throws(CryptographyFailure) {
-            let cipher = try PageCipher(
-                key: material.secret.bytes, salt: material.salt ?? fileSalt,
-                layout: PageCipher.Layout(settings))
+        return try cryptographically { () throws(CryptographyFailure) in
+            let cipher = try material.cipher(settings, fileSalt: fileSalt)
             return try DatabaseHeader(cipher.decrypt(page, number: 1))?.isPlausible == true
-        } catch {
-            throw KeyError(error)
         }
     }
 
@@ -122,9 +118,7 @@ extension ConnectionHandle {
         var damaged: [Int] = []
         var isProved = false
         do throws(CryptographyFailure) {
-            let cipher = try PageCipher(
-                key: material.secret.bytes, salt: material.salt ?? header.salt,
-                layout: PageCipher.Layout(settings))
+            let cipher = try material.cipher(settings, fileSalt: header.salt)
             // A file may be longer than its database.
             if let page = try? readFile(at: 0, count: settings.pageSize),
                 try cipher.authenticates(page, number: 1),
@@ -153,9 +147,7 @@ extension ConnectionHandle {
         do {
             let page = try readFile(at: 0, count: settings.pageSize)
             guard page.count == settings.pageSize else { return false }
-            let salt = material.salt ?? Array(page[..<16])
-            let cipher = try PageCipher(
-                key: material.secret.bytes, salt: salt, layout: PageCipher.Layout(settings))
+            let cipher = try material.cipher(settings, fileSalt: Array(page[..<16]))
             let root = try cipher.decrypt(page, number: 1)[DatabaseHeader.size...].prefix(8)
             // A leaf page, or a page directly above leaves; its first free block; the number of cells, whose
             // pointers follow; the start of their content; and a small number of fragmented bytes.

@@ -20,6 +20,11 @@ final class KeyRing: Sendable {
         let salt: [UInt8]?
         /// True if the material fits only a file with this salt, because it was derived with it.
         let isBoundToFileSalt: Bool
+
+        /// Returns the cipher of the pages of a file.
+        func cipher(_ settings: CipherSettings, fileSalt: [UInt8]) throws(CryptographyFailure) -> PageCipher {
+            try PageCipher(key: secret.bytes, salt: salt ?? fileSalt, layout: PageCipher.Layout(settings))
+        }
     }
 
     private struct State {

@@ -1,4 +1,3 @@
-internal import KeyMaterial
 internal import SQLCipherBridge
 
 /// A connection that has its key and can read and write.

@@ -42,8 +42,8 @@ struct SideFileCheck {
         self.database = database
         pageSize = settings.pageSize
         salt = try database.read(at: 0, count: 16)
-        let salt = material.salt ?? (salt.count == 16 ? salt : [UInt8](repeating: 0, count: 16))
-        cipher = try PageCipher(key: material.secret.bytes, salt: salt, layout: PageCipher.Layout(settings))
+        cipher = try material.cipher(
+            settings, fileSalt: salt.count == 16 ? salt : [UInt8](repeating: 0, count: 16))
     }
 
     /// - Throws: ``EngineError`` and ``CryptographyFailure``.

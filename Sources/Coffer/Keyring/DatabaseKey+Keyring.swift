@@ -1,4 +1,3 @@
-internal import KeyMaterial
 internal import SQLCipherBridge
 internal import SystemCalls
 
@@ -26,7 +25,7 @@ extension DatabaseKey {
         DatabaseKey(
             .located(
                 LocatedKey { (path, fileSalt) throws(KeyError) in
-                    let file = DatabaseKeyring(databasePath: path).file
+                    let file = try KeyringFile(ofDatabase: path)
                     if fileSalt == DatabaseHeader.magic { throw .failure(.plaintextFile) }
                     // A copy that is being created has another name, or none.
                     guard let status = try? SystemFile.status(path, followsLinks: true), status.isRegular

@@ -1,5 +1,4 @@
 public import Foundation
-internal import SQLCipherBridge
 
 // Changes of slots write only the keyring, never a page of the database.
 extension DatabaseKeyring {
@@ -67,11 +66,12 @@ extension DatabaseKeyring {
         unlockedBy secret: Secret, options: DatabaseFile.RotationOptions = .init(),
         progress: DatabaseFile.ProgressFunction? = nil
     ) throws -> DatabaseFile.RotationResult {
-        try translated {
+        try located { place in
+            let file = place.file
             try checkIsByCopy(options)
             return try file.changing(waiting: options.lockTimeout) { bytes, write in
-                var keyring = try unlock(file.document(of: bytes).document, secret)
-                guard let salt = try databaseSalt() else {
+                var keyring = try place.unlock(file.document(of: bytes).document, secret)
+                guard let salt = try place.databaseSalt() else {
                     throw DatabaseFileError(.missing, path: databasePath)
                 }
                 _ = try keyring.epoch(ofSalt: salt, file)
@@ -90,7 +90,7 @@ extension DatabaseKeyring {
                         from: keyring.databaseKey(keyring.document.epochs[0]), to: keyring.databaseKey(next),
                         options: options, progress: progress)
                 } catch {
-                    try? takeBackRotation(of: keyring, write)
+                    try? place.takeBackRotation(of: keyring, write)
                     throw error
                 }
                 var change = KeyringChange(keyring, file)
@@ -101,28 +101,31 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Removes the new data key from the keyring if the database did not get it.
-    private func takeBackRotation(of keyring: UnlockedKeyring, _ write: ([UInt8]) throws -> Void) throws {
-        let former = keyring.document.epochs[0]
-        guard let salt = try databaseSalt(), try keyring.epoch(ofSalt: salt, file) == former else { return }
-        var change = KeyringChange(keyring, file)
-        change.keep(epoch: former)
-        try write(KeyringText.file(of: change.finished().document))
-    }
-
     private func change<Result>(
         _ secret: Secret, _ lockTimeout: TimeInterval,
         _ body: (inout KeyringChange, _ opened: Int) throws -> Result
     ) throws -> Result {
-        try translated {
-            try file.replace(waiting: lockTimeout) { bytes in
-                let unlocked = try unlock(file.document(of: bytes).document, secret)
-                if let salt = try databaseSalt() { _ = try unlocked.epoch(ofSalt: salt, file) }
+        try located { place in
+            let file = place.file
+            return try file.replace(waiting: lockTimeout) { bytes in
+                let unlocked = try place.unlock(file.document(of: bytes).document, secret)
+                try place.checkIsOfDatabase(unlocked)
                 guard unlocked.document.epochs.count == 1 else { throw file.problem(.rotationUnderWay) }
                 var change = KeyringChange(unlocked, file)
                 let result = try body(&change, unlocked.slotNumber)
                 return (try KeyringText.file(of: change.finished().document), result)
             }
         }
+    }
+}
+
+extension KeyringPlace {
+    /// Removes the new data key from the keyring if the database did not get it.
+    fileprivate func takeBackRotation(of keyring: UnlockedKeyring, _ write: ([UInt8]) throws -> Void) throws {
+        let former = keyring.document.epochs[0]
+        guard let salt = try databaseSalt(), try keyring.epoch(ofSalt: salt, file) == former else { return }
+        var change = KeyringChange(keyring, file)
+        change.keep(epoch: former)
+        try write(KeyringText.file(of: change.finished().document))
     }
 }

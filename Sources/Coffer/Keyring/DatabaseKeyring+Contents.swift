@@ -44,8 +44,8 @@ extension DatabaseKeyring {
 
     /// Reads the keyring without a key.
     public func inspect() throws -> Contents {
-        try translated {
-            let (document, damage) = try file.document()
+        try located { place in
+            let (document, damage) = try place.file.document()
             return Contents(document, damage)
         }
     }

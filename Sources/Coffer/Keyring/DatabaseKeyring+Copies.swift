@@ -1,5 +1,4 @@
 public import Foundation
-internal import SQLCipherBridge
 
 // Backups and other copies with keyrings of their own.
 
@@ -90,10 +89,7 @@ extension DatabaseKeyring {
     /// - Throws: `ofAnotherUser`, `writableByOthers` or `hardLinks` if the database is missing or does not
     ///   confirm the keyring, and another user may have created it.
     public func keyForRestoring(unlockedBy secret: Secret) throws -> DatabaseKey {
-        try translated {
-            let unlocked = try unlockTrusted(secret)
-            return try unlocked.databaseKey(unlocked.document.epochs[unlocked.document.epochs.count - 1])
-        }
+        try located { place in try place.keyForRestoring(secret) }
     }
 
     /// Calls `restore` with the key of ``keyForRestoring(unlockedBy:)``, and holds the keyring's lock: a
@@ -109,15 +105,12 @@ extension DatabaseKeyring {
         restoring restore: (_ key: DatabaseKey) throws -> Result
     ) throws -> Result {
         // Errors of `restore` are rethrown unchanged.
-        var result: Swift.Result<Result, any Error>?
-        try translated {
-            try file.changing(waiting: lockTimeout) { _, _ in
-                let key = try keyForRestoring(unlockedBy: secret)
-                result = Swift.Result { try restore(key) }
+        try located { place in
+            try place.file.changing(waiting: lockTimeout) { _, _ in
+                let key = try place.keyForRestoring(secret)
+                return Swift.Result { try restore(key) }
             }
-        }
-        guard let result else { preconditionFailure("the keyring was locked, but the work was not done") }
-        return try result.get()
+        }.get()
     }
 
     /// Creates the keyring for a database that replaces another one, such as a backup that is restored.
@@ -132,6 +125,13 @@ extension DatabaseKeyring {
         _ slots: [NewSlot], lockTimeout: TimeInterval = 0,
         restoring restore: (_ key: DatabaseKey) throws -> Result
     ) throws -> Result {
-        try making(slots, lockTimeout, restore)
+        try located { place in try NewKeyring(slots, at: place, lockTimeout) }.give(to: restore)
+    }
+}
+
+extension KeyringPlace {
+    fileprivate func keyForRestoring(_ secret: DatabaseKeyring.Secret) throws -> DatabaseKey {
+        let unlocked = try unlockTrusted(secret)
+        return try unlocked.databaseKey(unlocked.document.epochs[unlocked.document.epochs.count - 1])
     }
 }

@@ -1,6 +1,4 @@
 public import Foundation
-internal import SQLCipherBridge
-internal import SystemCalls
 
 extension DatabaseKeyring {
     /// Destroys the keyring. Without a copy of it, or the exported raw key, the database can never be opened
@@ -16,14 +14,14 @@ extension DatabaseKeyring {
     /// - Throws: `unsupported` if the name does not match, or the file is not a keyring; `notAFile` if it is
     ///   not a regular file. Nothing is destroyed then: move the file away.
     public func destroy(confirming name: String, lockTimeout: TimeInterval = 0) throws {
-        try translated {
+        try located { place in
             try checkConfirmation(name)
             do {
-                try file.destroy(waiting: lockTimeout)
+                try place.file.destroy(waiting: lockTimeout)
             } catch let error as KeyError {
                 // An interrupted run may have removed the keyring, but not its note.
                 if case .keyring(_, .missing) = error.failure {
-                    try LeftKeyrings.removeNotes(ofKeyring: path)
+                    try LeftKeyrings.removeNotes(ofKeyring: place.file.path)
                 }
                 throw error
             }
@@ -41,10 +39,11 @@ extension DatabaseKeyring {
     /// - Throws: the errors of ``DatabaseFile/erase(confirming:)`` and ``destroy(confirming:lockTimeout:)``,
     ///   before anything is changed.
     package func eraseDatabase(confirming name: String, lockTimeout: TimeInterval) throws -> [String] {
-        try translated {
+        try located { place in
+            let file = place.file
             try checkConfirmation(name)
-            guard try isThere() else {
-                let left = try removeNotes()
+            guard try file.isThere() else {
+                let left = try LeftKeyrings.removedNotes(ofKeyring: file.path)
                 if !left.isEmpty, try SystemFile.status(databasePath) == nil { return left }
                 return try DatabaseFile(path: databasePath).erase(confirming: name).removedPaths + left
             }
@@ -52,81 +51,26 @@ extension DatabaseKeyring {
             try file.changing(waiting: lockTimeout, isCut: true) { content, _ in
                 try file.checkCanBeDestroyed(content)
                 if try SystemFile.status(databasePath) == nil {
-                    try whileNameIsTaken { try file.destroy(content) }
+                    try place.whileNameIsTaken { try file.destroy(content) }
                 } else {
                     erased = try DatabaseFile(path: databasePath).erase(
                         confirming: name, beforehand: { try file.destroy(content) }
                     ).removedPaths
                 }
             }
-            return erased + [path]
+            return erased + [file.path]
         }
     }
 
     /// Returns the paths of the files that ``eraseDatabase(confirming:lockTimeout:)`` would remove. Nothing
     /// is changed.
     package func erasurePlan() throws -> [String] {
-        try translated {
-            let beside = try (isThere() ? [path] : []) + NewFileNames.leftovers(of: path)
+        try located { place in
+            let file = place.file
+            let beside = try (file.isThere() ? [file.path] : []) + NewFileNames.leftovers(of: file.path)
             if !beside.isEmpty, try SystemFile.status(databasePath) == nil { return beside }
             return try DatabaseFile(path: databasePath).erasurePlan() + beside
         }
-    }
-
-    /// Removes a new keyring whose database was not created, unless the database may need it. Called while
-    /// the keyring is locked.
-    ///
-    /// A program that opens a database with its keyring does not take that lock. So that no program creates
-    /// the database meanwhile, a missing file is replaced by a placeholder, and an empty one is locked. If
-    /// that fails, the keyring stays.
-    func takeBack(_ made: UnlockedKeyring) {
-        func remove() throws {
-            guard !mayHaveKey(of: made) else { return }
-            try SystemFile.remove(path)
-            try SystemFile.synchronize(directoryOf: path)
-        }
-        guard !mayHaveKey(of: made) else { return }
-        try? {
-            guard let status = try SystemFile.status(databasePath, followsLinks: true) else {
-                return try whileNameIsTaken(remove)
-            }
-            // Only a rotation, which locks the keyring, gives it a database with content.
-            guard status.size == 0 else { return try remove() }
-            // Closing a descriptor would release the locks of this process's connections.
-            guard FileUsers.ownDescriptorCount(of: status) == 0 else { return }
-            let lock = try FileDescriptor.open(SystemFile.resolved(databasePath), forWriting: true)
-            guard try lock.status().isSameFile(as: status), lock.lockAsDatabase(),
-                FileUsers.others(of: status).isEmpty
-            else { return }
-            try remove()
-            withExtendedLifetime(lock) {}
-        }()
-    }
-
-    /// Calls `body` while a locked empty file has the name of the missing database. A process that opens it
-    /// waits, and finds no database in it.
-    private func whileNameIsTaken(_ body: () throws -> Void) throws {
-        let placeholder = try HeldFile(creating: databasePath)
-        // Another process that was faster makes its database of the file.
-        guard placeholder.lock() else { throw DatabaseFileError(.busy([]), path: databasePath) }
-        defer {
-            placeholder.removeName(databasePath)
-            placeholder.spoil()
-        }
-        try body()
-    }
-
-    private func isThere() throws(DatabaseFileError) -> Bool {
-        // A name longer than 255 bytes cannot exist.
-        guard SystemFile.name(of: path).utf8.count <= 255 else { return false }
-        return try SystemFile.status(path) != nil
-    }
-
-    /// Removes the leftover notes of an interrupted run, and returns their paths.
-    private func removeNotes() throws -> [String] {
-        let notes = try NewFileNames.leftovers(of: path)
-        try LeftKeyrings.removeNotes(ofKeyring: path)
-        return try notes.filter { try SystemFile.status($0) == nil }
     }
 
     private func checkConfirmation(_ name: String) throws(DatabaseFileError) {

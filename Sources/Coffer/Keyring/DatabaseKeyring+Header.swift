@@ -1,5 +1,4 @@
 public import Foundation
-internal import SQLCipherBridge
 
 extension DatabaseKeyring {
     /// Copies the keyring into a new file, to be kept elsewhere. Any secret of the copied slots opens the
@@ -7,9 +6,9 @@ extension DatabaseKeyring {
     ///
     /// - Parameter exportPath: a path where there is no file.
     public func exportHeader(to exportPath: String) throws {
-        try translated {
-            let bytes = try file.bytes()
-            _ = try file.document(of: bytes)
+        try located { place in
+            let bytes = try place.file.bytes()
+            _ = try place.file.document(of: bytes)
             try KeyringFile(path: exportPath).make(bytes)
         }
     }
@@ -30,18 +29,19 @@ extension DatabaseKeyring {
         from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false,
         lockTimeout: TimeInterval = 0
     ) throws {
-        try translated {
+        try located { place in
+            let file = place.file
             let export = KeyringFile(path: exportPath)
             let bytes = try export.bytes()
             try secret.check(export)
             let exported = try export.document(of: bytes).document
             let unlocked = try UnlockedKeyring.unlock(exported, by: secret, export)
             func checkIsOfDatabase() throws {
-                guard let salt = try databaseSalt() else { return try export.checkIsTrusted(exported) }
+                guard let salt = try place.databaseSalt() else { return try export.checkIsTrusted(exported) }
                 _ = try unlocked.epoch(ofSalt: salt, export)
             }
             let content = try KeyringText.file(of: unlocked.document)
-            guard try SystemFile.status(path) != nil else {
+            guard try SystemFile.status(file.path) != nil else {
                 try checkIsOfDatabase()
                 return try file.make(content, waiting: lockTimeout)
             }

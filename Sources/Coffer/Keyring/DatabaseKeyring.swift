@@ -1,6 +1,4 @@
 public import Foundation
-internal import KeyMaterial
-internal import SQLCipherBridge
 internal import SystemCalls
 
 /// The keyring next to a database: several secrets that each unlock the random data key with which the
@@ -44,9 +42,12 @@ public struct DatabaseKeyring: Sendable, Hashable {
     }
 
     /// The path of the keyring: the path of the database, with symbolic links resolved, plus `.keys`.
-    public var path: String { "\((try? SystemFile.resolved(databasePath)) ?? databasePath).keys" }
-
-    var file: KeyringFile { KeyringFile(path: path) }
+    ///
+    /// If links cannot be followed, it is the path of the database as given, plus `.keys`. Methods throw
+    /// `unreadable` then.
+    public var path: String {
+        (try? KeyringFile(ofDatabase: databasePath))?.path ?? "\(databasePath).keys"
+    }
 
     /// A slot to be created.
     public struct NewSlot: Sendable {
@@ -96,13 +97,13 @@ extension DatabaseKeyring {
     /// - Throws: `exists` if there is a keyring, or a database that is not empty: use
     ///   ``adopt(_:key:options:progress:)`` for such a database.
     public func make(_ slots: [NewSlot], lockTimeout: TimeInterval = 0) throws {
-        try translated {
+        try located { place in
             if let status = try SystemFile.status(databasePath, followsLinks: true),
                 status.size > 0 || !status.isRegular
             {
                 throw DatabaseFileError(.exists, path: databasePath)
             }
-            _ = try makeFile(slots, lockTimeout)
+            _ = try NewKeyring(making: slots, at: place, lockTimeout)
         }
     }
 
@@ -130,12 +131,14 @@ extension DatabaseKeyring {
         _ slots: [NewSlot], lockTimeout: TimeInterval = 0,
         copying copy: (_ key: DatabaseKey) throws -> Result
     ) throws -> Result {
-        guard try translated({ try SystemFile.status(databasePath) }) == nil else {
-            throw DatabaseFileError(.exists, path: databasePath)
-        }
-        // If another process is creating the copy or its keyring, the conflict is detected below.
-        try? removeLeft()
-        return try making(slots, lockTimeout, copy)
+        try located { place in
+            guard try SystemFile.status(databasePath) == nil else {
+                throw DatabaseFileError(.exists, path: databasePath)
+            }
+            // If another process is creating the copy or its keyring, the conflict is detected below.
+            try? removeLeft()
+            return try NewKeyring(slots, at: place, lockTimeout)
+        }.give(to: copy)
     }
 
     /// Creates the keyring of a new database and then the database, or completes an interrupted run.
@@ -151,77 +154,16 @@ extension DatabaseKeyring {
         _ slots: [NewSlot], lockTimeout: TimeInterval, _ open: (_ key: DatabaseKey) throws -> Result
     ) throws -> Result {
         // A new keyring could never belong to a database that already exists.
-        if try translated({ try SystemFile.status(path) }) == nil {
+        guard try located({ place in try SystemFile.status(place.file.path) }) != nil else {
             return try make(slots, lockTimeout: lockTimeout, copying: open)
         }
-        let (made, isNew) = try translated { try makeOrTakeFile(slots, lockTimeout) }
-        return try holding(made, isNew: isNew, lockTimeout) {
-            let key = try translated {
-                if let salt = try databaseSalt() { _ = try made.epoch(ofSalt: salt, file) }
-                return try made.databaseKey(made.document.epochs[0])
-            }
+        let new = try located { place in try NewKeyring(slots, at: place, lockTimeout) }
+        return try new.give { key in
+            try new.place.translated { try new.place.checkIsOfDatabase(new.content) }
             let result = try open(key)
             // The database can be empty if a journal of the interrupted run, which said that the file had no
             // page, has been played back.
-            return try translated { try databaseSalt() } == nil ? open(key) : result
-        }
-    }
-
-    func making<Result>(
-        _ slots: [NewSlot], _ lockTimeout: TimeInterval, _ copy: (_ key: DatabaseKey) throws -> Result
-    ) throws -> Result {
-        let (made, isNew) = try translated { try makeOrTakeFile(slots, lockTimeout) }
-        return try holding(made, isNew: isNew, lockTimeout) {
-            try copy(translated { try made.databaseKey(made.document.epochs[0]) })
-        }
-    }
-
-    /// Runs the work that gives the database the data key of a new keyring, and holds the keyring's lock
-    /// during the work. Other processes that change the keyring or do such work wait, or throw
-    /// `changeUnderWay` and leave it unchanged.
-    ///
-    /// - Parameter isNew: true if this call has created the keyring. It is then removed if the work fails.
-    private func holding<Result>(
-        _ made: UnlockedKeyring, isNew: Bool, _ lockTimeout: TimeInterval, _ body: () throws -> Result
-    ) throws -> Result {
-        // Errors of the body are rethrown unchanged; those of the keyring get its path.
-        var result: Swift.Result<Result, any Error>?
-        try translated {
-            do {
-                try file.changing(waiting: lockTimeout) { bytes, _ in
-                    guard try file.document(of: bytes).document == made.document else {
-                        throw file.problem(.changed)
-                    }
-                    let outcome = Swift.Result(catching: body)
-                    if case .failure = outcome, isNew { takeBack(made) }
-                    result = outcome
-                }
-            } catch {
-                // While this process was waiting, the creator of the keyring failed and removed it.
-                if case .keyring(_, .missing) = (error as? KeyError)?.failure {
-                    throw file.problem(.changed)
-                }
-                throw error
-            }
-        }
-        guard let result else { preconditionFailure("the keyring was locked, but the work was not done") }
-        return try result.get()
-    }
-
-    /// Returns true if the database may have the data key of a keyring, so that nothing else would open it.
-    ///
-    /// The error of the work does not answer this: it may come from the caller, after the database was put in
-    /// its place. So the database itself is checked. If it cannot be read, the result is true.
-    func mayHaveKey(of made: UnlockedKeyring) -> Bool {
-        do {
-            guard let salt = try databaseSalt() else { return false }
-            _ = try made.epoch(ofSalt: salt, file)
-            return true
-        } catch {
-            switch (error as? KeyError)?.failure {
-            case .plaintextFile, .keyring(_, .ofAnotherFile): return false
-            default: return true
-            }
+            return try new.place.translated { try new.place.databaseSalt() } == nil ? open(key) : result
         }
     }
 
@@ -232,33 +174,9 @@ extension DatabaseKeyring {
     ///   without the data key.
     /// - Throws: `ofAnotherUser` and others if neither the database nor its owner confirms the keyring.
     public func slotsForCopies(unlockedBy secret: Secret) throws -> [NewSlot] {
-        try translated {
-            try unlockTrusted(secret).document.slots.map { NewSlot(kind: .carried($0), name: $0.name) }
+        try located { place in
+            try place.unlockTrusted(secret).document.slots.map { NewSlot(kind: .carried($0), name: $0.name) }
         }
-    }
-
-    /// Creates the file of a new keyring, or reuses one from an interrupted run: it belongs to this user, was
-    /// never changed, has the same slots, and one of their secrets opens it.
-    private func makeOrTakeFile(
-        _ slots: [NewSlot], _ lockTimeout: TimeInterval
-    ) throws -> (made: UnlockedKeyring, isNew: Bool) {
-        do {
-            return (try makeFile(slots, lockTimeout), true)
-        } catch let error as DatabaseFileError where error.reason == .exists {
-            guard let found = ofInterruptedRun(slots) else { throw error }
-            return (found, false)
-        }
-    }
-
-    private func ofInterruptedRun(_ slots: [NewSlot]) -> UnlockedKeyring? {
-        let secrets = slots.compactMap { slot in
-            if case .secret(let secret) = slot.kind { secret } else { nil }
-        }
-        guard let secret = secrets.first, let document = try? file.trustedDocument(),
-            document.generation == 1,
-            document.epochs.count == 1, document.slots.map(\.name) == slots.map(\.name)
-        else { return nil }
-        return try? unlock(document, secret)
     }
 
     /// Returns true if the keyring from the interrupted run belongs to the database, so that
@@ -268,37 +186,19 @@ extension DatabaseKeyring {
     /// - Parameter slots: the slots that the keyring was created with.
     /// - Throws: `exists` if it was created with other slots.
     package func wasMadeForNewDatabase(_ slots: [NewSlot]) throws -> Bool {
-        try translated {
-            guard let found = ofInterruptedRun(slots) else {
-                throw DatabaseFileError(.exists, path: path)
+        try located { place in
+            guard let found = NewKeyring.ofInterruptedRun(slots, at: place) else {
+                throw DatabaseFileError(.exists, path: place.file.path)
             }
-            guard let salt = try databaseSalt() else { return true }
+            guard let salt = try place.databaseSalt() else { return true }
             do throws(KeyError) {
-                _ = try found.epoch(ofSalt: salt, file)
+                _ = try found.epoch(ofSalt: salt, place.file)
                 return true
             } catch {
                 guard case .keyring(_, .ofAnotherFile) = error.failure else { throw error }
                 return false
             }
         }
-    }
-
-    /// Creates the file of a new keyring.
-    func makeFile(_ slots: [NewSlot], _ lockTimeout: TimeInterval = 0) throws -> UnlockedKeyring {
-        let made = try newKeyring(slots)
-        try file.make(KeyringText.file(of: made.document), waiting: lockTimeout)
-        return made
-    }
-
-    func newKeyring(_ slots: [NewSlot]) throws -> UnlockedKeyring {
-        let id = try SecretBytes.randomOfKey(count: KeyringDocument.idSize).withUnsafeBytes {
-            unsafe Array($0)
-        }
-        let empty = KeyringDocument(id: id, generation: 0, epochs: [1], slots: [], codes: [])
-        var change = KeyringChange(empty, [SharedSecret(try SecretBytes.randomOfKey(count: 32))], file)
-        guard !slots.isEmpty else { throw file.problem(.lastSlot) }
-        for slot in slots { try change.add(slot) }
-        return try change.finished()
     }
 
     /// Gives a keyring to a database that is encrypted with another key, by rotating it to a new data key.
@@ -318,18 +218,16 @@ extension DatabaseKeyring {
         _ slots: [NewSlot], key: DatabaseKey, options: DatabaseFile.RotationOptions = .init(),
         progress: DatabaseFile.ProgressFunction? = nil
     ) throws -> DatabaseFile.RotationResult {
-        try translated {
+        try located { place in
             try checkIsByCopy(options)
             // Try the key before creating a keyring.
-            if try SystemFile.status(path) == nil {
+            if try SystemFile.status(place.file.path) == nil {
                 _ = try DatabaseFile(path: databasePath).rotationPlan(
                     from: key, to: .random(), options: options)
             }
-            let (made, isNew) = try makeOrTakeFile(slots, options.lockTimeout)
-            return try holding(made, isNew: isNew, options.lockTimeout) {
+            return try NewKeyring(slots, at: place, options.lockTimeout).give { new in
                 try DatabaseFile(path: databasePath).rotate(
-                    from: key, to: try made.databaseKey(made.document.epochs[0]), options: options,
-                    progress: progress)
+                    from: key, to: new, options: options, progress: progress)
             }
         }
     }
@@ -340,11 +238,11 @@ extension DatabaseKeyring {
     /// - Returns: the number of the slot that was opened.
     @discardableResult
     public func check(unlockedBy secret: Secret) throws -> Int {
-        try translated {
-            let (document, damage) = try file.document()
-            guard damage.isEmpty else { throw file.problem(.damaged(damage)) }
-            let unlocked = try unlock(document, secret)
-            if let salt = try databaseSalt() { _ = try unlocked.epoch(ofSalt: salt, file) }
+        try located { place in
+            let (document, damage) = try place.file.document()
+            guard damage.isEmpty else { throw place.file.problem(.damaged(damage)) }
+            let unlocked = try place.unlock(document, secret)
+            try place.checkIsOfDatabase(unlocked)
             return unlocked.slotNumber
         }
     }
@@ -352,49 +250,15 @@ extension DatabaseKeyring {
     /// Returns the raw key of the database, for example for SQLCipher's shell or to be kept in a safe. It
     /// opens the database without the keyring, until the data key is rotated.
     public func exportedKey(unlockedBy secret: Secret) throws -> DatabaseKey {
-        try translated {
-            let salt = try databaseSalt()
-            let unlocked = try unlock(
+        try located { place in
+            let file = place.file
+            let salt = try place.databaseSalt()
+            let unlocked = try place.unlock(
                 salt == nil ? file.trustedDocument() : file.document().document, secret)
             let epoch = try salt.map { try unlocked.epoch(ofSalt: $0, file) } ?? unlocked.document.epochs[0]
             guard let key = unlocked.dataKey(epoch) else { throw file.problem(.ofAnotherFile) }
             return DatabaseKey(.rawKey(key, salt: nil))
         }
-    }
-
-    // MARK: - Helpers of all methods
-
-    func unlock(_ document: KeyringDocument, _ secret: Secret) throws(KeyError) -> UnlockedKeyring {
-        try secret.check(file)
-        return try UnlockedKeyring.unlock(document, by: secret, file)
-    }
-
-    /// Opens a keyring whose data key or slots are to be used for another file. The database's salt must
-    /// confirm the keyring; otherwise the keyring must be one that no user except the trusted ones can have
-    /// created.
-    func unlockTrusted(_ secret: Secret) throws -> UnlockedKeyring {
-        let document = try file.document().document
-        let unlocked = try unlock(document, secret)
-        // The salt itself may be damaged.
-        if let salt = try? databaseSalt(), (try? unlocked.epoch(ofSalt: salt, file)) != nil {
-            return unlocked
-        }
-        let database = try SystemFile.status(databasePath, followsLinks: true)
-        try file.checkIsTrusted(document, orOf: database.flatMap { $0.size > 0 ? $0.userID : nil })
-        return unlocked
-    }
-
-    /// Returns the salt of the database; nil if there is no file, or it is empty.
-    func databaseSalt() throws -> [UInt8]? {
-        guard let status = try SystemFile.status(databasePath, followsLinks: true), status.size > 0 else {
-            return nil
-        }
-        // Use the engine: closing a descriptor of our own would release the POSIX locks of this process's
-        // connections.
-        let connection = try EngineConnection(path: try SystemFile.resolved(databasePath), flags: .readOnly)
-        let header = try FileHeader(connection.handle)
-        guard header.salt != DatabaseHeader.magic else { throw KeyError.failure(.plaintextFile) }
-        return header.salt
     }
 
     func checkIsByCopy(_ options: DatabaseFile.RotationOptions) throws(DatabaseFileError) {
@@ -405,8 +269,10 @@ extension DatabaseKeyring {
         }
     }
 
-    func translated<Result>(_ body: () throws -> Result) throws -> Result {
-        try DatabaseFileError.translated(path, body)
+    /// Resolves the path of the keyring for one operation, and converts errors.
+    func located<Result>(_ body: (KeyringPlace) throws -> Result) throws -> Result {
+        let place = try DatabaseFileError.translated(databasePath) { try KeyringPlace(databasePath) }
+        return try place.translated { try body(place) }
     }
 }
 

@@ -1,6 +1,4 @@
 internal import Foundation
-internal import SQLCipherBridge
-
 internal import Glibc
 internal import SystemCalls
 
@@ -11,6 +9,33 @@ internal import SystemCalls
 /// it holds the lock file next to it, so concurrent changes cannot undo each other.
 struct KeyringFile {
     let path: String
+
+    init(path: String) {
+        self.path = path
+    }
+
+    /// The keyring of a database: its path, with symbolic links resolved, plus `.keys`.
+    ///
+    /// - Throws: `unreadable` if links cannot be followed: the keyring could be elsewhere.
+    init(ofDatabase databasePath: String) throws(KeyError) {
+        do throws(DatabaseFileError) {
+            path = "\(try SystemFile.resolved(databasePath)).keys"
+        } catch {
+            path = "\(databasePath).keys"
+            switch error.reason {
+            // The database does not exist.
+            case .missing, .inputOutput(_, ENOTDIR), .pathTooLong: break
+            case .inputOutput(_, let code): throw problem(.unreadable(errno: code))
+            default: throw problem(.notAFile)
+            }
+        }
+    }
+
+    func isThere() throws(DatabaseFileError) -> Bool {
+        // A name longer than 255 bytes cannot exist.
+        guard SystemFile.name(of: path).utf8.count <= 255 else { return false }
+        return try SystemFile.status(path) != nil
+    }
 
     // MARK: - Reading
 

@@ -1,4 +1,3 @@
-internal import SQLCipherBridge
 internal import Synchronization
 
 /// The keyring of a copy. Its file is created when the copy is complete and about to get its name.
@@ -26,9 +25,8 @@ package final class KeyringOfCopy: FileCompanion {
     }
 
     private init(_ slots: [DatabaseKeyring.NewSlot], _ left: LeftKeyrings) throws {
-        let made = try DatabaseKeyring(databasePath: left.place).newKeyring(slots)
-        key = try made.databaseKey(made.document.epochs[0])
-        keyring = made
+        keyring = try NewKeyring.content(slots, KeyringFile(ofDatabase: left.place))
+        key = try keyring.databaseKey(keyring.document.epochs[0])
         self.left = left
     }
 
@@ -47,9 +45,9 @@ package final class KeyringOfCopy: FileCompanion {
     }
 
     package func takeBack() {
-        guard let path = madeFor.withLock({ $0 }), let content = try? KeyringText.file(of: keyring.document)
+        guard let path = madeFor.withLock({ $0 }), let content = try? KeyringText.file(of: keyring.document),
+            let beside = try? KeyringPlace(path)
         else { return }
-        let beside = DatabaseKeyring(databasePath: path)
         // Another program may have created a keyring of this name.
         func remove(_ present: [UInt8]) { if present == content { beside.takeBack(keyring) } }
         if left.isDated {

@@ -1,4 +1,3 @@
-internal import SQLCipherBridge
 internal import SystemCalls
 
 /// The keyrings of copies whose runs were killed before the copies got their names.
@@ -51,6 +50,13 @@ struct LeftKeyrings {
             try SystemFile.remove(names.temporary(id))
         }
         try note.remove()
+    }
+
+    /// Removes these files, and returns their paths.
+    static func removedNotes(ofKeyring path: String) throws -> [String] {
+        let notes = try NewFileNames.leftovers(of: path)
+        try removeNotes(ofKeyring: path)
+        return try notes.filter { try SystemFile.status($0) == nil }
     }
 
     /// Calls `body` with the paths of the keyrings, and holds the lock that prevents other processes from
@@ -136,7 +142,7 @@ extension DatabaseKeyring {
     /// Removes the keyring if it belongs to a copy that never got its name, and the other leftover files of
     /// the copy's killed run.
     package func removeLeft() throws {
-        try translated {
+        try DatabaseFileError.translated(path) {
             try LeftKeyrings(ofCopyAt: databasePath).remove()
             guard try SystemFile.status(databasePath) != nil else { return }
             // The run may have been killed after the copy got its name. Starting a new file, which fails,
@@ -147,7 +153,7 @@ extension DatabaseKeyring {
 
     /// Returns true if ``removeLeft()`` would remove the keyring.
     package func isLeft() throws -> Bool {
-        try translated { try LeftKeyrings(ofCopyAt: databasePath).isThere }
+        try DatabaseFileError.translated(path) { try LeftKeyrings(ofCopyAt: databasePath).isThere }
     }
 }
 

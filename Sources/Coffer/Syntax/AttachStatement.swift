@@ -75,17 +75,8 @@ struct AttachStatement {
     /// Returns nil if the text is not an `ATTACH` statement that both SQLite and this type can parse.
     init?(_ text: [CChar], from offset: Int) {
         let bytes = text[offset...].dropLast().map(UInt8.init(bitPattern:))
-        var tokens: [SQLScanner.Token] = []
         var scanner = SQLScanner(bytes)
-        var end = bytes.count
-        while let token = scanner.next() {
-            if token.kind == .semicolon {
-                if tokens.isEmpty { continue }
-                end = token.range.upperBound
-                break
-            }
-            tokens.append(token)
-        }
+        let (tokens, end) = scanner.nextStatement()
         guard let parts = Parts(tokens), !bytes.contains(0) else { return nil }
         // An unterminated literal would swallow the added text.
         guard parts.all.allSatisfy({ $0.kind != .quoted || AttachStatement.isClosed($0, in: bytes) }) else {

@@ -20,16 +20,7 @@ struct PageSizePragma {
     init?(_ text: [CChar], from offset: Int) {
         let bytes = text[offset...].dropLast().map(UInt8.init(bitPattern:))
         var scanner = SQLScanner(bytes)
-        var tokens: [SQLScanner.Token] = []
-        var end = bytes.count
-        while let token = scanner.next(), tokens.count <= 4 {
-            if token.kind == .semicolon {
-                if tokens.isEmpty { continue }
-                end = token.range.upperBound
-                break
-            }
-            tokens.append(token)
-        }
+        let (tokens, end) = scanner.nextStatement(limit: 5)
         guard let first = tokens.first, let last = tokens.last, tokens.count == 2 || tokens.count == 4,
             first.kind == .word, first.word == "pragma",
             last.kind == .word || last.kind == .quoted, last.word == "page_size",

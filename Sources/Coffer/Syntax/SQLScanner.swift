@@ -38,6 +38,22 @@ struct SQLScanner {
         }
     }
 
+    /// Returns the tokens of the next statement, and its end: after its semicolon, or at the end of the text.
+    /// Semicolons before it are skipped.
+    ///
+    /// - Parameter limit: the number of tokens after which to stop.
+    mutating func nextStatement(limit: Int = .max) -> (tokens: [Token], end: Int) {
+        var tokens: [Token] = []
+        while tokens.count < limit, let token = next() {
+            guard token.kind == .semicolon else {
+                tokens.append(token)
+                continue
+            }
+            if !tokens.isEmpty { return (tokens, token.range.upperBound) }
+        }
+        return (tokens, bytes.count)
+    }
+
     /// Moves to the semicolon that ends the statement, or to the end of the text, and returns that position.
     mutating func skipStatement(from start: Int) -> Int {
         index = start

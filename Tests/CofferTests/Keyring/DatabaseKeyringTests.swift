@@ -109,9 +109,9 @@ struct DatabaseKeyringTests {
             { try keyring.restoreHeader(from: header, unlockedBy: anna) },
             { try keyring.destroy(confirming: "items.db") },
         ]
-        try keyring.file.changing(waiting: 0) { before, _ in
+        try KeyringFile(path: keyring.path).changing(waiting: 0) { before, _ in
             for change in changes { #expect(KeyringFixture.problem(change) == .changeUnderWay) }
-            let after = try keyring.file.bytes()
+            let after = try KeyringFile(path: keyring.path).bytes()
             #expect(after == before)
             let (keyring, anna) = (keyring, anna)
             Thread.detachNewThread {
@@ -152,6 +152,22 @@ struct DatabaseKeyringTests {
         try fixture.directory.write(Array(whole.dropFirst(100)), to: "items.db.keys")
         try keyring.destroy(confirming: "items.db")
         #expect(!FileManager.default.fileExists(atPath: keyring.path))
+    }
+
+    @Test("the keyring of a symbolic link is next to the database, and a link that leads nowhere has none")
+    func linkedDatabase() throws {
+        try fixture.make()
+        let (link, loop) = (fixture.directory.path("link.db"), fixture.directory.path("loop.db"))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: fixture.path)
+        let linked = DatabaseKeyring(databasePath: link)
+        #expect(linked.path == keyring.path)
+        #expect(try linked.check(unlockedBy: anna) == 1)
+
+        try FileManager.default.createSymbolicLink(atPath: loop, withDestinationPath: loop)
+        // A keyring next to the link is another one's.
+        try fixture.directory.write(fixture.directory.bytes(of: "items.db.keys"), to: "loop.db.keys")
+        let lost = DatabaseKeyring(databasePath: loop)
+        #expect(KeyringFixture.problem { _ = try lost.inspect() } == .unreadable(errno: ELOOP))
     }
 
     // MARK: - Opening
@@ -478,7 +494,7 @@ struct DatabaseKeyringTests {
         }
         try queue.close()
         // A killed process does not clean up, so the keyring stays and the database keeps its former key.
-        _ = try keyring.makeFile([.secret(anna, name: "Anna")])
+        _ = try NewKeyring(making: [.secret(anna, name: "Anna")], at: KeyringPlace(keyring.databasePath))
         _ = try? FailPoint.$failing.withValue(point) {
             try keyring.adopt([.secret(anna, name: "Anna")], key: old)
         }
@@ -496,7 +512,7 @@ struct DatabaseKeyringTests {
 
     @Test("a keyring whose database was not made before a process was killed is used by the next run")
     func takesOrphans() throws {
-        _ = try keyring.makeFile([.secret(anna)])
+        _ = try NewKeyring(making: [.secret(anna)], at: KeyringPlace(keyring.databasePath))
         let orphan = try fixture.directory.bytes(of: "items.db.keys")
         #expect(throws: DatabaseFileError.self) { try keyring.make([.secret(ben)]) { _ in } }
         try keyring.make([.secret(anna)]) { key in
@@ -513,7 +529,7 @@ struct DatabaseKeyringTests {
 
     @Test("a keyring that another user may have placed is never treated as the keyring of an interrupted run")
     func takesOwnOrphansOnly() throws {
-        _ = try keyring.makeFile([.secret(anna)])
+        _ = try NewKeyring(making: [.secret(anna)], at: KeyringPlace(keyring.databasePath))
         let other = fixture.directory.path("other.keys")
         try FileManager.default.linkItem(atPath: keyring.path, toPath: other)
         #expect(throws: DatabaseFileError.self) {

@@ -26,7 +26,7 @@ struct KeyringMemoryTests {
                 .secret(secrets[0]), .secret(raw), .secret(recovery.secret), .recipient(office.recipient),
             ])
             try look(for: "data key", fixture.keyring.exportedKey(unlockedBy: KeyringFixture.anna))
-            let slots = try fixture.keyring.file.document().document.slots
+            let slots = try KeyringFile(path: fixture.keyring.path).document().document.slots
             for (secret, slot) in zip(secrets, slots.dropFirst()) {
                 guard let key = try secret.privateKey(of: slot) else { throw CocoaError(.coderInvalidValue) }
                 needles.append(

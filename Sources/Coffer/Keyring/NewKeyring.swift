@@ -1,0 +1,98 @@
+internal import Foundation
+internal import KeyMaterial
+
+/// A keyring whose database does not have the data key yet: one that was just created, or that an interrupted
+/// run has left.
+struct NewKeyring {
+    let place: KeyringPlace
+    let content: UnlockedKeyring
+
+    /// True if this run has created the file. It is then removed if the database does not get the key.
+    private let isOwn: Bool
+
+    private let lockTimeout: TimeInterval
+
+    private init(place: KeyringPlace, content: UnlockedKeyring, isOwn: Bool, lockTimeout: TimeInterval) {
+        self.place = place
+        self.content = content
+        self.isOwn = isOwn
+        self.lockTimeout = lockTimeout
+    }
+
+    /// Creates the file.
+    ///
+    /// - Parameter lockTimeout: the time to wait for other processes that create it, in seconds.
+    /// - Throws: `exists` if there is a file.
+    init(making slots: [DatabaseKeyring.NewSlot], at place: KeyringPlace, _ lockTimeout: TimeInterval = 0)
+        throws
+    {
+        let content = try NewKeyring.content(slots, place.file)
+        try place.file.make(KeyringText.file(of: content.document), waiting: lockTimeout)
+        self.init(place: place, content: content, isOwn: true, lockTimeout: lockTimeout)
+    }
+
+    /// Creates the file, or reuses one from an interrupted run: it belongs to this user, was never changed,
+    /// has the same slots, and one of their secrets opens it.
+    init(_ slots: [DatabaseKeyring.NewSlot], at place: KeyringPlace, _ lockTimeout: TimeInterval) throws {
+        do {
+            try self.init(making: slots, at: place, lockTimeout)
+        } catch let error as DatabaseFileError where error.reason == .exists {
+            guard let found = NewKeyring.ofInterruptedRun(slots, at: place) else { throw error }
+            self.init(place: place, content: found, isOwn: false, lockTimeout: lockTimeout)
+        }
+    }
+
+    static func ofInterruptedRun(_ slots: [DatabaseKeyring.NewSlot], at place: KeyringPlace)
+        -> UnlockedKeyring?
+    {
+        let secrets = slots.compactMap { slot in
+            if case .secret(let secret) = slot.kind { secret } else { nil }
+        }
+        guard let secret = secrets.first, let document = try? place.file.trustedDocument(),
+            document.generation == 1,
+            document.epochs.count == 1, document.slots.map(\.name) == slots.map(\.name)
+        else { return nil }
+        return try? place.unlock(document, secret)
+    }
+
+    /// Returns a keyring with a random data key and no file.
+    static func content(_ slots: [DatabaseKeyring.NewSlot], _ file: KeyringFile) throws -> UnlockedKeyring {
+        let id = try SystemRandomness.bytesOfKey(count: KeyringDocument.idSize)
+        let empty = KeyringDocument(id: id, generation: 0, epochs: [1], slots: [], codes: [])
+        var change = KeyringChange(empty, [SharedSecret(try SecretBytes.randomOfKey(count: 32))], file)
+        guard !slots.isEmpty else { throw file.problem(.lastSlot) }
+        for slot in slots { try change.add(slot) }
+        return try change.finished()
+    }
+
+    /// Calls `work`, which gives the database the data key, and holds the keyring's lock meanwhile. Other
+    /// processes that change the keyring or do such work wait, or throw `changeUnderWay` and leave it
+    /// unchanged.
+    ///
+    /// - Throws: the error of `work`, unchanged; a ``DatabaseFileError`` with the keyring's path.
+    func give<Result>(to work: (_ key: DatabaseKey) throws -> Result) throws -> Result {
+        let file = place.file
+        return try place.translated {
+            do {
+                return try file.changing(waiting: lockTimeout) { bytes, _ in
+                    guard try file.document(of: bytes).document == content.document else {
+                        throw file.problem(.changed)
+                    }
+                    let result = Swift.Result { try work(key()) }
+                    if case .failure = result, isOwn { place.takeBack(content) }
+                    return result
+                }
+            } catch {
+                // While this process was waiting, the creator of the keyring failed and removed it.
+                if case .keyring(_, .missing) = (error as? KeyError)?.failure {
+                    throw file.problem(.changed)
+                }
+                throw error
+            }
+        }.get()
+    }
+
+    private func key() throws -> DatabaseKey {
+        try place.translated { try content.databaseKey(content.document.epochs[0]) }
+    }
+}
