@@ -91,7 +91,7 @@ extension DatabaseKeyring {
             }
             try KeyringFile(path: copy).destroy(content)
         }
-        try NewDatabaseFile.removeKeptNames(of: databasePath)
+        try NewDatabaseFile.removeSecondNames(of: databasePath)
         return copy.map { [$0] } ?? []
     }
 
