@@ -123,7 +123,7 @@ struct RestoreTests {
             atPath: tool.directory.path("a.db"),
             toPath: tool.directory.path("\(note.dropLast(".lock".count))-\(run).old"))
         let count = try tool.run(
-            ["query", "a.db", "SELECT count(*) FROM t", "--format", "csv", "--no-header"] + key)
+            ["query", "a.db", "SELECT count(*) FROM t", "--format", "csv", "--no-header", "--write"] + key)
         #expect(count.status == 0 && count.output == "52\n", "\(count)")
         #expect(try restore().status == 0)
         #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
