@@ -2,8 +2,8 @@ import Coffer
 import CofferTestSupport
 import Foundation
 
-/// The restores that `Tests/power-loss` records, and its checks of the states that a power loss may leave. See
-/// ``OutageWork`` for the arguments and answers.
+/// The restores that `Tests/power-loss` records, and its checks of the states that a power loss may leave.
+/// See ``OutageWork`` for the arguments and answers.
 ///
 /// The backup `safe.db` in the same folder replaces the database, which is kept as `old.db`. The database has
 /// more transfers than the backup. In the mode `wal`, the last ones are in a log that a killed process has
@@ -110,8 +110,8 @@ enum RestoreOutage: String {
         isRestored ? OutageWork.transferCount : RestoreOutage.transferCount
     }
 
-    /// Checks that the database is the old or the restored one, and that the next restore completes, both after
-    /// the database was used and without that.
+    /// Checks that the database is the old or the restored one, and that the next restore completes, both
+    /// after the database was used and without that.
     private func judge(_ path: String, isDone: Bool) throws -> Bool {
         let folder = (path as NSString).deletingLastPathComponent
         let unused = folder + "-used"

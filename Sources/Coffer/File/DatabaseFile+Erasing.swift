@@ -77,8 +77,8 @@ extension DatabaseFile {
         let status: FileStatus
     }
 
-    /// Returns the database, SQLite's files next to it, and the files that our notes name. A file with several
-    /// names does not belong to this database alone, and stays.
+    /// Returns the database, SQLite's files next to it, and the files that our notes name. A file with
+    /// several names does not belong to this database alone, and stays.
     private func erasedFiles() throws(DatabaseFileError) -> [ErasedFile] {
         var result: [ErasedFile] = []
         for path in try [path] + ReplacementNames.companions(of: path) + ReplacementNames.leftovers(of: path)

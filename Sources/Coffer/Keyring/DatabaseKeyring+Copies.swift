@@ -84,6 +84,9 @@ extension DatabaseKeyring {
     /// try DatabaseFile(path: path).restore(from: backupPath, key: backupKey, newKey: key)
     /// ```
     ///
+    /// The key stays valid when the keyring is erased, and would then make a database that no secret opens.
+    /// So do not erase the keyring, or rotate its data key, before the restore has ended.
+    ///
     /// - Parameter secret: a secret that opens any slot of the keyring.
     /// - Returns: the data key with its salt. If a rotation was interrupted, this is the new data key, and
     ///   the next ``rotateDataKey(unlockedBy:options:progress:)`` completes the rotation.

@@ -35,8 +35,8 @@ extension DatabaseKeyring {
     ///
     /// The keyring and the database are locked together, and the keyring is destroyed first. So it is never
     /// the keyring of another database that was created at the path in the meantime. An interrupted run
-    /// leaves the database as it was, or unreadable. The copy of the keyring that a killed restore made for the
-    /// file that it was about to keep is destroyed before.
+    /// leaves the database as it was, or unreadable. The copy of the keyring that a killed restore made for
+    /// the file that it was about to keep is destroyed before.
     ///
     /// - Returns: the paths of the removed files.
     /// - Throws: the errors of ``DatabaseFile/erase(confirming:)`` and ``destroy(confirming:lockTimeout:)``,

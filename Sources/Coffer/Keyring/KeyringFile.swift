@@ -246,7 +246,7 @@ struct KeyringFile {
     /// Overwrites and removes the file while its lock is held: see ``changing(waiting:isCut:_:)``.
     ///
     /// - Parameter content: the content of the file, or its beginning.
-    /// - Throws: `replaced` if the path leads to another file by now; `changed` if the content is another one.
+    /// - Throws: `replaced` if the path leads to another file by now; `changed` if the content differs.
     func destroy(_ content: [UInt8]) throws {
         let status = try checkCanBeDestroyed(content)
         let file = try FileDescriptor.openNote(path, forWriting: true)
