@@ -83,6 +83,26 @@ struct KeyringErasureTests {
         #expect(try fixture.directory.bytes(of: "items.db.keys") == other && exists(fixture.path))
     }
 
+    @Test("a key for restoring does not outlive its keyring")
+    func restoringAfterwards() throws {
+        let (backup, backupKey) = (fixture.directory.path("backup.db"), DatabaseKey.random())
+        try DatabaseFile(path: fixture.path).backup(
+            to: backup, key: keyring.exportedKey(unlockedBy: anna), newKey: backupKey)
+        let key = try keyring.keyForRestoring(unlockedBy: anna)
+        func restore() throws {
+            try DatabaseFile(path: fixture.path).restore(from: backup, key: backupKey, newKey: key)
+        }
+        try keyring.add(.secret(ben), unlockedBy: anna)
+        try restore()
+        #expect(try fixture.items(ben) == ["letter", "photo"])
+        _ = try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0)
+        #expect(KeyringFixture.problem { try restore() } == .missing)
+        #expect(!exists(fixture.path))
+        try keyring.make([.secret(ben)])
+        #expect(KeyringFixture.problem { try restore() } == .changed)
+        #expect(!exists(fixture.path))
+    }
+
     @Test("an unlocked keyring that was erased does not give its key to a new database")
     func creatingAfterwards() throws {
         let configuration = fixture.configuration(anna)
