@@ -43,11 +43,11 @@ extension DatabaseFile {
         let lock = try FileDescriptor.open(path, forWriting: true)
         try lock.checkIsOnly(status)
         guard lock.lockAsDatabase() else {
-            throw DatabaseFileError(.busy(FileUsers.others(of: status)), path: path)
+            throw FileUsers.busy(status, path)
         }
         // A process, or this one, may have opened the file before the lock was taken, and be waiting for it.
         try FileUsers.checkIsNotOpenHere(status, path)
-        let users = FileUsers.others(of: status)
+        let users = try FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         let present = try erasedFiles()
         try FailPoint.locked.pass(path)
