@@ -16,6 +16,7 @@ enum OutageWork: String {
 
     static func main(_ arguments: [String]) throws {
         if let work = KeyringOutage(rawValue: arguments[1]) { return try work.main(arguments) }
+        if let work = RestoreOutage(rawValue: arguments[1]) { return try work.main(arguments) }
         guard let work = OutageWork(rawValue: arguments[1]),
             ["delete", "wal", "extra"].contains(arguments[2])
         else {

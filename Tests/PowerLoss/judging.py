@@ -2,13 +2,14 @@
 import os, re, shutil, subprocess, tempfile
 from pathlib import Path
 
-from recording import DATABASE
+from recording import DATABASE, identity
 
 FORMS = {"rotate": ("66", "23"), "rotateInPlace": ("66", "23"), "encrypt": ("plain", "66"), "decrypt": ("66", "plain"),
-         "upgrade": ("66@3", "66"), "vacuum": ("66",), "commit": ("66",), "live": ("66", "23"), "liveInUse": ("66", "23")}
+         "upgrade": ("66@3", "66"), "vacuum": ("66",), "commit": ("66",), "live": ("66", "23"), "liveInUse": ("66", "23"), "restore": ("66", "23")}
 
 
-def store(state, folder):
+def store(state, folder, recording):
+    """Writes the files of a state. Notes contain paths, and the identity of the database, which differ from the recorded ones."""
     made = {}
     for name, number in state.names.items():
         path = folder / name
@@ -17,13 +18,18 @@ def store(state, folder):
             path.write_bytes(state.contents[number])
             path.chmod(0o600)
             made[number] = path
+    for path in (path for path in made.values() if path.name.startswith(".coffer-")):
+        note = path.read_bytes().replace(recording.path + b"/", os.fsencode(os.path.realpath(folder)) + b"/")
+        if recording.database in made: note = note.replace(recording.identity, identity(made[recording.database]))
+        path.write_bytes(note)
 
 
 class Judge:
     """A worker that judges one state after the other."""
 
-    def __init__(self, worker, work, folder):
+    def __init__(self, worker, work, folder, recording):
         self.command, self.work, self.folder, self.process = [worker, "outage", "judge", *work.split("-")], work, folder, None
+        self.recording = recording
 
     def close(self):
         if self.process: self.process.communicate()
@@ -32,7 +38,7 @@ class Judge:
         """Returns an answer that starts with `good` or `lost`."""
         folder = Path(tempfile.mkdtemp(prefix="state-", dir=self.folder))
         try:
-            store(state, folder)
+            store(state, folder, self.recording)
             seen = shell(self.work, folder) if with_shell else None
             answer = self.ask(folder / DATABASE, state)
             if not answer.startswith("good") or seen is None or seen == [answer.split()[1:]]: return answer

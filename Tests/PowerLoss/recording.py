@@ -14,6 +14,12 @@ def end(words):
     sys.exit(1)
 
 
+def identity(path):
+    """Returns the identity of a file as a note has it."""
+    status = os.stat(path)
+    return f'"device" : {status.st_dev},\n    "inode" : {status.st_ino}\n'.encode()
+
+
 def unescape(text): return bytes.fromhex(text.replace("\\x", ""))
 
 
@@ -48,10 +54,11 @@ class Recording:
 
     def __init__(self, folder):
         self.path = (folder / "path").read_bytes()
+        self.identity = (folder / "identity").read_bytes()
         self.start = {path.name: path.read_bytes() for path in sorted((folder / "start").iterdir())}
         self.events, self.descriptors, self.positions = [], {}, {}
         self.names = {name: number for number, name in enumerate(self.start)}
-        self.count = len(self.names)
+        self.count, self.database = len(self.names), self.names[DATABASE]
         self.read(folder / "trace")
 
     def read(self, trace):
@@ -194,12 +201,14 @@ class Recording:
 
 
 def record(worker, folder, work):
-    """Records an operation in a folder: `start` and `end` with the files, `trace`, `said`, and `path`, its original location."""
+    """Records an operation in a folder: `start` and `end` with the files, `trace`, `said`, `path`, its original location, and `identity`, that of
+    the database."""
     kind, mode = work.split("-")
     real = folder / "end"
     real.mkdir(parents=True)
     subprocess.run([worker, "outage", "make", kind, mode, real / DATABASE], check=True)
     shutil.copytree(real, folder / "start")
+    (folder / "identity").write_bytes(identity(real / DATABASE))
     calls = ",".join("?" + call for call in CALLS.split())
     done = subprocess.run(
         ["strace", "-f", "-y", "-xx", "-s", "16777216", "-o", folder / "trace", "-e", f"trace={calls}",

@@ -1,4 +1,5 @@
 import CofferTestSupport
+import Dispatch
 import Glibc
 import Synchronization
 import SystemCalls
@@ -218,5 +219,17 @@ struct SystemCallTests {
         let held = try Descriptor(opening: directory.path("a"), Descriptor.pathOnly)
         #expect(try held.status() == file.status())
         #expect(throws: Errno(EBADF)) { try held.readAll() }
+    }
+
+    @Test("a thread of its own runs work while the calling thread waits for it")
+    func ownThread() {
+        let thread = Mutex<pthread_t?>(nil)
+        let isDone = DispatchSemaphore(value: 0)
+        OwnThread.run {
+            thread.withLock { $0 = pthread_self() }
+            isDone.signal()
+        }
+        isDone.wait()
+        #expect(thread.withLock { $0 } != pthread_self())
     }
 }

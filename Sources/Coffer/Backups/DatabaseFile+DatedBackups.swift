@@ -251,7 +251,9 @@ private struct BackupProof {
                 "a program has written to it: '\(SystemFile.name(of: backup.path))\(companion)' exists")
         }
         // Closing any descriptor of a file releases the locks that this process has on it.
-        guard FileUsers.ownDescriptorCount(of: status) == 0 else { return .isOpen([FileUsers.thisProcess]) }
+        guard try FileUsers.ownDescriptorCount(of: status) == 0 else {
+            return .isOpen([FileUsers.thisProcess])
+        }
         if let objection = try objection(to: backup, status) { return objection }
         if toBeRemoved, let users = try users(of: status, backup.path) { return .isOpen(users) }
         // Checks that the file was neither replaced nor written to since it was proved.

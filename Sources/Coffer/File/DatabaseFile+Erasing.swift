@@ -41,45 +41,50 @@ extension DatabaseFile {
         try FileUsers.checkIsNotOpenHere(status, path)
         // From here on no other connection can start to use the file.
         let lock = try FileDescriptor.open(path, forWriting: true)
-        guard try lock.status().isSameFile(as: status), try lock.status().linkCount == 1 else {
-            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
-        }
+        try lock.checkIsOnly(status)
         guard lock.lockAsDatabase() else {
-            throw DatabaseFileError(.busy(FileUsers.others(of: status)), path: path)
+            throw FileUsers.busy(status, path)
         }
         // A process, or this one, may have opened the file before the lock was taken, and be waiting for it.
         try FileUsers.checkIsNotOpenHere(status, path)
-        let users = FileUsers.others(of: status)
+        let users = try FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
-        let present = try erasedPaths()
+        let present = try erasedFiles()
         try FailPoint.locked.pass(path)
         try destroyKeyring()
         // The database is overwritten first: after an interruption, the remaining files are useless without
         // it. It is removed last, and notes after the files that they name, so the next run finds the rest.
         var overwritten = 0
-        for path in present { overwritten += try DatabaseFile.overwriteBeginning(of: path) }
-        for path in present.reversed() { try SystemFile.remove(path) }
+        for file in present { overwritten += try DatabaseFile.overwriteBeginning(of: file) }
+        for file in present.reversed() { try SystemFile.remove(file.path) }
         try SystemFile.synchronize(directoryOf: path)
         try FailPoint.directorySynchronized.pass(path)
         withExtendedLifetime(lock) {}
         return ErasureResult(
-            removedPaths: present, overwrittenByteCount: overwritten, limits: DatabaseFile.erasureLimits)
+            removedPaths: present.map(\.path), overwrittenByteCount: overwritten,
+            limits: DatabaseFile.erasureLimits)
     }
 
     /// Returns the paths of the files that ``erase(confirming:)`` would remove. Nothing is changed.
     public func erasurePlan() throws -> [String] {
         _ = try checkCanErase(confirming: SystemFile.name(of: path))
-        return try erasedPaths()
+        return try erasedFiles().map(\.path)
     }
 
-    /// Returns the paths of the database, of SQLite's files next to it, and of the files that our notes name.
-    /// A file with several names does not belong to this database alone, and stays.
-    private func erasedPaths() throws(DatabaseFileError) -> [String] {
-        var result: [String] = []
+    /// A file to erase, as it was examined by its name.
+    private struct ErasedFile {
+        let path: String
+        let status: FileStatus
+    }
+
+    /// Returns the database, SQLite's files next to it, and the files that our notes name. A file with
+    /// several names does not belong to this database alone, and stays.
+    private func erasedFiles() throws(DatabaseFileError) -> [ErasedFile] {
+        var result: [ErasedFile] = []
         for path in try [path] + ReplacementNames.companions(of: path) + ReplacementNames.leftovers(of: path)
         {
             if let status = try SystemFile.status(path), status.isRegular, status.linkCount == 1 {
-                result.append(path)
+                result.append(ErasedFile(path: path, status: status))
             }
         }
         return result
@@ -103,8 +108,12 @@ extension DatabaseFile {
 
     /// Overwrites the salt, the header, and the first pages with random bytes, which look the same as
     /// encrypted content.
-    private static func overwriteBeginning(of path: String) throws -> Int {
-        let file = try FileDescriptor.open(path, forWriting: true)
+    ///
+    /// - Throws: `unsafeFile(.replaced)` if the path leads to another file by now, which is not touched.
+    private static func overwriteBeginning(of erased: ErasedFile) throws -> Int {
+        try FileUsers.checkIsNotOpenHere(erased.status, erased.path)
+        let file = try FileDescriptor.open(erased.path, forWriting: true)
+        try file.checkIsOnly(erased.status)
         let size = Int(try file.status().size)
         // A process that waits for an empty file must not make a database of it.
         let count = size == 0 ? 512 : min(size, 1 << 16)

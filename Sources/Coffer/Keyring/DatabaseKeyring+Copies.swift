@@ -83,6 +83,9 @@ extension DatabaseKeyring {
     /// try DatabaseFile(path: path).restore(from: backupPath, key: backupKey, newKey: key)
     /// ```
     ///
+    /// Each use of the key reads the keyring again, and throws `missing` if it was erased since, or `changed`
+    /// if it has another data key: no secret would open the restored database.
+    ///
     /// - Parameter secret: a secret that opens any slot of the keyring.
     /// - Returns: the data key with its salt. If a rotation was interrupted, this is the new data key, and
     ///   the next ``rotateDataKey(unlockedBy:options:progress:)`` completes the rotation.
@@ -132,6 +135,13 @@ extension DatabaseKeyring {
 extension KeyringPlace {
     fileprivate func keyForRestoring(_ secret: DatabaseKeyring.Secret) throws -> DatabaseKey {
         let unlocked = try unlockTrusted(secret)
-        return try unlocked.databaseKey(unlocked.document.epochs[unlocked.document.epochs.count - 1])
+        let (file, id) = (file, unlocked.document.id)
+        let epoch = unlocked.document.epochs[unlocked.document.epochs.count - 1]
+        let key = try unlocked.databaseKey(epoch)
+        return .provider {
+            let document = try file.document().document
+            guard document.id == id, document.epochs.last == epoch else { throw file.problem(.changed) }
+            return key
+        }
     }
 }

@@ -33,7 +33,8 @@ extension DatabaseKeyring {
     ///
     /// The keyring and the database are locked together, and the keyring is destroyed first. So it is never
     /// the keyring of another database that was created at the path in the meantime. An interrupted run
-    /// leaves the database as it was, or unreadable.
+    /// leaves the database as it was, or unreadable. The copy of the keyring that a killed restore made for
+    /// the file that it was about to keep is destroyed before.
     ///
     /// - Returns: the paths of the removed files.
     /// - Throws: the errors of ``DatabaseFile/erase(confirming:)`` and ``destroy(confirming:lockTimeout:)``,
@@ -50,10 +51,11 @@ extension DatabaseKeyring {
             var erased: [String] = []
             try file.changing(waiting: lockTimeout, isCut: true) { content, _ in
                 try file.checkCanBeDestroyed(content)
+                erased = try place.removeKeptCopy(of: content)
                 if try SystemFile.status(databasePath) == nil {
                     try place.whileNameIsTaken { try file.destroy(content) }
                 } else {
-                    erased = try DatabaseFile(path: databasePath).erase(
+                    erased += try DatabaseFile(path: databasePath).erase(
                         confirming: name, beforehand: { try file.destroy(content) }
                     ).removedPaths
                 }
@@ -67,7 +69,9 @@ extension DatabaseKeyring {
     package func erasurePlan() throws -> [String] {
         try located { place in
             let file = place.file
-            let beside = try (file.isThere() ? [file.path] : []) + NewFileNames.leftovers(of: file.path)
+            let beside =
+                try [place.keptCopy(of: try? file.bytes(isCut: true)), file.isThere() ? file.path : nil]
+                .compactMap(\.self) + NewFileNames.leftovers(of: file.path)
             if !beside.isEmpty, try SystemFile.status(databasePath) == nil { return beside }
             return try DatabaseFile(path: databasePath).erasurePlan() + beside
         }
@@ -80,5 +84,38 @@ extension DatabaseKeyring {
                     "The confirmation does not match the name of the database. Nothing was destroyed."),
                 path: databasePath)
         }
+    }
+}
+
+extension KeyringPlace {
+    /// Destroys the copy of this keyring that a killed restore made for the old file, and removes the second
+    /// name that the old file may have got. Called while the keyring is locked.
+    ///
+    /// - Returns: the path of the copy, if there was one.
+    fileprivate func removeKeptCopy(of content: [UInt8]) throws -> [String] {
+        let copy = try keptCopy(of: content)
+        if let copy {
+            // The run may have been killed before the copy lost its temporary name.
+            let names = NewFileNames(path: databasePath)
+            if let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }) {
+                try SystemFile.remove(names.keyring(id))
+            }
+            try KeyringFile(path: copy).destroy(content)
+        }
+        try NewDatabaseFile.removeSecondNames(of: databasePath)
+        return copy.map { [$0] } ?? []
+    }
+
+    /// Returns the path of the copy of this keyring that a killed restore made for the old file, if the
+    /// database is still the old file. The copy of a restored database belongs to the kept file, and stays.
+    fileprivate func keptCopy(of content: [UInt8]?) throws -> String? {
+        guard let content, let kept = NoteFile.read(NewFileNames(path: databasePath).lock)?.keepOldPath,
+            try SystemFile.status(kept).map({
+                try SystemFile.status(databasePath)?.isSameFile(as: $0) == true
+            })
+                ?? true,
+            (try? KeyringFile(path: "\(kept).keys").bytes(isCut: true)) == content
+        else { return nil }
+        return "\(kept).keys"
     }
 }

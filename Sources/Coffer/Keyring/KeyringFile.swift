@@ -245,8 +245,10 @@ struct KeyringFile {
     /// Throws if the file cannot be destroyed.
     ///
     /// - Parameter content: the content of the file, or its beginning.
+    /// - Returns: the status of the file.
     /// - Throws: see ``destroy(waiting:)``.
-    func checkCanBeDestroyed(_ content: [UInt8]) throws {
+    @discardableResult
+    func checkCanBeDestroyed(_ content: [UInt8]) throws -> FileStatus {
         let status = try SystemFile.regularFile(path)
         guard status.linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
@@ -263,14 +265,18 @@ struct KeyringFile {
                 .unsupported("This is not a keyring. Nothing was destroyed. Inspect it, and move it away."),
                 path: path)
         }
+        return status
     }
 
     /// Overwrites and removes the file while its lock is held: see ``changing(waiting:isCut:_:)``.
     ///
-    /// - Parameter content: the content of the file.
+    /// - Parameter content: the content of the file, or its beginning.
+    /// - Throws: `replaced` if the path leads to another file by now; `changed` if the content differs.
     func destroy(_ content: [UInt8]) throws {
-        try checkCanBeDestroyed(content)
-        let file = try FileDescriptor.open(path, forWriting: true)
+        let status = try checkCanBeDestroyed(content)
+        let file = try FileDescriptor.openNote(path, forWriting: true)
+        try file.checkIsOnly(status)
+        guard try file.read(at: 0, count: KeyringText.limit + 1) == content else { throw problem(.changed) }
         try file.overwriteBeginning(with: [UInt8](repeating: 0, count: max(content.count, 1)))
         try SystemFile.remove(path)
         try SystemFile.synchronize(directoryOf: path)

@@ -97,10 +97,10 @@ struct KeyringPlace {
             // Only a rotation, which locks the keyring, gives it a database with content.
             guard status.size == 0 else { return try remove() }
             // Closing a descriptor would release the locks of this process's connections.
-            guard FileUsers.ownDescriptorCount(of: status) == 0 else { return }
+            guard try FileUsers.ownDescriptorCount(of: status) == 0 else { return }
             let lock = try FileDescriptor.open(SystemFile.resolved(databasePath), forWriting: true)
             guard try lock.status().isSameFile(as: status), lock.lockAsDatabase(),
-                FileUsers.others(of: status).isEmpty
+                try FileUsers.others(of: status).isEmpty
             else { return }
             try remove()
             withExtendedLifetime(lock) {}

@@ -159,11 +159,12 @@ final class Interruption: Sendable {
     private func converse(_ conversation: Conversation) {
         conversation.reaction()
         guard conversation.isRepeated() else { return }
-        Interruption.afterMoment { [self] in
+        Interruption.repeatedly { [self] in
             guard conversation.isRepeated(), state.withLock({ $0.conversation?.id }) == conversation.id else {
-                return
+                return false
             }
-            converse(conversation)
+            conversation.reaction()
+            return conversation.isRepeated()
         }
     }
 
@@ -185,18 +186,22 @@ final class Interruption: Sendable {
     /// Calls the reactions repeatedly until the work has ended: SQLite forgets an interrupt that arrives just
     /// before a statement begins.
     private func react() {
-        let reactions = state.withLock { $0.reactions.map(\.reaction) }
-        guard !reactions.isEmpty else { return }
-        for reaction in reactions { reaction() }
-        Interruption.afterMoment { [self] in react() }
+        guard callReactions() else { return }
+        Interruption.repeatedly { [self] in callReactions() }
     }
 
-    /// Calls `body` on another thread after 20 milliseconds. Timers of Dispatch would open files, and end the
-    /// process if it has no free descriptor.
-    private static func afterMoment(_ body: @escaping @Sendable () -> Void) {
+    /// Returns false if there are no reactions: the work has ended.
+    private func callReactions() -> Bool {
+        let reactions = state.withLock { $0.reactions.map(\.reaction) }
+        for reaction in reactions { reaction() }
+        return !reactions.isEmpty
+    }
+
+    /// Calls `body` every 20 milliseconds on another thread, until it returns false. Timers of Dispatch would
+    /// open files, and end the process if it has no free descriptor.
+    private static func repeatedly(_ body: @escaping @Sendable () -> Bool) {
         OwnThread.run {
-            usleep(20_000)
-            body()
+            repeat { usleep(20_000) } while body()
         }
     }
 

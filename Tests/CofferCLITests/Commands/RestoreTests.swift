@@ -111,6 +111,24 @@ struct RestoreTests {
         #expect(try tool.run(["diff", "safe.db", "a.db"] + other).status == 77)
     }
 
+    @Test("a name that a power loss left of the merged copy does not keep the database from opening")
+    func interruptedRenaming() throws {
+        try interruptWriter(wal: true)
+        let killed = try restore(environment: ["COFFER_FAIL_POINT": "journal-left"])
+        #expect(killed.status == -SIGKILL, "\(killed)")
+        let note = try #require(tool.directory.fileNames().first { $0.hasSuffix(".lock") })
+        let content = try JSONSerialization.jsonObject(with: Data(tool.directory.bytes(of: note)))
+        let run = try #require((content as? [String: Any])?["id"] as? String)
+        try FileManager.default.linkItem(
+            atPath: tool.directory.path("a.db"),
+            toPath: tool.directory.path("\(note.dropLast(".lock".count))-\(run).old"))
+        let count = try tool.run(
+            ["query", "a.db", "SELECT count(*) FROM t", "--format", "csv", "--no-header", "--write"] + key)
+        #expect(count.status == 0 && count.output == "52\n", "\(count)")
+        #expect(try restore().status == 0)
+        #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
+    }
+
     @Test("a database that somebody has open is left alone, and the process is named")
     func inUse() throws {
         let before = try bytes()

@@ -69,6 +69,46 @@ struct KilledEraseTests {
         #expect(tool.directory.fileNames() == ["anna.key"])
     }
 
+    @Test(
+        "the copy of the keyring that a killed restore made for the old file is destroyed too",
+        arguments: [true, false])
+    func keptCopy(hasSecondName: Bool) throws {
+        let anna = ["--unlock-file", "anna.key", "--unlock-type", "raw"]
+        #expect(try tool.run(["backup", "a.db", "safe.db"] + anna).status == 0)
+        let names = tool.directory.fileNames()
+        let killed = try tool.run(
+            ["restore", "safe.db", "a.db", "--keep-old", "old.db"] + anna,
+            environment: ["COFFER_FAIL_POINT": "old-kept"])
+        #expect(killed.status == -SIGKILL, "\(killed)")
+        #expect(try tool.directory.bytes(of: "old.db.keys") == tool.directory.bytes(of: "a.db.keys"))
+        // The copy is made before the old file gets its second name.
+        if !hasSecondName {
+            try remove("old.db")
+            let plan = try tool.run("erase", "a.db", "--dry-run")
+            #expect(plan.output.contains("old.db.keys"), "\(plan)")
+        }
+        // The open file shows that its content is overwritten.
+        let witness = try FileHandle(forReadingFrom: URL(fileURLWithPath: tool.directory.path("old.db.keys")))
+        let result = try tool.run(erase)
+        #expect(result.status == 0, "\(result)")
+        #expect(try witness.readToEnd()?.allSatisfy { $0 == 0 } == true)
+        #expect(tool.directory.fileNames() == names.filter { !$0.hasPrefix("a.db") })
+    }
+
+    @Test("a keyring of a kept file stays when the restored database is erased")
+    func keptFile() throws {
+        let anna = ["--unlock-file", "anna.key", "--unlock-type", "raw"]
+        #expect(try tool.run(["backup", "a.db", "safe.db"] + anna).status == 0)
+        let killed = try tool.run(
+            ["restore", "safe.db", "a.db", "--keep-old", "old.db"] + anna,
+            environment: ["COFFER_FAIL_POINT": "directory-synchronized"])
+        #expect(killed.status == -SIGKILL, "\(killed)")
+        #expect(try tool.run(erase).status == 0)
+        #expect(
+            tool.directory.fileNames() == ["anna.key", "old.db", "old.db.keys", "safe.db", "safe.db.keys"])
+        #expect(try tool.run(["verify", "old.db"] + anna).status == 0)
+    }
+
     @Test("'key destroy' completes its own killed run, and the doctor names the overwritten keyring")
     func destroys() throws {
         let destroy = ["key", "destroy", "a.db", "--yes-destroy", "a.db"]

@@ -67,6 +67,63 @@ struct KeyringErasureTests {
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
     }
 
+    @Test("does not touch a file that takes the place of the keyring in the meantime")
+    func swappedKeyring() throws {
+        let other = Array("another file of the same user".utf8)
+        try fixture.directory.write(other, to: "other")
+        let (path, target) = (fixture.directory.path("other"), keyring.path)
+        let problem = FailPoint.$passing.withValue({ step in
+            if step == .locked { unsafe #expect(rename(path, target) == 0) }
+        }) {
+            KeyringFixture.problem {
+                _ = try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0)
+            }
+        }
+        #expect(problem == .changed)
+        #expect(try fixture.directory.bytes(of: "items.db.keys") == other && exists(fixture.path))
+    }
+
+    @Test("a key for restoring does not outlive its keyring")
+    func restoringAfterwards() throws {
+        let (backup, backupKey) = (fixture.directory.path("backup.db"), DatabaseKey.random())
+        try DatabaseFile(path: fixture.path).backup(
+            to: backup, key: keyring.exportedKey(unlockedBy: anna), newKey: backupKey)
+        let key = try keyring.keyForRestoring(unlockedBy: anna)
+        func restore() throws {
+            try DatabaseFile(path: fixture.path).restore(from: backup, key: backupKey, newKey: key)
+        }
+        try keyring.add(.secret(ben), unlockedBy: anna)
+        try restore()
+        #expect(try fixture.items(ben) == ["letter", "photo"])
+        _ = try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0)
+        #expect(KeyringFixture.problem { try restore() } == .missing)
+        #expect(!exists(fixture.path))
+        try keyring.make([.secret(ben)])
+        #expect(KeyringFixture.problem { try restore() } == .changed)
+        #expect(!exists(fixture.path))
+    }
+
+    @Test("an unlocked keyring that was erased does not give its key to a new database")
+    func creatingAfterwards() throws {
+        let configuration = fixture.configuration(anna)
+        let queue = try DatabaseQueue(path: fixture.path, configuration: configuration)
+        try queue.close()
+        _ = try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0)
+        for content in [nil, []] as [[UInt8]?] {
+            if let content { try fixture.directory.write(content, to: "items.db") }
+            #expect(
+                KeyringFixture.problem {
+                    _ = try DatabaseQueue(path: fixture.path, configuration: configuration)
+                } == .missing)
+            #expect(
+                KeyringFixture.problem {
+                    _ = try DatabasePool(path: fixture.path, configuration: configuration)
+                } == .missing)
+            // At most an empty file was made.
+            #expect((try? fixture.directory.bytes(of: "items.db"))?.isEmpty ?? true)
+        }
+    }
+
     @Test("plans and removes the keyring without its database, while no process can make the database")
     func withoutDatabase() throws {
         try FileManager.default.removeItem(atPath: fixture.path)

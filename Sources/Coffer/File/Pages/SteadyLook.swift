@@ -89,8 +89,10 @@ struct SteadyLook {
     }
 
     private static func busy(_ path: String) throws -> DatabaseFileError {
-        let users = try SystemFile.status(path, followsLinks: true).map { FileUsers.others(of: $0) }
-        return DatabaseFileError(.busy(users ?? []), path: path)
+        guard let status = try SystemFile.status(path, followsLinks: true) else {
+            return DatabaseFileError(.busy([]), path: path)
+        }
+        return FileUsers.busy(status, path)
     }
 
     private func wasDisturbed() throws -> Bool { try SteadyLook.statuses(path) != seen }

@@ -43,7 +43,7 @@ struct FileReplacement {
         let failure = DatabaseFileError.publicError(failure, path: path)
         guard var error = failure as? DatabaseFileError else { return failure }
         if case .busy(let users) = error.reason, users.isEmpty {
-            error = DatabaseFileError(.busy(FileUsers.others(of: status)), path: error.path)
+            error = FileUsers.busy(status, error.path)
         }
         error.isPublished = isPublished
         return error

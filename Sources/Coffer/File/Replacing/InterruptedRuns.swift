@@ -41,7 +41,7 @@ struct InterruptedRuns {
             // The run that made the note has just ended.
             if !note.wasLeft { try? note.remove() }
         }
-        try? NewDatabaseFile.removeKeptNames(of: path)
+        try? NewDatabaseFile.removeSecondNames(of: path)
     }
 
     /// Returns the operations that left files.

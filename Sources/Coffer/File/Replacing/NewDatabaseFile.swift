@@ -106,12 +106,14 @@ struct NewDatabaseFile: ~Copyable {
         try note.remove()
     }
 
-    /// Removes the second name that a file got from a run that ended before it replaced the file.
-    static func removeKeptNames(of path: String) throws {
+    /// Removes the second name that a file got from a run that ended before it replaced the file, and the
+    /// temporary name of a file that has its place, if a power loss interrupted the renaming.
+    static func removeSecondNames(of path: String) throws {
         let names = NewFileNames(path: path)
-        guard NoteFile.read(names.lock)?.keepOldPath != nil else { return }
+        guard NoteFile.read(names.lock) != nil else { return }
         let note = try NewDatabaseFile.take(names, path)
         try note.removeKeptNames(of: path)
+        try note.removeTemporaryNames(names, of: path)
         // The run that made the note has just ended.
         if !note.wasLeft { try note.remove() }
     }
@@ -273,6 +275,18 @@ extension NoteFile {
         try SystemFile.remove(names.temporary(id))
         try SystemFile.remove(names.merged(id))
         try SystemFile.remove(names.keyring(id))
+    }
+
+    /// Removes the temporary names that this note names, if they lead to the file at a path.
+    fileprivate func removeTemporaryNames(_ names: NewFileNames, of path: String) throws(DatabaseFileError) {
+        guard let id = previous.flatMap({ RunIdentifier($0.id) }), let file = try SystemFile.status(path)
+        else {
+            return
+        }
+        for name in [names.temporary(id), names.merged(id)]
+        where try SystemFile.status(name)?.isSameFile(as: file) == true {
+            try SystemFile.remove(name)
+        }
     }
 
     /// Removes the other names of the file at a path, and of its log and journal, that they got from a run

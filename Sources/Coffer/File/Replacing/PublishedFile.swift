@@ -92,7 +92,7 @@ struct PublishedFile: ~Copyable {
         guard try examined.nameCount() == 0 else {
             // A file that is kept, or has got another name, stays unchanged. The error lists the processes
             // that have it open.
-            let users = FileUsers.others(of: examined.status)
+            let users = try FileUsers.others(of: examined.status)
             guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: examined.path) }
             return
         }

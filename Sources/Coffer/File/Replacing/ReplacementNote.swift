@@ -119,8 +119,10 @@ final class NoteFile {
             guard try SystemFile.status(path)?.identity == opened.identity else { continue }
             guard isOwn(opened) else { throw DatabaseFileError(.unsafeFile(.foreignNote), path: path) }
             let previous = ReplacementNote.decode(try file.read(at: 0, count: 65536))
-            guard previous != nil || isUnwritten(opened) && !isInUse(opened) else {
-                throw DatabaseFileError(.unsafeFile(.foreignNote), path: path)
+            if previous == nil {
+                guard isUnwritten(opened), try !isInUse(opened) else {
+                    throw DatabaseFileError(.unsafeFile(.foreignNote), path: path)
+                }
             }
             return NoteFile(path, next: next, file: file, wasLeft: true, previous: previous)
         }
@@ -141,8 +143,9 @@ final class NoteFile {
 
     /// Returns true if the file is open elsewhere, for example in a shell that redirects the output of this
     /// process into it.
-    private static func isInUse(_ status: FileStatus) -> Bool {
-        FileUsers.ownDescriptorCount(of: status) > 1 || !FileUsers.others(of: status).isEmpty
+    private static func isInUse(_ status: FileStatus) throws(DatabaseFileError) -> Bool {
+        guard try FileUsers.ownDescriptorCount(of: status) <= 1 else { return true }
+        return try !FileUsers.others(of: status).isEmpty
     }
 
     /// Replaces the note in one step, which a crash leaves either done or not done.

@@ -227,7 +227,7 @@ extension RestoredPlace {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
         guard file.lockAsDatabase() else {
-            throw DatabaseFileError(.busy(FileUsers.others(of: old)), path: path)
+            throw FileUsers.busy(old, path)
         }
         return file
     }
@@ -238,7 +238,7 @@ extension RestoredPlace {
         throws(DatabaseFileError)
     {
         try FileUsers.checkIsNotOpenHere(old, path)
-        let users = FileUsers.others(of: old)
+        let users = try FileUsers.others(of: old)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         guard let now = try SystemFile.status(path), now.isSameFile(as: old) else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
@@ -320,8 +320,8 @@ struct AsideFile: ~Copyable {
 
     /// Throws if another process has opened the file: it would write into a file without a name.
     func checkIsUnused() throws(DatabaseFileError) {
-        var users = FileUsers.others(of: old)
-        if let merged { users += FileUsers.others(of: try merged.status()) }
+        var users = try FileUsers.others(of: old)
+        if let merged { users += try FileUsers.others(of: merged.status()) }
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         for name in ["\(path)-wal", "\(path)-journal"] where try SystemFile.status(name) != nil {
             throw DatabaseFileError(.busy([]), path: path)
@@ -337,7 +337,7 @@ struct AsideFile: ~Copyable {
 
     /// Throws if another process has the old file open and waits for it.
     func checkWasUnused() throws(DatabaseFileError) {
-        let users = FileUsers.others(of: old)
+        let users = try FileUsers.others(of: old)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
     }
 }

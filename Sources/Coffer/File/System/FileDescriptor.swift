@@ -44,12 +44,30 @@ struct FileDescriptor: ~Copyable {
 
     /// Opens a note without waiting: another user may have put a pipe in its place, and opening a pipe waits
     /// for its other end.
+    ///
+    /// - Throws: `busy` if the path leads to a database that this process has open, as a link by another user
+    ///   can do: closing a descriptor of it would release the locks of the connections.
     static func openNote(_ path: String, forWriting: Bool) throws(DatabaseFileError) -> FileDescriptor {
-        try FileDescriptor(path, flags: (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK)
+        guard let status = try SystemFile.status(path) else {
+            throw SystemFile.failure("open", path, errno: ENOENT)
+        }
+        try FileUsers.checkIsNotOpenHere(status, path)
+        return try FileDescriptor(path, flags: (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK)
     }
 
     func status() throws(DatabaseFileError) -> FileStatus {
         try SystemFile.call("fstat", path) { () throws(Errno) in try file.status() }
+    }
+
+    /// Throws if this is another file than the one that was examined by its name, or has other names, which
+    /// would lose their content too.
+    ///
+    /// - Throws: `unsafeFile(.replaced)`.
+    func checkIsOnly(_ examined: FileStatus) throws(DatabaseFileError) {
+        let opened = try status()
+        guard opened.isRegular, opened.isSameFile(as: examined), opened.linkCount == 1 else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
+        }
     }
 
     /// Gives the file an extended attribute.

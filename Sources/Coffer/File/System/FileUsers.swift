@@ -7,17 +7,30 @@ internal import SystemCalls
 /// The processes that have a file open, as far as `/proc` shows them to this user.
 enum FileUsers {
     /// Returns the other processes that have the file open.
-    static func others(of file: FileStatus) -> [DatabaseFileError.FileUser] {
+    ///
+    /// - Throws: an error if this process has no descriptor to look with. That must not count as an answer.
+    static func others(of file: FileStatus) throws(DatabaseFileError) -> [DatabaseFileError.FileUser] {
         let own = getpid()
-        let processes = ((try? SystemFile.names(in: "/proc")) ?? []).compactMap { Int32($0) }.sorted()
-        return processes.filter { $0 != own && descriptorCount(of: file, process: String($0)) > 0 }.map {
-            process in
-            DatabaseFileError.FileUser(processID: process, command: KernelText.command(ofProcess: process))
+        var users: [DatabaseFileError.FileUser] = []
+        for process in try names(in: "/proc").compactMap({ Int32($0) }).sorted() where process != own {
+            guard try descriptorCount(of: file, process: String(process)) > 0 else { continue }
+            let command = KernelText.command(ofProcess: process)
+            users.append(DatabaseFileError.FileUser(processID: process, command: command))
         }
+        return users
+    }
+
+    /// Returns an error that names the other processes that have the file open, as far as they can be found.
+    static func busy(_ file: FileStatus, _ path: String) -> DatabaseFileError {
+        DatabaseFileError(.busy((try? others(of: file)) ?? []), path: path)
     }
 
     /// Returns the number of descriptors that this process has of the file.
-    static func ownDescriptorCount(of file: FileStatus) -> Int { descriptorCount(of: file, process: "self") }
+    ///
+    /// - Throws: an error if this process has no descriptor to look with.
+    static func ownDescriptorCount(of file: FileStatus) throws(DatabaseFileError) -> Int {
+        try descriptorCount(of: file, process: "self")
+    }
 
     /// Throws `busy` if a connection of this process has the file open: closing a descriptor of the file
     /// would release the connection's locks.
@@ -43,12 +56,12 @@ enum FileUsers {
         // A child of this process shares its descriptors for a moment, until it executes another program.
         let grace = Deadline(after: max(timeout, 0.5))
         while true {
-            guard ownDescriptorCount(of: file) == 0 else {
+            guard try ownDescriptorCount(of: file) == 0 else {
                 throw DatabaseFileError(.busy([thisProcess]), path: path)
             }
             // If the kernel does not answer because the file cannot be opened, SQLite will report that later.
             let answer = FileQuestions.shared.oneAtATime(about: file) { FileLease.ask(path) }
-            let users = answer == .free ? [] : others(of: file)
+            let users = answer == .free ? [] : try others(of: file)
             if answer == .free || answer == .unknown && users.isEmpty { return }
             guard (users.isEmpty ? grace : end).wait() else {
                 throw DatabaseFileError(.busy(users), path: path)
@@ -71,8 +84,9 @@ enum FileUsers {
         // A child of this process shares its descriptors for a moment, until it executes another program.
         let end = Deadline(after: max(0.5, timeout))
         while true {
-            let others = others(of: file)
-            let isAlone = !countsOwn || ownDescriptorCount(of: file) <= 2
+            let others = try others(of: file)
+            let ownCount = countsOwn ? try ownDescriptorCount(of: file) : 0
+            let isAlone = ownCount <= 2
             if isAlone && others.isEmpty { return }
             guard end.wait() else {
                 throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path)
@@ -80,14 +94,24 @@ enum FileUsers {
         }
     }
 
-    private static func descriptorCount(of file: FileStatus, process: String) -> Int {
+    private static func descriptorCount(of file: FileStatus, process: String) throws(DatabaseFileError) -> Int
+    {
         let folder = "/proc/\(process)/fd"
-        guard let names = try? SystemFile.names(in: folder) else { return 0 }
-        return names.count { name in
+        return try names(in: folder).count { name in
             guard let status = try? SystemFile.status("\(folder)/\(name)", followsLinks: true) else {
                 return false
             }
             return status.isSameFile(as: file)
+        }
+    }
+
+    /// Returns the names in a folder of `/proc`, or none if it belongs to another user or no longer exists.
+    private static func names(in folder: String) throws(DatabaseFileError) -> [String] {
+        do throws(DatabaseFileError) { return try SystemFile.names(in: folder) } catch {
+            guard case .inputOutput(_, let code) = error.reason, [EMFILE, ENFILE].contains(code) else {
+                return []
+            }
+            throw error
         }
     }
 }

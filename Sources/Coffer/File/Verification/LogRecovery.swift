@@ -20,7 +20,7 @@ struct LogRecovery {
         guard let file = try SystemFile.status(path),
             let log = try SystemFile.status(path + "-wal"), log.size > 0,
             try SystemFile.status(path + "-shm") != nil,
-            FileIdentity(path)?.isOpenInThisProcess == true || !FileUsers.others(of: file).isEmpty
+            try FileIdentity(path)?.isOpenInThisProcess == true || !FileUsers.others(of: file).isEmpty
         else { return nil }
         self.path = path
     }

@@ -133,4 +133,21 @@ struct EraseTests {
         #expect(error?.resultCode == .SQLITE_READONLY)
         #expect(try readonly.read { try $0.tableExists("t") })
     }
+
+    @Test("a file that takes the place of a journal during the erasure of the file is not touched")
+    func swappedJournal() throws {
+        let file = try directory.makeFile()
+        let other = Array("another file of the same user".utf8)
+        try directory.write([1, 2, 3], to: "a.db-journal")
+        try directory.write(other, to: "other")
+        let (path, target) = (directory.path("other"), directory.path("a.db-journal"))
+        #expect(throws: DatabaseFileError(.unsafeFile(.replaced), path: target)) {
+            try FailPoint.$passing.withValue({ step in
+                if step == .locked { unsafe #expect(rename(path, target) == 0) }
+            }) {
+                try file.erase(confirming: "a.db")
+            }
+        }
+        #expect(try directory.bytes(of: "a.db-journal") == other)
+    }
 }

@@ -196,6 +196,24 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
+    @Test("a database of this process that has the name of a note keeps its locks")
+    func openDatabase() throws {
+        let file = try directory.makeFile()
+        let queue = try directory.makeQueue("a.db.rotate.json", .rawKeyed)
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "CREATE TABLE u (a); BEGIN IMMEDIATE")
+            _ = try file.leftovers()
+            #expect(throws: DatabaseFileError.self) { try file.rotate(from: Keys.old, to: Keys.new) }
+            // Locks of this kind respect those of connections, also in one process.
+            let other = try FileDescriptor.open(directory.path("a.db.rotate.json"), forWriting: true)
+            let isFree = other.lockAsDatabase()
+            #expect(!isFree)
+            try db.execute(sql: "ROLLBACK")
+        }
+        try queue.close()
+        #expect(directory.opens(key: Keys.old))
+    }
+
     // MARK: - Untrusted notes
 
     @Test(

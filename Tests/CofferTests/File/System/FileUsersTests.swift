@@ -57,7 +57,25 @@ struct FileUsersTests {
                 }
             }
         }
-        #expect(FileUsers.ownDescriptorCount(of: file) == 0)
+        #expect(try FileUsers.ownDescriptorCount(of: file) == 0)
+    }
+
+    @Test("a process without a free descriptor does not take a file for unused")
+    func noDescriptor() throws {
+        let directory = try TestDirectory()
+        let path = directory.path("file")
+        try Data().write(to: URL(fileURLWithPath: path))
+        let file = try #require(try SystemFile.status(path))
+        let expected = DatabaseFileError(.inputOutput(call: "opendir", errno: EMFILE), path: "/proc/self/fd")
+        Faults.$injected.withValue({ $0 == "opendir" ? Errno(EMFILE) : nil }) {
+            #expect(throws: expected) { try FileUsers.waitForNone(of: file, path, timeout: 0) }
+            #expect(throws: DatabaseFileError.self) { try FileUsers.others(of: file) }
+        }
+        // Folders of other users, and of processes that have ended, have no answer.
+        try Faults.$injected.withValue({ $0 == "opendir" ? Errno(EACCES) : nil }) {
+            let users = try FileUsers.others(of: file)
+            #expect(users.isEmpty)
+        }
     }
 
     @Test("the check drops no lock of this process, and sees its descriptor")
