@@ -68,7 +68,8 @@ extension SQLInterpolation {
     }
 
     /// Appends an expression. It is put in parentheses if it has an operator, unless the surrounding SQL
-    /// shows that it is not an operand, for example after `SELECT` or `,` and before `AS` or `)`.
+    /// shows that it is not an operand, for example after `SELECT` or `,` and before `AS` or `)`. The ends of
+    /// the literal show it, too.
     public mutating func appendInterpolation(
         _ expressible: some SQLExpressible & SQLOrderingTerm & SQLSelectable
     ) {

@@ -29,6 +29,12 @@ struct PrefetchTests {
                 Garden.including(all: filtered), base,
                 #"SELECT "plant".*, "bed"."gardenId" AS "grdb_gardenId" FROM "plant" JOIN "bed" ON ("bed"."id" = "plant"."bedId") "#
                     + #"AND ("bed"."name" = 'x') AND ("bed"."gardenId" IN (1, 2, 3))"#)
+            let other = Garden.hasMany(
+                Plant.self, through: Garden.beds.filter(Column("id") > 1), using: Bed.plants)
+            try gardens.expect(
+                Garden.including(all: filtered).including(all: other), base,
+                #"SELECT "plant".*, "bed"."gardenId" AS "grdb_gardenId" FROM "plant" JOIN "bed" ON ("bed"."id" = "plant"."bedId") "#
+                    + #"AND ("bed"."name" = 'x') AND ("bed"."id" > 1) AND ("bed"."gardenId" IN (1, 2, 3))"#)
             try gardens.expect(
                 Plant.including(required: Plant.bed.including(all: Bed.labels)),
                 #"SELECT "plant".*, "bed".* FROM "plant" JOIN "bed" ON "bed"."id" = "plant"."bedId""#,

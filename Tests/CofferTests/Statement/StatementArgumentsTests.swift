@@ -13,6 +13,13 @@ struct StatementArgumentsTests {
         }
     }
 
+    @Test("store their values in a property that code generated for GRDB finds by reflection")
+    func reflection() {
+        let arguments: StatementArguments = [1, "a"]
+        let stored = Mirror(reflecting: arguments).children.first { $0.label == "values" }?.value
+        #expect(stored as? [DatabaseValue] == [1.databaseValue, "a".databaseValue])
+    }
+
     @Test("are made of arrays, sequences and dictionaries")
     func creation() throws {
         let expected = [1.databaseValue, "a".databaseValue, .null]

@@ -58,12 +58,16 @@ extension Relation: RegionNarrowing {
         guard groups.isEmpty, !hasJoins else { return false }
         let selection = try selection.resolve(db)
         if !selection.isEmpty, groupFilters.isEmpty, selection.allSatisfy(\.isAggregate) { return true }
-        let filters = try filters.resolve(db)
-        guard !filters.isEmpty, try db.tableExists(source.tableName) else { return false }
-        let key = try db.primaryKeyIfKnown(source.tableName)
-        let columns = SQLExpression.associative(.and, filters).equatedColumns(
-            neverNull: key.flatMap { $0.isRowID ? CaseInsensitiveName($0.columns[0]) : nil })
-        return try !columns.isEmpty && db.table(source.tableName, hasUniqueKey: columns)
+        let equated = try SQLExpression.associative(.and, filters.resolve(db)).equatedColumns
+        guard !equated.isEmpty, try db.tableExists(source.tableName) else { return false }
+        let columns = equated.filter { !$0.isNull }.map(\.name)
+        if try !columns.isEmpty && db.table(source.tableName, hasUniqueKey: columns) { return true }
+        // Several rows can have NULL in a unique key, but no row has it as its row ID.
+        let key = try db.primaryKey(source.tableName)
+        return key.isRowID
+            && equated.contains {
+                $0.isNull && CaseInsensitiveName($0.name) == CaseInsensitiveName(key.columns[0])
+            }
     }
 }
 
@@ -80,24 +84,17 @@ extension SQLSelection {
 }
 
 extension SQLExpression {
-    /// Returns the columns that must equal a value for the condition to be met.
-    ///
-    /// NULL is not such a value: a unique key can have several rows with it.
-    ///
-    /// - Parameter rowID: the column of the row ID, if any. It can be compared with NULL, and then there is
-    ///   no row.
-    fileprivate func equatedColumns(neverNull rowID: CaseInsensitiveName?) -> [String] {
+    /// The columns that must equal a value for the condition to be met, which may be NULL.
+    fileprivate var equatedColumns: [(name: String, isNull: Bool)] {
         switch impl {
         case .qualified(let expression, _):
-            return expression.equatedColumns(neverNull: rowID)
+            return expression.equatedColumns
         case .binary(.equal, let lhs, let rhs), .binary(.isSame, let lhs, let rhs):
-            for (operand, other) in [(lhs, rhs), (rhs, lhs)] where other.isValue {
-                guard let name = operand.column(of: nil)?.name else { continue }
-                if !other.impl.isNull || CaseInsensitiveName(name) == rowID { return [name] }
-            }
+            if let column = lhs.column(of: nil), rhs.isValue { return [(column.name, rhs.impl.isNull)] }
+            if let column = rhs.column(of: nil), lhs.isValue { return [(column.name, lhs.impl.isNull)] }
             return []
         case .associative(.and, let operands):
-            return operands.flatMap { $0.equatedColumns(neverNull: rowID) }
+            return operands.flatMap(\.equatedColumns)
         default:
             return []
         }

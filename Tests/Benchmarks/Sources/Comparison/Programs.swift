@@ -87,7 +87,9 @@ extension Comparison {
                 _ = arrived.wait(timeout: .now() + 0.2)
                 cancellable.cancel()
                 queue.sync {}
-                return lines.all
+                // Values are printed on another queue than changes and fetches.
+                let isValue: (String) -> Bool = { $0.hasPrefix("value") }
+                return lines.all.filter { !isValue($0) } + lines.all.filter(isValue)
             }
         }
         let insert: @Sendable (Database) throws -> Void = {
