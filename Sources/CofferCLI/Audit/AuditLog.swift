@@ -27,7 +27,7 @@ final class AuditLog: Sendable {
     }
 
     /// Appends a record and returns once it has reached the disk.
-    func append(_ members: [JSONValue.Member]) throws(Failure) {
+    func append(_ members: JSONObject) throws(Failure) {
         let file = try open()
         try position.withLock { position throws(Failure) in
             let known = position

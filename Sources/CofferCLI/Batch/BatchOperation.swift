@@ -40,9 +40,7 @@ extension BatchOperation {
 
     func run(in session: Session) throws -> ExitStatus {
         let given = try batch.readItems()
-        session.reporter.start(
-            [.init("files", .strings(given.map(\.path)))]
-                + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
+        session.reporter.start(["files": given.map(\.path)], onlyReads ? [:] : ["dry_run": dryRun])
         let trail = try trail(session)
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)

@@ -107,10 +107,7 @@ struct BatchRun: Sendable {
             // The state may be outdated: the sources of the keys may supply other keys now.
             if let state, state.isDone(id), isDone(item) {
                 session.reporter.result(
-                    [
-                        .init("path", .string(item.path)), .init("changed", false), .init("skipped", true),
-                        .init("code", 0),
-                    ],
+                    ["path": item.path, "changed": false, "skipped": true, "code": 0],
                     text: ["\(item.path): done by an earlier run"])
                 return .skipped
             }

@@ -67,18 +67,16 @@ struct BatchTally: Sendable {
     }
 
     /// Returns the summary as members of the last JSON line.
-    func json(of total: Int) -> [JSONValue.Member] {
+    func json(of total: Int) -> JSONObject {
         [
-            .init("files", .count(total)), .init("done", .count(succeeded)),
-            .init("changed", .count(changed)),
-            .init("failed", .count(failed)), .init("done_before", .count(skipped)),
-            .init("not_begun", .count(notBegun(of: total))),
-            .init("opened_by_no_key", .count(failures["wrong_key"]?.count ?? 0)), .init("bytes", .int(bytes)),
-            .init(
-                "groups", .object(groups.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })),
-            .init(
-                "reasons",
-                .object(failures.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value.count)) })),
+            "files": total, "done": succeeded, "changed": changed, "failed": failed, "done_before": skipped,
+            "not_begun": notBegun(of: total), "opened_by_no_key": failures["wrong_key"]?.count ?? 0,
+            "bytes": bytes,
+            "groups": BatchTally.sorted(groups), "reasons": BatchTally.sorted(failures.mapValues(\.count)),
         ]
+    }
+
+    private static func sorted(_ counts: [String: Int]) -> JSONObject {
+        JSONObject(counts.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .count($0.value)) })
     }
 }

@@ -9,11 +9,7 @@ enum IdentityFile {
         let text = unsafe identity.withUnsafeText { unsafe SharedSecret(SecretBytes(copying: $0)) }
         try NewFile.write(text.bytes.line(), to: path)
         session.reporter.result(
-            [
-                .init("path", .string(path)), .init("key_type", "identity"),
-                .init("recipient", .string(identity.recipient.description)),
-                .init("code", 0),
-            ],
+            ["path": path, "key_type": "identity", "recipient": identity.recipient.description, "code": 0],
             text: [identity.recipient.description], isAnswer: true)
         session.reporter.note(
             "\(path): the identity, readable by you only; use it with --unlock-type identity")

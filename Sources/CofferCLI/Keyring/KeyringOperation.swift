@@ -14,7 +14,7 @@ extension KeyringOperation {
 
     /// Makes a change, records it in the audit log, and reports it.
     func change(
-        _ session: Session, _ trail: AuditTrail, _ words: String, facts: [JSONValue.Member] = [],
+        _ session: Session, _ trail: AuditTrail, _ words: String,
         _ body: () throws -> Void
     ) throws -> ExitStatus {
         try trail.record(file) { _ in
@@ -22,9 +22,7 @@ extension KeyringOperation {
             return true
         }
         session.reporter.result(
-            [.init("path", .string(file)), .init("keyring", .string(keyring.path)), .init("changed", true)]
-                + facts + [.init("code", 0)],
-            text: ["\(file): \(words)"])
+            ["path": file, "keyring": keyring.path, "changed": true, "code": 0], text: ["\(file): \(words)"])
         return .done
     }
 }

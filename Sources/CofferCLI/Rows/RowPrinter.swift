@@ -61,12 +61,9 @@ final class RowPrinter {
     func add(_ values: [DatabaseValue]) {
         defer { rowCount += 1 }
         guard !isReport else {
-            let place = path.map { [JSONValue.Member("path", .string($0))] } ?? []
-            let number = place + (statement.map { [JSONValue.Member("statement", .count($0))] } ?? [])
             return reporter.result(
-                number + [
-                    .init("columns", .strings(columns)), .init("values", .array(values.map(RowText.json))),
-                ], text: [])
+                path.map { ["path": $0] } ?? [:], statement.map { ["statement": $0] } ?? [:],
+                ["columns": columns, "values": values.map(RowText.json)], text: [])
         }
         let values = path.map { [$0.databaseValue] + values } ?? values
         switch style.format {

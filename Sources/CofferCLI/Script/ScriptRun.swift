@@ -128,7 +128,7 @@ final class ScriptRun {
     private func reportPlan(_ statement: Statement, number: Int) {
         let words = statement.isReadonly ? "reads" : "changes the database"
         reporter.result(
-            numbered(number) + [.init("dry_run", true), .init("changed", false), .init("code", 0)],
+            numbered(number), ["dry_run": true, "changed": false, "code": 0],
             text: [
                 place
                     + (isMany
@@ -142,10 +142,8 @@ final class ScriptRun {
         guard !["BEGIN", "SAVEPOINT"].contains(kind) else { return }
         if reporter.style.isJSON {
             reporter.result(
-                numbered(number) + [
-                    .init("changed", .bool(!statement.isReadonly)), .init("rows_changed", .count(count)),
-                    .init("code", 0),
-                ], text: [])
+                numbered(number), ["changed": !statement.isReadonly, "rows_changed": count, "code": 0],
+                text: [])
         } else if !isMany {
             // "0 rows" would be odd for a statement that creates a table.
             let changesRows = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(kind)
@@ -156,9 +154,8 @@ final class ScriptRun {
         }
     }
 
-    private func numbered(_ number: Int) -> [JSONValue.Member] {
-        (path.map { [.init("path", .string($0))] } ?? [])
-            + (isMany ? [.init("statement", .count(number))] : [])
+    private func numbered(_ number: Int) -> JSONObject {
+        JSONObject(path.map { ["path": $0] } ?? [:], isMany ? ["statement": number] : [:])
     }
 }
 

@@ -100,11 +100,9 @@ struct FileKeys: Sendable {
 
 extension FileKey {
     /// Returns JSON members that identify the key.
-    func json(_ site: SiteSecret?) throws -> [JSONValue.Member] {
-        var members: [JSONValue.Member] = [
-            .init("opened_by", .string(option)), .init("key_id", .optional(id)),
-        ]
-        if let site { members.append(.init("site_key_id", .string(try site.id(of: key)))) }
+    func json(_ site: SiteSecret?) throws -> JSONObject {
+        var members: JSONObject = ["opened_by": option, "key_id": id]
+        if let site { members += ["site_key_id": try site.id(of: key)] }
         return members
     }
 

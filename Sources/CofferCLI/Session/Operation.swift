@@ -62,8 +62,8 @@ protocol ChangingOperation: RecordedOperation {
 
 extension RecordedOperation {
     func run(in session: Session) throws -> ExitStatus {
-        let intent = (self as? any ChangingOperation).map { [JSONValue.Member("dry_run", .bool($0.dryRun))] }
-        session.reporter.start([.init("files", .strings(names))] + (intent ?? []))
+        let intent: JSONObject? = (self as? any ChangingOperation).map { ["dry_run": $0.dryRun] }
+        session.reporter.start(["files": names], intent ?? [:])
         return try run(in: session, trail(session))
     }
 }

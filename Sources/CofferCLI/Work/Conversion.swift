@@ -9,7 +9,7 @@ struct Conversion {
     var options: DatabaseFile.ConversionOptions
     /// Details about the file before the change: a line of text, and members for JSON.
     var remark: String?
-    var facts: [JSONValue.Member] = []
+    var facts: JSONObject = [:]
     /// Called after the work and before the report.
     var whenDone: @Sendable (DatabaseFile.ConversionResult) -> Void = { _ in }
     /// The keys that open the result, and the file that it replaces.
@@ -40,12 +40,12 @@ struct Conversion {
     func plan() throws -> DatabaseFile.ConversionPlan { try file.plan(work, options: options) }
 
     func tell(_ plan: DatabaseFile.ConversionPlan, _ reporter: Reporter) {
-        let details: [JSONValue.Member] = [
-            .init("dry_run", true), .init("changed", false), .init("already_done", .bool(plan.isAlreadyDone)),
-            .init("format", plan.format.map { .count($0) } ?? .null), .init("size", .int(plan.size)),
+        let details: JSONObject = [
+            "dry_run": true, "changed": false, "already_done": plan.isAlreadyDone,
+            "format": plan.format, "size": plan.size,
         ]
         reporter.result(
-            names + facts + details + plan.outlineFacts,
+            names, facts, details, plan.outlineFacts,
             text: plan.isAlreadyDone
                 ? ["\(name): \(work.alreadyWord); nothing would be done"]
                 : ["\(name): would be \(work.word) (\(plan.room)); nothing was changed"] + remarkLines
@@ -97,9 +97,9 @@ struct Conversion {
 
     private var remarkLines: [String] { remark.map { ["  " + $0] } ?? [] }
 
-    private var names: [JSONValue.Member] {
-        var names: [JSONValue.Member] = [.init("path", .string(label ?? source))]
-        if let destination = work.destination { names.append(.init("destination", .string(destination))) }
+    private var names: JSONObject {
+        var names: JSONObject = ["path": label ?? source]
+        if let destination = work.destination { names += ["destination": destination] }
         return names
     }
 
@@ -111,14 +111,13 @@ struct Conversion {
         var (name, names) = (name, names)
         if case .datedBackup = work {
             name = result.path
-            names = [.init("path", .string(label ?? source)), .init("destination", .string(name))]
+            names = ["path": label ?? source, "destination": name]
         }
-        var facts = names + self.facts
-        facts.append(.init("changed", .bool(result.isChanged)))
-        facts.append(.init("resumed", .bool(result.isResumed)))
-        if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
+        var facts = JSONObject(
+            names, self.facts, ["changed": result.isChanged, "resumed": result.isResumed])
+        if let kept = result.keptOldPath { facts += ["kept_old": kept] }
         facts += result.evidence
-        facts.append(.init("code", 0))
+        facts += ["code": 0]
         let resumed = result.isResumed ? ", after an interrupted run" : ""
         guard result.isChanged, let proof = result.proof else {
             reporter.result(facts, text: ["\(name): \(work.alreadyWord)\(resumed); nothing was done"])
@@ -140,15 +139,12 @@ struct Conversion {
 extension DatabaseFile.ConversionResult: AuditedResult {
     var madePath: String? { path }
 
-    var evidence: [JSONValue.Member] {
-        guard let proof else { return [] }
+    var evidence: JSONObject {
+        guard let proof else { return [:] }
         return [
-            .init("pages", .count(proof.pageCount)), .init("tables", .count(proof.tableCount)),
-            .init("rows", .count(proof.rowCount)),
-            .init("salt_before", .optional(proof.saltBefore)),
-            .init("salt_after", .optional(proof.saltAfter)),
-            .init("old_key_id", .optional(proof.oldKeyID)), .init("new_key_id", .optional(proof.newKeyID)),
-            .init("content_digest", .string(proof.contentDigest)),
+            "pages": proof.pageCount, "tables": proof.tableCount, "rows": proof.rowCount,
+            "salt_before": proof.saltBefore, "salt_after": proof.saltAfter, "old_key_id": proof.oldKeyID,
+            "new_key_id": proof.newKeyID, "content_digest": proof.contentDigest,
         ]
     }
 }
@@ -184,9 +180,6 @@ extension Conversion {
         let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
         let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
         remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
-        facts = [
-            .init("pages_before", .count(before.pageCount)),
-            .init("free_pages_before", .count(before.freePageCount)),
-        ]
+        facts = ["pages_before": before.pageCount, "free_pages_before": before.freePageCount]
     }
 }

@@ -53,21 +53,16 @@ struct EngineVersions {
         return ["\(origin), released \(Engine.releaseDay)"] + features + [pages.words] + faults
     }
 
-    var engineJSON: [JSONValue.Member] {
+    var engineJSON: JSONObject {
         [
-            .init("build", .optional(build)), .init("released", .string(Engine.releaseDay)),
-            .init("features", .strings(EngineFeature.allCases.filter(\.isAvailable).map(\.rawValue))),
-            .init("pages", .string(pages.word)),
-            .init("faults", .strings(EngineFault.ofThisEngine.map(\.rawValue))),
+            "build": build, "released": Engine.releaseDay,
+            "features": EngineFeature.allCases.filter(\.isAvailable).map(\.rawValue), "pages": pages.word,
+            "faults": EngineFault.ofThisEngine.map(\.rawValue),
         ]
     }
 
-    var json: [JSONValue.Member] {
-        [
-            .init("version", .string(EngineVersions.coffer)), .init("sqlcipher", .string(sqlcipher)),
-            .init("sqlite", .string(sqlite)),
-            .init("crypto", .string(provider)),
-        ]
+    var json: JSONObject {
+        ["version": EngineVersions.coffer, "sqlcipher": sqlcipher, "sqlite": sqlite, "crypto": provider]
     }
 }
 

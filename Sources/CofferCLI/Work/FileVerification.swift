@@ -23,7 +23,7 @@ struct FileVerification {
     func run(in session: Session, _ trail: AuditTrail) throws {
         try trail.record(path, .kept(key.key)) { entry in
             let result = try verify(in: session, trail.site)
-            try entry.end(isChanged: false, [.init("pages", .count(result.pageCount))])
+            try entry.end(isChanged: false, ["pages": result.pageCount])
             return false
         }
     }
@@ -46,8 +46,8 @@ struct FileVerification {
             let words = result.findings.prefix(20).map { "  " + $0.words }
             let more = result.findings.count > 20 ? ["  and \(result.findings.count - 20) more"] : []
             try session.reporter.result(
-                json(result) + key.json(site) + [.init("code", 65)],
-                text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
+                json(result), key.json(site), ["code": 65], text: ["\(name): DAMAGED"] + words + more,
+                isAnswer: true)
             guard result.findings != [.empty] else { throw FileNames.emptyFile }
             if result.findings.contains(where: \.isUnrecoverable) {
                 throw Failure(
@@ -80,7 +80,7 @@ struct FileVerification {
             ? "" : "; format 1 has no MACs, so only the structure was checked"
         let opening = isKeyTold || site != nil ? ", opened by \(try key.words(site))" : ""
         try session.reporter.result(
-            json(result) + key.json(site) + [.init("code", 0)],
+            json(result), key.json(site), ["code": 0],
             text: [
                 "\(name): intact (\(TextLayout.counted(result.pageCount, "page", "pages"))\(fromLog), "
                     + "\(TextLayout.seconds(ContinuousClock.now - began)))\(opening)\(weak)"
@@ -97,16 +97,13 @@ struct FileVerification {
             + more
     }
 
-    private func json(_ result: DatabaseFile.Verification) -> [JSONValue.Member] {
+    private func json(_ result: DatabaseFile.Verification) -> JSONObject {
         [
-            .init("path", .string(name)), .init("intact", .bool(result.isIntact)), .init("changed", false),
-            .init("pages", .count(result.pageCount)),
-            .init("pages_from_log", .count(result.pageCountFromLog)),
-            .init("trailing_bytes", .int(result.trailingByteCount)),
-            .init("authenticated", .bool(result.isAuthenticated)),
-            .init("damaged_pages", .array(result.damagedPages.prefix(1000).map { .count($0) })),
-            .init("findings", .strings(result.findings.prefix(1000).map(\.words))),
-            .init("content_findings", .strings(result.contentFindings)),
+            "path": name, "intact": result.isIntact, "changed": false, "pages": result.pageCount,
+            "pages_from_log": result.pageCountFromLog, "trailing_bytes": result.trailingByteCount,
+            "authenticated": result.isAuthenticated,
+            "damaged_pages": Array(result.damagedPages.prefix(1000)),
+            "findings": result.findings.prefix(1000).map(\.words), "content_findings": result.contentFindings,
         ]
     }
 }

@@ -19,10 +19,8 @@ struct Finding {
         if let advice { lines.append("      \(advice)") }
         reporter.result(
             [
-                .init("check", .string(check)), .init("path", .optional(path)),
-                .init("good", .bool(advice == nil)),
-                .init("warning", .bool(isWarning)), .init("finding", .string(words)),
-                .init("advice", .optional(advice)),
+                "check": check, "path": path, "good": advice == nil, "warning": isWarning, "finding": words,
+                "advice": advice,
             ], text: lines, isAnswer: isToMend)
     }
 }

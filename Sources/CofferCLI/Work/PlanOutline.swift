@@ -13,11 +13,10 @@ extension DatabaseFile.ConversionPlan: PlanOutline {}
 
 extension PlanOutline {
     /// The last members of a JSON result.
-    var outlineFacts: [JSONValue.Member] {
+    var outlineFacts: JSONObject {
         [
-            .init("required_space", .int(requiredSpace)), .init("available_space", .int(availableSpace)),
-            .init("steps", .strings(steps)),
-            .init("leftovers", .strings(leftovers)), .init("code", 0),
+            "required_space": requiredSpace, "available_space": availableSpace, "steps": steps,
+            "leftovers": leftovers, "code": 0,
         ]
     }
 

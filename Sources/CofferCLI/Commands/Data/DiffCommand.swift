@@ -101,12 +101,10 @@ private struct DifferencePrinter {
         guard !reporter.isOutputClosed else {
             throw Failure(.inputOutput, "io", "The output was closed early.")
         }
-        var facts: [JSONValue.Member] = [
-            .init("table", .string(row.table)), .init("change", .string(row.change.rawValue)),
-            .init("columns", .strings(row.columns)),
+        let facts: JSONObject = [
+            "table": row.table, "change": row.change.rawValue, "columns": row.columns, "before": row.before,
+            "after": row.after,
         ]
-        facts.append(.init("before", row.before.map { .strings($0) } ?? .null))
-        facts.append(.init("after", row.after.map { .strings($0) } ?? .null))
         let sign =
             switch row.change {
             case .added: "+"
@@ -163,12 +161,9 @@ private struct DifferencePrinter {
         if difference.isEmpty { lines = ["\(new): the same content as \(old) (\(count), \(rows))"] }
         reporter.result(
             [
-                .init("path", .string(old)), .init("other", .string(new)),
-                .init("same", .bool(difference.isEmpty)),
-                .init("settings", .array(difference.settings.map(json))),
-                .init("objects", .array(difference.schema.map(json))),
-                .init("tables", .array(difference.tables.map(json))),
-                .init("code", .count(difference.isEmpty ? 0 : 1)),
+                "path": old, "other": new, "same": difference.isEmpty,
+                "settings": difference.settings.map(json), "objects": difference.schema.map(json),
+                "tables": difference.tables.map(json), "code": difference.isEmpty ? 0 : 1,
             ], text: lines, isAnswer: !difference.isEmpty)
     }
 

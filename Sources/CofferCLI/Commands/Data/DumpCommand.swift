@@ -75,16 +75,15 @@ struct DumpCommand: AccessOperation, RecordedOperation {
             warn(of: summary.needs, session.reporter)
             try entry.end(
                 isChanged: false,
-                [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+                ["tables": summary.tableCount, "rows": summary.rowCount])
             guard let out else { return false }
             let counts =
                 "\(TextLayout.counted(summary.tableCount, "table", "tables")), "
                 + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
             session.reporter.result(
                 [
-                    .init("path", .string(file)), .init("destination", .string(out)), .init("changed", true),
-                    .init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount)),
-                    .init("code", 0),
+                    "path": file, "destination": out, "changed": true, "tables": summary.tableCount,
+                    "rows": summary.rowCount, "code": 0,
                 ], text: ["\(out): written (\(counts)), readable by you only, without a key"])
             return false
         }

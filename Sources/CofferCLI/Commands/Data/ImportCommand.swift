@@ -132,7 +132,7 @@ struct ImportCommand: AccessOperation, RecordedOperation {
             configuration.allowsUnsafeTransactions = true
             try trail.record(file, .kept(opening.key)) { entry in
                 try bring(work, configuration, refusals, in: session)
-                try entry.end(isChanged: work.isChanged, [.init("rows", .count(work.importedCount))])
+                try entry.end(isChanged: work.isChanged, ["rows": work.importedCount])
                 return work.isChanged
             }
         }
@@ -181,10 +181,8 @@ struct ImportCommand: AccessOperation, RecordedOperation {
             ? "" : ", \(TextLayout.counted(work.ignoredCount, "row", "rows")) ignored by the table"
         reporter.result(
             [
-                .init("path", .string(file)), .init("table", .string(table)),
-                .init("changed", .bool(work.isChanged)),
-                .init("rows", .count(work.importedCount)), .init("ignored", .count(work.ignoredCount)),
-                .init("refused", .count(work.refusedCount)), .init("code", isWhole ? 0 : 1),
+                "path": file, "table": table, "changed": work.isChanged, "rows": work.importedCount,
+                "ignored": work.ignoredCount, "refused": work.refusedCount, "code": isWhole ? 0 : 1,
             ],
             text: [
                 "\(file): \(TextLayout.counted(work.importedCount, "row", "rows")) imported into "

@@ -82,7 +82,7 @@ struct LoadCommand: RecordedOperation {
                 tell(summary, isProved: isProved, session.reporter)
                 try entry.end(
                     isChanged: true,
-                    [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+                    ["tables": summary.tableCount, "rows": summary.rowCount])
                 return true
             }
         }
@@ -129,10 +129,8 @@ struct LoadCommand: RecordedOperation {
             + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
         reporter.result(
             [
-                .init("path", .string(file)), .init("changed", true),
-                .init("tables", .count(summary.tableCount)),
-                .init("rows", .count(summary.rowCount)), .init("same_as_dumped", isProved ? true : .null),
-                .init("code", 0),
+                "path": file, "changed": true, "tables": summary.tableCount, "rows": summary.rowCount,
+                "same_as_dumped": isProved ? true : nil as Bool?, "code": 0,
             ],
             text: [
                 "\(file): created from the script, encrypted (\(counts))",

@@ -35,7 +35,7 @@ struct CreateCommand: RecordingOperation {
     var subject: String? { file }
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
+        session.reporter.start(["files": [file], "dry_run": dryRun])
         guard !NewFile.exists(file) else {
             throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
         }
@@ -43,10 +43,7 @@ struct CreateCommand: RecordingOperation {
         let key = try session.keys.key(key.request(.new), subject: file)
         guard !dryRun else {
             session.reporter.result(
-                [
-                    .init("path", .string(file)), .init("changed", false), .init("dry_run", true),
-                    .init("code", 0),
-                ],
+                ["path": file, "changed": false, "dry_run": true, "code": 0],
                 text: ["\(file): would be created, encrypted; nothing was changed"])
             return .done
         }
@@ -55,7 +52,7 @@ struct CreateCommand: RecordingOperation {
             return true
         }
         session.reporter.result(
-            [.init("path", .string(file)), .init("changed", true), .init("code", 0)],
+            ["path": file, "changed": true, "code": 0],
             text: ["\(file): created, encrypted, verified by opening it again"])
         return .done
     }

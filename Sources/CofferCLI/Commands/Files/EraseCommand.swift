@@ -38,11 +38,7 @@ struct EraseCommand: ChangingOperation {
         guard !dryRun else {
             let files = try database.erasurePlan()
             session.reporter.result(
-                [
-                    .init("path", .string(file)), .init("dry_run", true), .init("changed", false),
-                    .init("files", .strings(files)),
-                    .init("code", 0),
-                ],
+                ["path": file, "dry_run": true, "changed": false, "files": files, "code": 0],
                 text: ["\(file): would be erased; nothing was changed"] + files.map { "  \($0)" },
                 isAnswer: true)
             return .done
@@ -60,10 +56,7 @@ struct EraseCommand: ChangingOperation {
             return true
         }
         session.reporter.result(
-            [
-                .init("path", .string(file)), .init("changed", true), .init("files", .strings(files)),
-                .init("code", 0),
-            ],
+            ["path": file, "changed": true, "files": files, "code": 0],
             text: ["\(file): erased (\(TextLayout.counted(files.count, "file", "files")))"])
         session.reporter.note(
             "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'."

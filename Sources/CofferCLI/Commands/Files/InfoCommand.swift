@@ -60,11 +60,11 @@ struct InfoCommand: Operation {
         if engine {
             let versions = try EngineVersions()
             session.reporter.result(
-                versions.json + versions.engineJSON, text: versions.lines + versions.engineLines,
+                versions.json, versions.engineJSON, text: versions.lines + versions.engineLines,
                 isAnswer: true)
             if files.isEmpty { return .done }
         }
-        session.reporter.start([.init("files", .strings(files))])
+        session.reporter.start(["files": files])
         let withKey = try key.isGiven || askKey
         if keyID && !withKey { throw Failure.usage("--key-id needs a key.") }
         let keys =
@@ -84,10 +84,9 @@ struct InfoCommand: Operation {
             }
             let isExpected = expect.map { $0.rawValue == facts.kind.rawValue } ?? true
             if !isExpected { isAnswerNo.set() }
-            var json = [JSONValue.Member("path", .string(path))] + facts.json
-            if expect != nil { json.append(.init("as_expected", .bool(isExpected))) }
             session.reporter.result(
-                json + [.init("code", .count(isExpected ? 0 : 1))],
+                ["path": path], facts.json, expect == nil ? [:] : ["as_expected": isExpected],
+                ["code": isExpected ? 0 : 1],
                 text: [path + (isExpected ? "" : ": not as expected")] + TextLayout.pairs(facts.pairs),
                 isAnswer: true)
         }

@@ -161,11 +161,10 @@ struct RecoverCommand: RecordedOperation {
         }
     }
 
-    private static func facts(_ result: DatabaseFile.Salvage) -> [JSONValue.Member] {
+    private static func facts(_ result: DatabaseFile.Salvage) -> JSONObject {
         [
-            .init("damaged_pages", .count(result.damagedPages.count)),
-            .init("rows", .count(result.tables.reduce(0) { $0 + $1.rowCount })),
-            .init("lost_rows", .count(result.lostRowCount)),
+            "damaged_pages": result.damagedPages.count, "rows": result.tables.reduce(0) { $0 + $1.rowCount },
+            "lost_rows": result.lostRowCount,
         ]
     }
 
@@ -173,31 +172,21 @@ struct RecoverCommand: RecordedOperation {
         let status: ExitStatus = result.isComplete ? .done : .badData
         reporter.result(
             [
-                .init("path", .string(source)), .init("destination", .string(destination)),
-                .init("changed", true),
-                .init("complete", .bool(result.isComplete)), .init("pages", .count(result.pageCount)),
-                .init("damaged_pages", .array(result.damagedPages.map { .count($0) })),
-                .init("missing_pages", .count(result.missingPageCount)),
-                .init("tables", .array(result.tables.map(RecoverCommand.object))),
-                .init("lost_and_found_rows", .count(result.lostRowCount)),
-                .init("unassigned_pages", .array(result.unassignedPages.map { .count($0) })),
-                .init("problems", .strings(result.problems)),
-                .init("code", .count(status.rawValue)),
-            ],
-            text: lines(result), isAnswer: true)
+                "path": source, "destination": destination, "changed": true, "complete": result.isComplete,
+                "pages": result.pageCount, "damaged_pages": result.damagedPages,
+                "missing_pages": result.missingPageCount, "tables": result.tables.map(RecoverCommand.object),
+                "lost_and_found_rows": result.lostRowCount, "unassigned_pages": result.unassignedPages,
+                "problems": result.problems, "code": status.rawValue,
+            ], text: lines(result), isAnswer: true)
     }
 
-    private static func object(_ table: DatabaseFile.Salvage.Table) -> JSONValue {
-        .object([
-            .init("name", .string(table.name)), .init("rows", .count(table.rowCount)),
-            .init("refused_rows", .count(table.refusedRowCount)),
-            .init("unreadable_rows", .count(table.unreadableRowCount)),
-            .init("missing_pages", .count(table.missingPageCount)),
-            .init("estimated_lost_rows", table.estimatedLostRowCount.map { .count($0) } ?? .null),
-            .init(
-                "missing_row_ids",
-                .array(table.missingRowIDs.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
-        ])
+    private static func object(_ table: DatabaseFile.Salvage.Table) -> JSONObject {
+        [
+            "name": table.name, "rows": table.rowCount, "refused_rows": table.refusedRowCount,
+            "unreadable_rows": table.unreadableRowCount, "missing_pages": table.missingPageCount,
+            "estimated_lost_rows": table.estimatedLostRowCount,
+            "missing_row_ids": table.missingRowIDs.map { [$0.lowerBound, $0.upperBound] },
+        ]
     }
 
     private func lines(_ result: DatabaseFile.Salvage) -> [String] {

@@ -49,7 +49,7 @@ struct AuditVerifyCommand: Operation {
     var output: OutputOptions
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file]))])
+        session.reporter.start(["files": [file]])
         let descriptor = try Descriptor.reading(file, name: "The audit log '\(file)'")
         var chain = AuditChain(seal: try secret.seal(session.keys))
         var isThere = last == nil
@@ -63,11 +63,9 @@ struct AuditVerifyCommand: Operation {
         if let problem = chain.finding { throw Failure(problem, log: file) }
         session.reporter.result(
             try [
-                .init("path", .string(file)), .init("records", .count(chain.recordCount)),
-                .init("torn_lines", .count(chain.tornLineCount)), .init("keyed", .bool(secret.isGiven)),
-                .init("last_hash", .string(chain.lastHash)), .init("code", .count(isThere ? 0 : 1)),
-            ],
-            text: try lines(chain, isThere), isAnswer: true)
+                "path": file, "records": chain.recordCount, "torn_lines": chain.tornLineCount,
+                "keyed": secret.isGiven, "last_hash": chain.lastHash, "code": isThere ? 0 : 1,
+            ], text: try lines(chain, isThere), isAnswer: true)
         return isThere ? .done : .answerIsNo
     }
 

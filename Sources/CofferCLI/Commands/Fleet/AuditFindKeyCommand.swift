@@ -59,7 +59,7 @@ struct AuditFindKeyCommand: Operation {
     }
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings(files))])
+        session.reporter.start(["files": files])
         let wanted: String
         if let id {
             wanted = id
@@ -84,10 +84,9 @@ struct AuditFindKeyCommand: Operation {
         for file in found {
             session.reporter.result(
                 [
-                    .init("path", .string(file.path)), .init("certainty", .string(file.certainty.rawValue)),
-                    .init("time", .string(file.time)), .init("last_command", .string(file.command)),
-                ],
-                text: ["\(file.path): \(file.certainty.words) (\(file.command), \(file.time))"],
+                    "path": file.path, "certainty": file.certainty.rawValue, "time": file.time,
+                    "last_command": file.command,
+                ], text: ["\(file.path): \(file.certainty.words) (\(file.command), \(file.time))"],
                 isAnswer: true)
         }
         session.reporter.note(

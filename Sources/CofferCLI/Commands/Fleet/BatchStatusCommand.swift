@@ -55,7 +55,7 @@ struct BatchStatusCommand: Operation {
 
     func run(in session: Session) throws -> ExitStatus {
         let items = try list.read().items
-        session.reporter.start([.init("files", .strings(items.map(\.path)))])
+        session.reporter.start(["files": items.map(\.path)])
         let shares: [Shard?] =
             try shards.map { count in try (1...count).map { try Shard(number: $0, of: count) } } ?? [nil]
         let states = shares.compactMap { list.state(of: $0, command == .rotate ? nil : command.rawValue) }
@@ -70,10 +70,7 @@ struct BatchStatusCommand: Operation {
             case let code:
                 failed += code == nil ? 0 : 1
                 session.reporter.result(
-                    [
-                        .init("path", .string(item.path)), .init("begun", .bool(code != nil)),
-                        .init("code", .count(code ?? 1)),
-                    ],
+                    ["path": item.path, "begun": code != nil, "code": code ?? 1],
                     text: ["\(item.path): \(code.map { "failed (exit code \($0))" } ?? "not begun")"],
                     isAnswer: true)
             }

@@ -26,7 +26,7 @@ struct DoctorCommand: Operation {
     var output: OutputOptions
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings(paths))])
+        session.reporter.start(["files": paths])
         var findings = try MachineExamination.findings()
         for path in paths {
             try FileNames.checkReadable(path)

@@ -61,7 +61,7 @@ struct HealthCommand: Operation {
 
     func run(in session: Session) throws -> ExitStatus {
         try FileNames.checkIsNoDash(metrics, "the metrics file")
-        session.reporter.start([.init("files", .strings([metrics]))])
+        session.reporter.start(["files": [metrics]])
         let known = try MetricsFile(path: metrics).read()
         let findings = findings(known, now: RunMetrics.now)
         for finding in findings { finding.tell(session.reporter) }
@@ -142,17 +142,14 @@ struct HealthCommand: Operation {
             }
             reporter.result(
                 [
-                    .init("work", .optional(work)), .init("target", .optional(target)),
-                    .init("good", .bool(problem == nil)),
-                    .init("finding", .optional(problem)), .init("last_success", time(.lastSuccess)),
-                    .init("last_run", time(.lastRun)),
-                    .init("files", time(.files)), .init("failed_files", time(.failedFiles)),
+                    "work": work, "target": target, "good": problem == nil, "finding": problem,
+                    "last_success": time(.lastSuccess), "last_run": time(.lastRun), "files": time(.files),
+                    "failed_files": time(.failedFiles),
                 ],
                 text: [
                     "\(problem == nil ? "good" : "BAD ")  \(place.isEmpty ? "metrics" : place): "
                         + "\(problem ?? "the last run succeeded")"
-                ],
-                isAnswer: problem != nil)
+                ], isAnswer: problem != nil)
         }
     }
 }

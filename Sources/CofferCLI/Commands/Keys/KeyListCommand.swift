@@ -29,7 +29,7 @@ struct KeyListCommand: Operation {
     var subject: String? { file }
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file]))])
+        session.reporter.start(["files": [file]])
         let keyring = DatabaseKeyring(databasePath: file)
         let contents = try keyring.inspect()
         let opened = try unlock.request().map { request in
@@ -51,13 +51,11 @@ struct KeyListCommand: Operation {
         for damage in contents.damage { lines.append("  damaged, but the other copy is intact: \(damage)") }
         session.reporter.result(
             [
-                .init("path", .string(file)), .init("keyring", .string(keyring.path)),
-                .init("generation", .count(Int(contents.generation))),
-                .init("epoch", .count(Int(contents.epoch))), .init("rotating", .bool(contents.isRotating)),
-                .init("proved", .bool(opened != nil)),
-                .init("slots", .strings(contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" })),
-                .init("passphrase_costs", .array(contents.slots.compactMap(\.costFacts))),
-                .init("damage", .strings(contents.damage.map(\.description))), .init("code", 0),
+                "path": file, "keyring": keyring.path, "generation": Int(contents.generation),
+                "epoch": Int(contents.epoch), "rotating": contents.isRotating, "proved": opened != nil,
+                "slots": contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" },
+                "passphrase_costs": contents.slots.compactMap(\.costFacts),
+                "damage": contents.damage.map(\.description), "code": 0,
             ], text: lines, isAnswer: true)
         return .done
     }
@@ -78,12 +76,12 @@ extension DatabaseKeyring.PassphraseCost {
 
 extension DatabaseKeyring.Contents.Slot {
     /// The cost of the slot's passphrase, as JSON.
-    fileprivate var costFacts: JSONValue? {
+    fileprivate var costFacts: JSONObject? {
         guard let cost = passphraseCost else { return nil }
-        return .object([
-            .init("slot", .count(number)), .init("logarithm", .count(cost.logarithm)),
-            .init("memory", .count(cost.memory)), .init("below_standard", .bool(cost.isBelowStandard)),
-        ])
+        return [
+            "slot": number, "logarithm": cost.logarithm, "memory": cost.memory,
+            "below_standard": cost.isBelowStandard,
+        ]
     }
 }
 

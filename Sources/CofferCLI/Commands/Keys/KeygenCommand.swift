@@ -63,7 +63,7 @@ struct KeygenCommand: Operation {
     }
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([])
+        session.reporter.start([:])
         if recipient, let file { return try IdentityFile.make(file, session) }
         let key: SecretBytes
         do throws(RandomnessFailure) {
@@ -89,10 +89,7 @@ struct KeygenCommand: Operation {
         }
         if let file {
             session.reporter.result(
-                [
-                    .init("path", .string(file)), .init("key_type", .string(kind)),
-                    .init("bits", .count(bits)), .init("code", 0),
-                ],
+                ["path": file, "key_type": kind, "bits": bits, "code": 0],
                 text: [
                     kind == "passphrase"
                         ? "\(file): a passphrase of \(bits) bits, readable by you only"
