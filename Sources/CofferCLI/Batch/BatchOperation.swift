@@ -22,8 +22,6 @@ protocol BatchOperation: RecordingOperation {
 }
 
 extension BatchOperation {
-    static var title: String { "batch \(configuration.commandName ?? "")" }
-
     var onlyReads: Bool { false }
     var dryRun: Bool { false }
 

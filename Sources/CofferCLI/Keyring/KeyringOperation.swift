@@ -7,7 +7,6 @@ protocol KeyringOperation: RecordedOperation {
 }
 
 extension KeyringOperation {
-    static var title: String { "key \(configuration.commandName ?? "")" }
     var subject: String? { file }
     var names: [String] { [file] }
     var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: file) }

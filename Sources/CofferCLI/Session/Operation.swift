@@ -83,7 +83,10 @@ protocol Operation: ParsableCommand {
 }
 
 extension Operation {
-    static var title: String { configuration.commandName ?? "" }
+    static var title: String {
+        let words = configuration.usage.map(CommandConfiguration.words(in:)) ?? []
+        return words.isEmpty ? configuration.commandName ?? "" : words.joined(separator: " ")
+    }
 
     var subject: String? { nil }
 

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct DiffCommand: RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "diff",
-        abstract: "Compare two databases by schema, tables and rows.",
-        usage: "coffer diff <old> <new> [--rows] [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "diff <old> <new> [--rows] [options]", abstract: "Compare two databases by schema, tables and rows.",
         discussion: """
             Shows the content that is in only one of the databases. Rows are matched by row ID, or by \
             primary key in tables without row IDs; values are compared byte for byte. Both databases may be \

@@ -4,10 +4,8 @@ internal import Glibc
 internal import SystemCalls
 
 struct DumpCommand: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "dump",
-        abstract: "Write a database as an SQL script.",
-        usage: "coffer dump <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "dump <file> [options]", abstract: "Write a database as an SQL script.",
         discussion: """
             The script creates the same content in any SQLite, byte for byte, with all row IDs, versions, \
             sequences, and the tables of virtual tables. It is one snapshot, even while other processes \

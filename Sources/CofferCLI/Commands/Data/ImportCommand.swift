@@ -4,10 +4,9 @@ internal import Glibc
 internal import SystemCalls
 
 struct ImportCommand: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "import",
+    static let configuration = CommandConfiguration.coffer(
+        "import <file> <table> [--from <input>] [options]",
         abstract: "Import rows of CSV or JSON into a table.",
-        usage: "coffer import <file> <table> [--from <input>] [options]",
         discussion: """
             Reads the output of coffer query, with NULL, blobs and infinities unchanged, and of other \
             programs, from a file or the standard input. The first line of CSV names the columns; each line \

@@ -4,10 +4,9 @@ internal import Glibc
 internal import SystemCalls
 
 struct LoadCommand: RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "load",
+    static let configuration = CommandConfiguration.coffer(
+        "load <file> [--from <script>] [options]",
         abstract: "Create an encrypted database from an SQL script.",
-        usage: "coffer load <file> [--from <script>] [options]",
         discussion: """
             Reads a script of coffer dump, of another shell's dump command, or any other, from the standard \
             input or a file. It is one transaction: all or nothing. The new file is proved before it gets \

@@ -4,10 +4,8 @@ internal import Foundation
 internal import Glibc
 
 struct QueryCommand: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "query",
-        abstract: "Run SQL statements.",
-        usage: "coffer query <file> [<sql>] [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "query <file> [<sql>] [options]", abstract: "Run SQL statements.",
         discussion: """
             Read-only, unless --write is given. The statements come from the argument, from a script \
             (--file), or from the standard input ('-', or nothing), where other users of the machine cannot \

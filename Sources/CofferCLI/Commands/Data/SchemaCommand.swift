@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct SchemaCommand: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "schema",
+    static let configuration = CommandConfiguration.coffer(
+        "schema <file> [<name>...] [options]",
         abstract: "Print the schema of a database: its tables, indexes, views and triggers.",
-        usage: "coffer schema <file> [<name>...] [options]",
         discussion: """
             Prints the CREATE statements, in the order of a dump. With names, prints only these tables and \
             views, with their indexes and triggers. Internal objects of SQLite and of virtual tables are \

@@ -3,10 +3,8 @@ internal import Coffer
 internal import Glibc
 
 struct ShellOperation: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "shell",
-        abstract: "Run SQL interactively.",
-        usage: "coffer shell <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "shell <file> [options]", abstract: "Run SQL interactively.",
         discussion: """
             Statements end with a semicolon, and can have several lines. Lines that begin with a dot are \
             shell commands: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \

@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct BackupCommand: ChangingOperation, MeasuredOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "backup",
+    static let configuration = CommandConfiguration.coffer(
+        "backup <source> (<destination> | --into <folder> | -) [options]",
         abstract: "Copy a database into a new file, while it is in use.",
-        usage: "coffer backup <source> (<destination> | --into <folder> | -) [options]",
         discussion: """
             The copy is a snapshot of the database, encrypted with the same key or a new one, and a fresh \
             salt. It gets its name only after it was read back and found equal. Never overwrites. To put a \

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct CreateCommand: RecordingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "create",
-        abstract: "Create an empty, encrypted database.",
-        usage: "coffer create <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "create <file> [options]", abstract: "Create an empty, encrypted database.",
         discussion: """
             Never overwrites. Asks twice for a typed key. The file is readable by you only. For a database \
             with a keyring, also one for recipients, use 'coffer key init'.

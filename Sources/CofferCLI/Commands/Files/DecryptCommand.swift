@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct DecryptCommand: AccessOperation, ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "decrypt",
+    static let configuration = CommandConfiguration.coffer(
+        "decrypt <source> <destination> --yes-plaintext [options]",
         abstract: "Create a plaintext copy of an encrypted database.",
-        usage: "coffer decrypt <source> <destination> --yes-plaintext [options]",
         discussion: """
             Anyone who can read the copy can read its content, and its plaintext may stay on the disk after \
             it is removed. The copy is readable by you only, has the row IDs and versions of the source, and \

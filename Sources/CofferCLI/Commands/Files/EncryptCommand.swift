@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct EncryptCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "encrypt",
+    static let configuration = CommandConfiguration.coffer(
+        "encrypt <source> <destination> [options]",
         abstract: "Create an encrypted copy of a plaintext SQLite database.",
-        usage: "coffer encrypt <source> <destination> [options]",
         discussion: """
             Keeps row IDs, versions and the auto-vacuum mode. The source is not changed: when the copy is in \
             use, remove the source, and remember its backups. Plaintext may stay on the disk until it is \

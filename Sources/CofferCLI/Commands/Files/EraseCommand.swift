@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct EraseCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "erase",
+    static let configuration = CommandConfiguration.coffer(
+        "erase <file> --yes-erase <name> [options]",
         abstract: "Remove a database, its keyring and log, and leftovers of interrupted runs.",
-        usage: "coffer erase <file> --yes-erase <name> [options]",
         discussion: """
             Overwrites the start of each file first, including the salt, without which no passphrase opens \
             any remnants. It cannot promise more: snapshots, copy-on-write file systems and flash memory may \

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct InfoCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "info",
-        abstract: "Show facts about files, with or without a key.",
-        usage: "coffer info [<file>...] [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "info [<file>...] [options]", abstract: "Show facts about files, with or without a key.",
         discussion: """
             Without a key option, shows whether a file is encrypted, its size, its salt, and its side files. \
             With a key, also shows its settings, tables and versions. Changes nothing. With several keys, \

@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct RecoverCommand: RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "recover",
+    static let configuration = CommandConfiguration.coffer(
+        "recover <damaged> <destination> [options]",
         abstract: "Copy the readable content of a damaged database to a new one.",
-        usage: "coffer recover <damaged> <destination> [options]",
         discussion: """
             Reads every page with a correct MAC, also in the write-ahead log, and never writes to the \
             damaged file. Rows return to their tables, with their row IDs. Rows whose table is uncertain, or \

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct RestoreCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "restore",
-        abstract: "Replace a database with a backup.",
-        usage: "coffer restore <backup> <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "restore <backup> <file> [options]", abstract: "Replace a database with a backup.",
         discussion: """
             Copies the backup next to the database with a fresh salt, proves the copy (each page, the \
             structure, all content), and replaces the database with it atomically. Refuses if another \

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct RotateCommand: ChangingOperation, MeasuredOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "rotate",
-        abstract: "Encrypt files with a new key.",
-        usage: "coffer rotate <file>... [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "rotate <file>... [options]", abstract: "Encrypt files with a new key.",
         discussion: """
             Creates a copy with the new key and a fresh salt next to the file, proves it, and replaces the \
             file with it atomically. Needs space for the copy, and no other process may use the file. \

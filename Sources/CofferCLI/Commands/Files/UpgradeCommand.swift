@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct UpgradeCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "upgrade",
+    static let configuration = CommandConfiguration.coffer(
+        "upgrade <file>... [options]",
         abstract: "Upgrade files of SQLCipher 1 to 3, or with other cipher settings, to format 4.",
-        usage: "coffer upgrade <file>... [options]",
         discussion: """
             Detects the format, creates a copy in format 4, proves it, and replaces the file with it \
             atomically. The key stays. Interrupted? Run the same command again. A file in format 4 is not \

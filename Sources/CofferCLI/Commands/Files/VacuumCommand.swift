@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct VacuumCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "vacuum",
-        abstract: "Return free pages to the disk.",
-        usage: "coffer vacuum <file> [--into <path>] [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "vacuum <file> [--into <path>] [options]", abstract: "Return free pages to the disk.",
         discussion: """
             Copies the rows to a new file without free pages, with the same key and a fresh salt, and proves \
             the copy. The copy replaces the file atomically, while no other process may use the file. With \

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "verify",
-        abstract: "Check every page and the structure of files.",
-        usage: "coffer verify <file>... [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "verify <file>... [options]", abstract: "Check every page and the structure of files.",
         discussion: """
             Checks the MAC of each page, as a reader would see it with the write-ahead log, and then the \
             structure. Changes nothing without --heal-log. Exit code 65 means damage, and the pages are \

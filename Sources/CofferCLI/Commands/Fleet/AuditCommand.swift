@@ -15,10 +15,8 @@ struct AuditCommand: ParsableCommand {
 }
 
 struct AuditVerifyCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "verify",
-        abstract: "Check the chain of an audit log.",
-        usage: "coffer audit verify <file> [--last <hash>] [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "audit verify <file> [--last <hash>] [options]", abstract: "Check the chain of an audit log.",
         discussion: """
             Each record contains the hash of the previous one. A changed, added or removed record breaks the \
             chain, and a file without records is not a log (exit code 65). Records removed at the end are \
@@ -33,8 +31,6 @@ struct AuditVerifyCommand: Operation {
               coffer audit verify /var/log/coffer.log
               coffer audit verify /var/log/coffer.log --audit-key-file audit.key
             """)
-
-    static let title = "audit verify"
 
     @Argument(help: "The log.", completion: .file())
     var file: String

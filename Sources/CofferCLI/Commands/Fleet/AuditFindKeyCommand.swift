@@ -1,10 +1,9 @@
 internal import ArgumentParser
 
 struct AuditFindKeyCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "find-key",
+    static let configuration = CommandConfiguration.coffer(
+        "audit find-key <log>... [options]",
         abstract: "List the files that a key still opens, according to audit logs.",
-        usage: "coffer audit find-key <log>... [options]",
         discussion: """
             Takes logs of commands that ran with the site secret, and the key or its identifier. The last \
             record of each file counts: a file is listed if the key opened it then, or if an interrupted \
@@ -17,8 +16,6 @@ struct AuditFindKeyCommand: Operation {
               coffer audit find-key audit.log --key-file leaked.key --site-secret-file site.secret
               coffer audit find-key one.log two.log --id 93b1c5d2e7f80a46 --json
             """)
-
-    static let title = "audit find-key"
 
     @Argument(help: "The logs.", completion: .file())
     var files: [String]

@@ -2,10 +2,9 @@ internal import ArgumentParser
 
 /// Combines the recorded results of a manifest's batches, or of its shards.
 struct BatchStatusCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "status",
+    static let configuration = CommandConfiguration.coffer(
+        "batch status --manifest <file> [--shards <count>] [options]",
         abstract: "Show the files that a batch, or all its shards, have not done yet.",
-        usage: "coffer batch status --manifest <file> [--shards <count>] [options]",
         discussion: """
             Reads the states next to the manifest, one for each shard, as far as they belong to the last \
             command. A line of the manifest that was changed since counts as not begun. Exit code 0 if all \
@@ -16,8 +15,6 @@ struct BatchStatusCommand: Operation {
               coffer batch status --manifest fleet.jsonl
               coffer batch status --manifest fleet.jsonl --shards 8 --remove
             """)
-
-    static let title = "batch status"
 
     @OptionGroup
     var list: ManifestOptions

@@ -1,10 +1,9 @@
 internal import ArgumentParser
 
 struct DoctorCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "doctor",
+    static let configuration = CommandConfiguration.coffer(
+        "doctor [<path>...] [options]",
         abstract: "Check a machine, and folders of databases and keys, for problems.",
-        usage: "coffer doctor [<path>...] [options]",
         discussion: """
             Checks the engine, its age and known faults, the random generator, the limit of locked memory, \
             and core dumps. With folders or files, also checks who can read keys, write to databases and \

@@ -1,10 +1,8 @@
 internal import ArgumentParser
 
 struct HealthCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "health",
-        abstract: "Check the metrics of earlier runs for problems.",
-        usage: "coffer health <metrics> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "health <metrics> [options]", abstract: "Check the metrics of earlier runs for problems.",
         discussion: """
             Reads the results of runs with --metrics, and needs no key and no database. Exit code 0 if the \
             last run of each kind on each target succeeded, and is not older than the given age; 1 if one \

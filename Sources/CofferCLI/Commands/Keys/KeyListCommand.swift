@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct KeyListCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "Show the slots of a keyring, without a key.",
-        usage: "coffer key list <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "key list <file> [options]", abstract: "Show the slots of a keyring, without a key.",
         discussion: """
             Without a secret, the list is not authenticated. With an --unlock-... option, the keyring is \
             opened and checked, including that it belongs to the database. Slots of passphrases show the \
@@ -15,8 +13,6 @@ struct KeyListCommand: Operation {
             EXAMPLES
               coffer key list app.db
             """)
-    static let title = "key list"
-
     @Argument(help: "The database.", completion: .file())
     var file: String
 

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct KeyAddCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "add",
-        abstract: "Add a way to open a database.",
-        usage: "coffer key add <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "key add <file> [options]", abstract: "Add a way to open a database.",
         discussion: """
             EXAMPLES
               coffer key add app.db --new-key-file second.txt --name Ben
@@ -54,10 +52,8 @@ struct KeyAddCommand: KeyringOperation {
 }
 
 struct KeyRemoveCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: "Remove a slot.",
-        usage: "coffer key remove <file> --slot <number> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "key remove <file> --slot <number> [options]", abstract: "Remove a slot.",
         discussion: """
             The secret of the slot still opens the database with an old copy of the keyring, until 'coffer \
             key rotate'. The last slot cannot be removed.
@@ -88,10 +84,9 @@ struct KeyRemoveCommand: KeyringOperation {
 }
 
 struct KeyChangeCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "change",
+    static let configuration = CommandConfiguration.coffer(
+        "key change <file> [--slot <number>] [options]",
         abstract: "Change the passphrase or raw key of a slot.",
-        usage: "coffer key change <file> [--slot <number>] [options]",
         discussion: """
             Without --slot, changes the slot that the secret opens. Writes no page of the database.
 
@@ -127,10 +122,9 @@ struct KeyChangeCommand: KeyringOperation {
 }
 
 struct KeyRecoverCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "recover",
+    static let configuration = CommandConfiguration.coffer(
+        "key recover <file> [--slot <number>] [options]",
         abstract: "Set a new passphrase with a recovery key.",
-        usage: "coffer key recover <file> [--slot <number>] [options]",
         discussion: """
             Prompts for the recovery key and for the new passphrase of the slot. Without --slot, changes the \
             first passphrase of the keyring, or adds a slot if there is none. The recovery key stays valid.

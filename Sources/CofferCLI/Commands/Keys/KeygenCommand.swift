@@ -4,10 +4,8 @@ internal import KeyMaterial
 internal import SystemCalls
 
 struct KeygenCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "keygen",
-        abstract: "Create a random key.",
-        usage: "coffer keygen [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "keygen [options]", abstract: "Create a random key.",
         discussion: """
             A raw key has 256 bits, for programs; use it with --key-type raw. Words are a passphrase for \
             people: each consists of syllables and has 16 bits of entropy. With --out the key goes to a new \
