@@ -47,7 +47,7 @@ struct DiffCommand: RecordedOperation {
     var names: [String] { [old, new] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let newRequest = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let newRequest = try newKey.requestIfGiven(besides: key)
         try FileNames.checkReadable(new)
         try FileNames.checkHasBytes(new)
         let keys = try session.keys(key, of: old)

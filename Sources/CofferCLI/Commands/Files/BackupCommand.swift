@@ -123,7 +123,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             throw Failure.usage(
                 "The backup is binary, and a terminal could treat it as commands. Give a file or a pipe.")
         }
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.requestIfGiven(besides: key)
         let folder = try keep.flatMap { keep in
             try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
         }

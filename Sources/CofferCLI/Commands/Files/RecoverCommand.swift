@@ -124,7 +124,7 @@ struct RecoverCommand: RecordedOperation {
         options.allowsWriters = allowWriters
         options.threadCount = threads.number
         options.lockTimeout = session.lockTimeout
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.requestIfGiven(besides: key)
         let keys = try session.keys(key, of: source)
         let newKey = try new.map { request throws(Failure) in
             try session.keys.key(request, subject: destination)

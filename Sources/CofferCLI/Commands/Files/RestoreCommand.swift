@@ -65,7 +65,7 @@ struct RestoreCommand: ChangingOperation {
     var names: [String] { [backup, file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.requestIfGiven(besides: key)
         let keys = try session.keys(key, of: backup)
         let fileKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: file) }
         return try keys.open(backup, cipher: cipher.settings) { opening in

@@ -47,7 +47,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
         try recipients.checkFits(newKey, keeps: keep != nil)
     }
 
-    func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key) : nil }
+    func newKeyRequest() throws -> KeyRequest? { try newKey.requestIfGiven(besides: key) }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, into, keep, recipients, session) = (
