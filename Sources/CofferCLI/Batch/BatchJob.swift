@@ -44,7 +44,7 @@ struct BatchSetting: Sendable {
     ) throws {
         self.session = session
         self.trail = trail
-        let cache = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file", "files"))
+        let cache = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file"))
         self.cache = cache
         let request = try key.request(role)
         let previous = try key.previousRequests()

@@ -139,14 +139,15 @@ struct Manifest: Sendable {
         }
 
         private func item(json line: String) throws(Failure) -> Item {
-            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                let members = try? JSONMembers.names(of: Array(line.utf8))
             else {
                 throw bad("it is not a JSON object; write a path that begins with { as './{...'")
             }
             if let unknown = object.keys.filter({ !names.contains($0) }).min() {
                 throw bad("'\(unknown)' is unknown; there are \(names.sorted().joined(separator: ", "))")
             }
-            guard Manifest.memberCount(line) == object.count else { throw bad("it repeats a member") }
+            guard members.count == object.count else { throw bad("it repeats a member") }
             let reader = MemberReader(object: object, line: self)
             guard let path = try reader.text("path"), !path.isEmpty else { throw bad("it has no path") }
             return Item(
@@ -167,25 +168,6 @@ struct Manifest: Sendable {
             + ["key", "new-key", "previous-key"].flatMap { role in
                 ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
             })
-
-    /// Returns the number of members of a valid JSON object. It counts duplicates, of which a parser keeps
-    /// only one.
-    private static func memberCount(_ json: String) -> Int {
-        var (count, depth, isInText, isEscaped) = (0, 0, false, false)
-        for byte in json.utf8 {
-            switch byte {
-            case _ where isEscaped: isEscaped = false
-            case UInt8(ascii: "\\") where isInText: isEscaped = true
-            case UInt8(ascii: "\""): isInText.toggle()
-            case _ where isInText: break
-            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            case UInt8(ascii: ":") where depth == 1: count += 1
-            default: break
-            }
-        }
-        return count
-    }
 
     private struct MemberReader {
         let object: [String: Any]

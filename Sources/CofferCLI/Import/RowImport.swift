@@ -180,7 +180,7 @@ final class RowImport {
         if let names, names.count != values.count {
             return try refused(
                 record,
-                "it has \(TextLayout.counted(values.count, "field", "fields")) instead of \(names.count)")
+                "it has \(TextLayout.counted(values.count, "field")) instead of \(names.count)")
         }
         do {
             let stored = try values.enumerated().map { index, value in

@@ -31,10 +31,7 @@ extension RecipientOptions {
     }
 
     static func exists(_ keyring: DatabaseKeyring) -> Failure {
-        guard !NewFile.exists(keyring.databasePath) else {
-            return Failure(
-                .outputExists, "output_exists", "'\(keyring.path)' exists, and is not overwritten.")
-        }
+        guard !NewFile.exists(keyring.databasePath) else { return NewFile.isThere(keyring.path) }
         // Never removed automatically: it may be the only way to open a database that was moved temporarily.
         return Failure(
             .outputExists, "keyring_without_database",

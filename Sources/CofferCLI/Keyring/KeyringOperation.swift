@@ -2,13 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 /// A command that works on the keyring of one file.
-protocol KeyringOperation: RecordedOperation {
-    var file: String { get }
-}
+protocol KeyringOperation: FileOperation {}
 
 extension KeyringOperation {
-    var subject: String? { file }
-    var names: [String] { [file] }
     var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: file) }
 
     /// Makes a change, records it in the audit log, and reports it.

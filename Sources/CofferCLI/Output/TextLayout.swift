@@ -42,8 +42,9 @@ enum TextLayout {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    static func counted(_ count: Int, _ one: String, _ many: String) -> String {
-        "\(grouped(count)) \(count == 1 ? one : many)"
+    /// Formats 1 and "row" as "1 row", and 2 as "2 rows".
+    static func counted(_ count: Int, _ noun: String) -> String {
+        "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
     }
 
     /// Shortens a text to its end, after an ellipsis. The end of a path is more useful than its start.

@@ -85,7 +85,7 @@ final class RowPrinter {
         case .json: reporter.raw(rowCount == 0 ? "]\n" : "\n]\n")
         case .table:
             if widths.isEmpty { startTable() }
-            reporter.note(TextLayout.counted(rowCount, "row", "rows"))
+            reporter.note(TextLayout.counted(rowCount, "row"))
         case .line, .csv, .tsv, .jsonl, .markdown, .quote: break
         }
     }

@@ -52,9 +52,9 @@ final class ScriptRun {
             )
         }
         if isMany, !isDryRun, !reporter.style.isJSON, isChanged {
-            let rows = TextLayout.counted(changedRowCount, "row", "rows")
+            let rows = TextLayout.counted(changedRowCount, "row")
             reporter.note(
-                "\(place)\(TextLayout.counted(script.statements.count, "statement", "statements")) done, "
+                "\(place)\(TextLayout.counted(script.statements.count, "statement")) done, "
                     + "\(rows) changed"
             )
         }
@@ -150,7 +150,7 @@ final class ScriptRun {
             reporter.note(
                 place
                     + (count > 0 || changesRows
-                        ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done"))
+                        ? "\(TextLayout.counted(count, "row")) changed" : "done"))
         }
     }
 

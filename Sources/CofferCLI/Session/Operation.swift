@@ -55,6 +55,16 @@ protocol RecordedOperation: RecordingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus
 }
 
+/// A command that works on one file.
+protocol FileOperation: RecordedOperation {
+    var file: String { get }
+}
+
+extension FileOperation {
+    var subject: String? { file }
+    var names: [String] { [file] }
+}
+
 /// A command that supports a dry run.
 protocol ChangingOperation: RecordedOperation {
     var dryRun: Bool { get }

@@ -40,7 +40,7 @@ struct Session: Sendable {
 
     /// Returns the name of one file, or the number of files, for a prompt.
     static func subject(_ paths: [String]) -> String {
-        paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file", "files")
+        paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file")
     }
 
     /// Returns the failure that an error stands for, with advice if a key may be of another type.

@@ -126,8 +126,8 @@ struct Conversion {
         let size = TextLayout.size(Int64(proof.pageCount) * Int64(proof.pageSize))
         let time = TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))
         var lines = [
-            "\(name): \(work.word)\(resumed) (\(TextLayout.counted(proof.tableCount, "table", "tables")), "
-                + "\(TextLayout.counted(proof.rowCount, "row", "rows")), \(size), \(time))"
+            "\(name): \(work.word)\(resumed) (\(TextLayout.counted(proof.tableCount, "table")), "
+                + "\(TextLayout.counted(proof.rowCount, "row")), \(size), \(time))"
         ]
         lines += remarkLines
         lines.append("  proved: it opens again, its pages and b-trees are intact, its content is the same")
@@ -178,7 +178,7 @@ extension Conversion {
     /// Collects the facts about the file before the vacuum, for the report.
     mutating func lookBefore(_ key: DatabaseKey) throws {
         let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
-        let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
+        let free = TextLayout.counted(before.freePageCount, "free page")
         remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
         facts = ["pages_before": before.pageCount, "free_pages_before": before.freePageCount]
     }

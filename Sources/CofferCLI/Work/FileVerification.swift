@@ -36,7 +36,7 @@ struct FileVerification {
             let count = try DatabaseFile(path: path).healLog(key: key.database, options: options)
             if count > 0 {
                 session.reporter.note(
-                    "\(name): \(TextLayout.counted(count, "frame", "frames")) of the log saved")
+                    "\(name): \(TextLayout.counted(count, "frame")) of the log saved")
             }
         }
         let result = try session.work(name) { [options] progress in
@@ -61,7 +61,7 @@ struct FileVerification {
             let place =
                 result.damagedPageCount == 0
                 ? "its structure"
-                : TextLayout.counted(result.damagedPageCount, "page", "pages")
+                : TextLayout.counted(result.damagedPageCount, "page")
                     + " of \(TextLayout.grouped(result.pageCount))"
             throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
         }
@@ -82,7 +82,7 @@ struct FileVerification {
         try session.reporter.result(
             json(result), key.json(site), ["code": 0],
             text: [
-                "\(name): intact (\(TextLayout.counted(result.pageCount, "page", "pages"))\(fromLog), "
+                "\(name): intact (\(TextLayout.counted(result.pageCount, "page"))\(fromLog), "
                     + "\(TextLayout.seconds(ContinuousClock.now - began)))\(opening)\(weak)"
             ] + trailing + remarks(result))
         return result
@@ -125,7 +125,7 @@ extension DatabaseFile.Verification.Finding {
         case .empty: "the file is empty"
         case .structure(let words): "structure: \(words)"
         case .unrecoverable(let count):
-            "log: \(TextLayout.counted(count, "frame", "frames")) with commits that will be lost when "
+            "log: \(TextLayout.counted(count, "frame")) with commits that will be lost when "
                 + "the process that uses the file ends"
         }
     }

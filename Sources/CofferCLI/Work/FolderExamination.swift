@@ -50,7 +50,7 @@ struct FolderExamination {
             }
         }
         let summary = Finding(
-            check: "files", path: path, words: "\(TextLayout.counted(count, "file", "files")) checked")
+            check: "files", path: path, words: "\(TextLayout.counted(count, "file")) checked")
         return [summary] + result
     }
 

@@ -20,7 +20,7 @@ struct KeyRotation {
             "path": name, "dry_run": true, "changed": false, "already_rotated": plan.isAlreadyRotated,
             "method": plan.method.rawValue, "size": plan.size, "pages": plan.pageCount,
         ]
-        let pages = TextLayout.counted(plan.pageCount, "page", "pages")
+        let pages = TextLayout.counted(plan.pageCount, "page")
         session.reporter.result(
             facts, plan.outlineFacts,
             text: plan.isAlreadyRotated
@@ -79,7 +79,7 @@ struct KeyRotation {
         }
         let size = Int64(proof.pageCount) * Int64(proof.pageSize)
         var lines = [
-            "\(name): rotated\(resumed) (\(TextLayout.counted(proof.pageCount, "page", "pages")), "
+            "\(name): rotated\(resumed) (\(TextLayout.counted(proof.pageCount, "page")), "
                 + "\(TextLayout.size(size)), "
                 + "\(TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))))"
         ]

@@ -42,7 +42,7 @@ enum MachineExamination {
             words += ", and a key of this process could not be locked"
         } else if !isUnlimited {
             let count = Int(clamping: limit.rlim_cur) / DatabaseKey.lockedByteCountOfPool
-            let pools = TextLayout.counted(count, "pool", "pools")
+            let pools = TextLayout.counted(count, "pool")
             words += ", enough for the keys of about \(pools) of one process"
         }
         let isEnough = unlocked == 0 && (limit.rlim_cur >= 64 * 1024 || isUnlimited)

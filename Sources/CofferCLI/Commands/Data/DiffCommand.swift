@@ -145,7 +145,7 @@ private struct DifferencePrinter {
         for table in difference.tables where table.isDifferent {
             let counts =
                 "\(TextLayout.grouped(table.rowCountBefore)) -> "
-                + "\(TextLayout.counted(table.rowCountAfter, "row", "rows"))"
+                + "\(TextLayout.counted(table.rowCountAfter, "row"))"
             let changes =
                 table.isComparable
                 ? "\(TextLayout.grouped(table.removedCount)) removed, "
@@ -154,8 +154,8 @@ private struct DifferencePrinter {
                 : "different, but not comparable row by row"
             lines.append("table \(SQLText.name(table.name)): \(counts) (\(changes))")
         }
-        let count = TextLayout.counted(difference.tables.count, "table", "tables")
-        let rows = TextLayout.counted(difference.tables.reduce(0) { $0 + $1.rowCountAfter }, "row", "rows")
+        let count = TextLayout.counted(difference.tables.count, "table")
+        let rows = TextLayout.counted(difference.tables.reduce(0) { $0 + $1.rowCountAfter }, "row")
         if difference.isEmpty { lines = ["\(new): the same content as \(old) (\(count), \(rows))"] }
         reporter.result(
             [

@@ -3,7 +3,7 @@ internal import Coffer
 internal import Glibc
 internal import SystemCalls
 
-struct DumpCommand: AccessOperation, RecordedOperation {
+struct DumpCommand: AccessOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "dump <file> [options]", abstract: "Write a database as an SQL script.",
         discussion: """
@@ -42,13 +42,10 @@ struct DumpCommand: AccessOperation, RecordedOperation {
         }
     }
 
-    var subject: String? { file }
     var names: [String] { [file] + (out.map { [$0] } ?? []) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        if let out, NewFile.exists(out) {
-            throw Failure(.outputExists, "output_exists", "'\(out)' exists, and is not overwritten.")
-        }
+        if let out { try NewFile.checkIsNew(out) }
         return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
             try dump(opening, session, trail)
         }
@@ -71,18 +68,11 @@ struct DumpCommand: AccessOperation, RecordedOperation {
             try queue.close()
             guard let summary else { return false }
             warn(of: summary.needs, session.reporter)
-            try entry.end(
-                isChanged: false,
-                ["tables": summary.tableCount, "rows": summary.rowCount])
+            try entry.end(isChanged: false, summary.facts)
             guard let out else { return false }
-            let counts =
-                "\(TextLayout.counted(summary.tableCount, "table", "tables")), "
-                + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
             session.reporter.result(
-                [
-                    "path": file, "destination": out, "changed": true, "tables": summary.tableCount,
-                    "rows": summary.rowCount, "code": 0,
-                ], text: ["\(out): written (\(counts)), readable by you only, without a key"])
+                ["path": file, "destination": out, "changed": true], summary.facts, ["code": 0],
+                text: ["\(out): written (\(summary.counts)), readable by you only, without a key"])
             return false
         }
         return .done

@@ -1,9 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
-internal import SystemCalls
 
-struct ImportCommand: AccessOperation, RecordedOperation {
+struct ImportCommand: AccessOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "import <file> <table> [--from <input>] [options]",
         abstract: "Import rows of CSV or JSON into a table.",
@@ -85,9 +83,6 @@ struct ImportCommand: AccessOperation, RecordedOperation {
         }
     }
 
-    var subject: String? { file }
-    var names: [String] { [file] }
-
     private var form: ImportFormat { format ?? ImportFormat(ofFile: from ?? "") }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -103,22 +98,13 @@ struct ImportCommand: AccessOperation, RecordedOperation {
         // If the options name the columns, the header line, if any, is skipped.
         let skipsHeader = options.columns != nil && options.hasHeader
         if options.columns != nil { options.hasHeader = false }
-        if let rejects, NewFile.exists(rejects) {
-            throw Failure(.outputExists, "output_exists", "'\(rejects)' exists, and is not overwritten.")
-        }
-        let path = from == "-" ? nil : from
-        let name = path.map { "The input '\($0)'" } ?? "The standard input"
-        let input =
-            try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) }
-            ?? Descriptor(owning: dup(STDIN_FILENO))
-        guard let status = try? input.status(), !status.isDirectory else {
-            throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
-        }
+        if let rejects { try NewFile.checkIsNew(rejects) }
+        let input = try InputFile(from, "input")
         let keys = try session.keys(key, of: file)
-        let reader = form.reader(ByteSource(input.number, name: name), nullText: nullText)
+        let reader = form.reader(ByteSource(input), nullText: nullText)
         if skipsHeader { _ = try reader.next() }
-        let total = status.isRegular ? status.size : 0
-        let refusals = Refusals(rejects, name: name)
+        let total = input.size
+        let refusals = Refusals(rejects, name: input.name)
         let work = RowImport(reader, options) { record, reason in
             try refusals.add(record, reason)
         } checkpoint: { bytes in
@@ -174,17 +160,17 @@ struct ImportCommand: AccessOperation, RecordedOperation {
         let isWhole = work.refusedCount == 0
         let refused =
             isWhole
-            ? "" : ", \(TextLayout.counted(work.refusedCount, "row", "rows")) refused: see '\(rejects ?? "")'"
+            ? "" : ", \(TextLayout.counted(work.refusedCount, "row")) refused: see '\(rejects ?? "")'"
         let ignored =
             work.ignoredCount == 0
-            ? "" : ", \(TextLayout.counted(work.ignoredCount, "row", "rows")) ignored by the table"
+            ? "" : ", \(TextLayout.counted(work.ignoredCount, "row")) ignored by the table"
         reporter.result(
             [
                 "path": file, "table": table, "changed": work.isChanged, "rows": work.importedCount,
                 "ignored": work.ignoredCount, "refused": work.refusedCount, "code": isWhole ? 0 : 1,
             ],
             text: [
-                "\(file): \(TextLayout.counted(work.importedCount, "row", "rows")) imported into "
+                "\(file): \(TextLayout.counted(work.importedCount, "row")) imported into "
                     + "\(table)\(ignored)\(refused)"
             ])
         return isWhole ? .done : .answerIsNo

@@ -1,9 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
-internal import SystemCalls
 
-struct LoadCommand: RecordedOperation {
+struct LoadCommand: FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "load <file> [--from <script>] [options]",
         abstract: "Create an encrypted database from an SQL script.",
@@ -52,23 +50,13 @@ struct LoadCommand: RecordedOperation {
         }
     }
 
-    var subject: String? { file }
     var names: [String] { [file] + (from.map { [$0] } ?? []) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        guard !NewFile.exists(file) else {
-            throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
-        }
-        let path = from == "-" ? nil : from
-        let name = path.map { "The script '\($0)'" } ?? "The standard input"
-        let input =
-            try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) }
-            ?? Descriptor(owning: dup(STDIN_FILENO))
-        guard let status = try? input.status(), !status.isDirectory else {
-            throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
-        }
-        let reader = ScriptReader(input.number, name: name)
-        let total = status.isRegular ? status.size : 0
+        try NewFile.checkIsNew(file)
+        let input = try InputFile(from, "script")
+        let reader = ScriptReader(input)
+        let total = input.size
         func load(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
             try trail.record(file, keys) { entry in
                 let summary: ScriptSummary
@@ -79,9 +67,7 @@ struct LoadCommand: RecordedOperation {
                 }
                 let isProved = ScriptProof.digest(in: reader.rest) != nil
                 tell(summary, isProved: isProved, session.reporter)
-                try entry.end(
-                    isChanged: true,
-                    ["tables": summary.tableCount, "rows": summary.rowCount])
+                try entry.end(isChanged: true, summary.facts)
                 return true
             }
         }
@@ -123,16 +109,11 @@ struct LoadCommand: RecordedOperation {
     }
 
     private func tell(_ summary: ScriptSummary, isProved: Bool, _ reporter: Reporter) {
-        let counts =
-            "\(TextLayout.counted(summary.tableCount, "table", "tables")), "
-            + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
         reporter.result(
-            [
-                "path": file, "changed": true, "tables": summary.tableCount, "rows": summary.rowCount,
-                "same_as_dumped": isProved ? true : nil as Bool?, "code": 0,
-            ],
+            ["path": file, "changed": true], summary.facts,
+            ["same_as_dumped": isProved ? true : nil as Bool?, "code": 0],
             text: [
-                "\(file): created from the script, encrypted (\(counts))",
+                "\(file): created from the script, encrypted (\(summary.counts))",
                 isProved
                     ? "  proved: it opens again, it is intact, and its content is equal to the dump"
                     : "  proved: it opens again, and it is intact; the script has no digest of its "

@@ -3,7 +3,7 @@ internal import Coffer
 internal import Foundation
 internal import Glibc
 
-struct QueryCommand: AccessOperation, RecordedOperation {
+struct QueryCommand: AccessOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "query <file> [<sql>] [options]", abstract: "Run SQL statements.",
         discussion: """
@@ -61,9 +61,6 @@ struct QueryCommand: AccessOperation, RecordedOperation {
             throw ValidationError("The statement and the key cannot both come from the standard input.")
         }
     }
-
-    var subject: String? { file }
-    var names: [String] { [file] }
 
     /// The script to read if no argument contains statements.
     private var source: String? { script ?? (sql == nil || sql == "-" ? "-" : nil) }

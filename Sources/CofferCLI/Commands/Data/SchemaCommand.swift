@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct SchemaCommand: AccessOperation, RecordedOperation {
+struct SchemaCommand: AccessOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "schema <file> [<name>...] [options]",
         abstract: "Print the schema of a database: its tables, indexes, views and triggers.",
@@ -26,9 +26,6 @@ struct SchemaCommand: AccessOperation, RecordedOperation {
 
     @OptionGroup
     var access: AccessOptions<OneFile, NoOptions>
-
-    var subject: String? { file }
-    var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import Glibc
 
-struct ShellOperation: AccessOperation, RecordedOperation {
+struct ShellOperation: AccessOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "shell <file> [options]", abstract: "Run SQL interactively.",
         discussion: """
@@ -51,9 +51,6 @@ struct ShellOperation: AccessOperation, RecordedOperation {
             throw ValidationError("The statements and the key cannot both come from the standard input.")
         }
     }
-
-    var subject: String? { file }
-    var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         guard !plaintext else {

@@ -34,9 +34,7 @@ struct CreateCommand: RecordingOperation {
 
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start(["files": [file], "dry_run": dryRun])
-        guard !NewFile.exists(file) else {
-            throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
-        }
+        try NewFile.checkIsNew(file)
         try DatabaseFile(path: file).checkIsAlone()
         let key = try session.keys.key(key.request(.new), subject: file)
         guard !dryRun else {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct EraseCommand: ChangingOperation {
+struct EraseCommand: ChangingOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "erase <file> --yes-erase <name> [options]",
         abstract: "Remove a database, its keyring and log, and leftovers of interrupted runs.",
@@ -29,9 +29,6 @@ struct EraseCommand: ChangingOperation {
     @OptionGroup
     var record: RecordOptions<NoOptions>
 
-    var subject: String? { file }
-    var names: [String] { [file] }
-
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let database = DatabaseKeyring(databasePath: file)
         guard !dryRun else {
@@ -56,7 +53,7 @@ struct EraseCommand: ChangingOperation {
         }
         session.reporter.result(
             ["path": file, "changed": true, "files": files, "code": 0],
-            text: ["\(file): erased (\(TextLayout.counted(files.count, "file", "files")))"])
+            text: ["\(file): erased (\(TextLayout.counted(files.count, "file")))"])
         session.reporter.note(
             "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'."
         )

@@ -191,19 +191,19 @@ struct RecoverCommand: RecordedOperation {
     private func lines(_ result: DatabaseFile.Salvage) -> [String] {
         let rows = result.tables.reduce(0) { $0 + $1.rowCount }
         let counts =
-            "\(TextLayout.counted(result.tables.count, "table", "tables")), "
-            + "\(TextLayout.counted(rows, "row", "rows"))"
+            "\(TextLayout.counted(result.tables.count, "table")), "
+            + "\(TextLayout.counted(rows, "row"))"
         guard !result.isComplete else {
             return ["\(destination): has all content of \(source) (\(counts))"]
         }
         var lines = [
             "\(destination): has the readable content of \(source) (\(counts))",
-            "  \(TextLayout.counted(result.damagedPages.count, "page", "pages")) of \(result.pageCount) not "
+            "  \(TextLayout.counted(result.damagedPages.count, "page")) of \(result.pageCount) not "
                 + "authentic",
         ]
         if result.missingPageCount > 0 {
             lines.append(
-                "  \(TextLayout.counted(result.missingPageCount, "page", "pages")) missing at the end: the "
+                "  \(TextLayout.counted(result.missingPageCount, "page")) missing at the end: the "
                     + "file was truncated"
             )
         }
@@ -212,24 +212,24 @@ struct RecoverCommand: RecordedOperation {
             var losses: [String] = []
             if table.missingPageCount > 0 {
                 let rows = table.estimatedLostRowCount.map {
-                    "about \(TextLayout.counted($0, "row", "rows"))"
+                    "about \(TextLayout.counted($0, "row"))"
                 }
                 let estimate = rows ?? "an unknown number of rows"
                 losses.append(
-                    "\(TextLayout.counted(table.missingPageCount, "page", "pages")) missing, with \(estimate)"
+                    "\(TextLayout.counted(table.missingPageCount, "page")) missing, with \(estimate)"
                 )
             }
             if table.unreadableRowCount > 0 {
-                losses.append("\(TextLayout.counted(table.unreadableRowCount, "row", "rows")) unreadable")
+                losses.append("\(TextLayout.counted(table.unreadableRowCount, "row")) unreadable")
             }
             if table.refusedRowCount > 0 {
                 losses.append(
-                    "\(TextLayout.counted(table.refusedRowCount, "row", "rows")) in lost_and_found, because "
+                    "\(TextLayout.counted(table.refusedRowCount, "row")) in lost_and_found, because "
                         + "they break a constraint or are cut off"
                 )
             }
             lines.append(
-                "  \(table.name): \(TextLayout.counted(table.rowCount, "row", "rows")); "
+                "  \(table.name): \(TextLayout.counted(table.rowCount, "row")); "
                     + losses.joined(separator: ", "))
             for range in table.missingRowIDs.prefix(20) {
                 lines.append("    row IDs that may be missing: \(RecoverCommand.words(for: range))")
@@ -240,7 +240,7 @@ struct RecoverCommand: RecordedOperation {
         }
         if result.lostRowCount > 0 {
             lines.append(
-                "  \(TextLayout.counted(result.lostRowCount, "row", "rows")) in lost_and_found tables: look "
+                "  \(TextLayout.counted(result.lostRowCount, "row")) in lost_and_found tables: look "
                     + "through them"
             )
         }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VacuumCommand: ChangingOperation {
+struct VacuumCommand: ChangingOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "vacuum <file> [--into <path>] [options]", abstract: "Return free pages to the disk.",
         discussion: """
@@ -43,9 +43,6 @@ struct VacuumCommand: ChangingOperation {
         }
         if let into { try FileNames.checkIsNoDash(into, "the copy") }
     }
-
-    var subject: String? { file }
-    var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in

@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Glibc
-internal import SystemCalls
 
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -46,17 +44,10 @@ struct AuditVerifyCommand: Operation {
 
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start(["files": [file]])
-        let descriptor = try Descriptor.reading(file, name: "The audit log '\(file)'")
-        var chain = AuditChain(seal: try secret.seal(session.keys))
         var isThere = last == nil
-        do {
-            // The lock keeps a writer from being halfway through a record.
-            try? descriptor.lock(LOCK_SH)
-            try chain.add(linesOf: descriptor) { hash, _ in if hash == last { isThere = true } }
-        } catch let error as Errno {
-            throw Failure(error, "The audit log '\(file)' cannot be read")
+        let chain = try AuditChain(log: file, seal: secret.seal(session.keys)) { hash, _ in
+            if hash == last { isThere = true }
         }
-        if let problem = chain.finding { throw Failure(problem, log: file) }
         session.reporter.result(
             try [
                 "path": file, "records": chain.recordCount, "torn_lines": chain.tornLineCount,
@@ -66,7 +57,7 @@ struct AuditVerifyCommand: Operation {
     }
 
     private func lines(_ chain: AuditChain, _ isThere: Bool) throws -> [String] {
-        let records = TextLayout.counted(chain.recordCount, "record", "records")
+        let records = TextLayout.counted(chain.recordCount, "record")
         var lines = [
             "\(file): \(isThere ? "intact" : "the record is missing: the end of the log was removed") "
                 + "(\(records))"
@@ -74,7 +65,7 @@ struct AuditVerifyCommand: Operation {
         lines.append("  last hash: \(chain.lastHash)")
         if chain.tornLineCount > 0 {
             lines.append(
-                "  \(TextLayout.counted(chain.tornLineCount, "torn line", "torn lines")), as after a "
+                "  \(TextLayout.counted(chain.tornLineCount, "torn line")), as after a "
                     + "crash: a record may be lost there"
             )
         }

@@ -88,7 +88,7 @@ struct AuditFindKeyCommand: Operation {
         }
         session.reporter.note(
             "key \(wanted): \(TextLayout.grouped(found.count)) of "
-                + "\(TextLayout.counted(history.fileCount, "file", "files")) in the log"
+                + "\(TextLayout.counted(history.fileCount, "file")) in the log"
         )
         return found.isEmpty ? .done : .answerIsNo
     }

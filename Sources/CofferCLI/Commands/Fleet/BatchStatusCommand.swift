@@ -73,7 +73,7 @@ struct BatchStatusCommand: Operation {
             }
         }
         session.reporter.note(
-            "\(TextLayout.grouped(done)) of \(TextLayout.counted(items.count, "file", "files")) done, "
+            "\(TextLayout.grouped(done)) of \(TextLayout.counted(items.count, "file")) done, "
                 + "\(TextLayout.grouped(failed)) failed, \(TextLayout.grouped(items.count - done - failed)) "
                 + "not begun")
         guard done == items.count else { return .answerIsNo }

@@ -65,7 +65,7 @@ struct HealthCommand: Operation {
         for finding in findings { finding.tell(session.reporter) }
         let count = findings.count { $0.problem != nil }
         session.reporter.note(
-            count == 0 ? "all is well" : "\(TextLayout.counted(count, "problem", "problems"))")
+            count == 0 ? "all is well" : "\(TextLayout.counted(count, "problem"))")
         return count == 0 ? .done : .answerIsNo
     }
 
@@ -156,9 +156,9 @@ extension TextLayout {
     /// Returns an age as text: in minutes below two hours, in hours below two days, and in days beyond.
     fileprivate static func ago(_ seconds: Int64) -> String {
         switch seconds {
-        case ..<7200: "\(counted(Int(max(0, seconds) / 60), "minute", "minutes")) ago"
-        case ..<172_800: "\(counted(Int(seconds / 3600), "hour", "hours")) ago"
-        default: "\(counted(Int(seconds / 86_400), "day", "days")) ago"
+        case ..<7200: "\(counted(Int(max(0, seconds) / 60), "minute")) ago"
+        case ..<172_800: "\(counted(Int(seconds / 3600), "hour")) ago"
+        default: "\(counted(Int(seconds / 86_400), "day")) ago"
         }
     }
 }

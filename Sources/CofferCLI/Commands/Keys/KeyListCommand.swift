@@ -32,7 +32,7 @@ struct KeyListCommand: Operation {
             try keyring.check(unlockedBy: session.keys.slotSecret(request, subject: file))
         }
         let proof = opened.map { ", verified with slot \($0)" } ?? ""
-        var lines = ["\(file): \(TextLayout.counted(contents.slots.count, "slot", "slots"))\(proof)"]
+        var lines = ["\(file): \(TextLayout.counted(contents.slots.count, "slot"))\(proof)"]
         for slot in contents.slots {
             lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
             if slot.kind == .recipient { lines.append("     \(slot.recipient)") }

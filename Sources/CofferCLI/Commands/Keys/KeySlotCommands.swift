@@ -38,7 +38,7 @@ struct KeyAddCommand: KeyringOperation {
         let made = try slot.make(besides: unlock, session, subject: file)
         var numbers: [Int] = []
         let status = try change(
-            session, trail, "added \(TextLayout.counted(made.slots.count, "slot", "slots"))"
+            session, trail, "added \(TextLayout.counted(made.slots.count, "slot"))"
         ) {
             for slot in made.slots {
                 numbers.append(
