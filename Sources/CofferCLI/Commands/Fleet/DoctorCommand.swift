@@ -29,7 +29,7 @@ struct DoctorCommand: Operation {
         var findings = try MachineExamination.findings()
         for path in paths {
             try FileNames.checkReadable(path)
-            findings += try FolderExamination(path) { try session.interruption.check() }.findings()
+            findings += try FolderExamination(path: path) { try session.interruption.check() }.findings()
         }
         for finding in findings { finding.tell(session.reporter) }
         let count = findings.count(where: \.isToMend)

@@ -77,17 +77,17 @@ struct HealthCommand: Operation {
         }
     }
 
-    private func findings(_ known: RunMetrics, now: Int64) -> [Finding] {
+    private func findings(_ known: RunMetrics, now: Int64) -> [Verdict] {
         let wanted = Set(target.map { Array($0.utf8) })
         let subjects = known.subjects.filter { wanted.isEmpty || wanted.contains(Array($0.target.utf8)) }
         var findings = subjects.map { subject in
             let samples = known.samples[subject] ?? [:]
-            return Finding(
+            return Verdict(
                 work: subject.work.rawValue, target: subject.target, samples: samples,
                 problem: problem(subject.work, samples, now))
         }
-        func missing(_ work: RunMetrics.Work?, _ target: String?) -> Finding {
-            Finding(work: work?.rawValue, target: target, samples: [:], problem: "no run is recorded")
+        func missing(_ work: RunMetrics.Work?, _ target: String?) -> Verdict {
+            Verdict(work: work?.rawValue, target: target, samples: [:], problem: "no run is recorded")
         }
         // Work or a target that was asked for and has no samples counts as a problem too.
         for work in RunMetrics.Work.allCases where limit(work) != nil {
@@ -127,7 +127,8 @@ struct HealthCommand: Operation {
         return "the last good run was \(TextLayout.ago(now - success)), more than \(limit.text)"
     }
 
-    private struct Finding {
+    /// The state of one kind of work on one target.
+    private struct Verdict {
         let work: String?
         let target: String?
         let samples: [RunMetrics.Metric: Double]
