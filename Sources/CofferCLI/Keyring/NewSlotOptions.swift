@@ -17,13 +17,13 @@ struct NewSlotOptions: ParsableArguments {
 
     @Option(
         name: .customLong("command"),
-        help: ArgumentHelp(
+        help: .value(
+            "command",
             "Add a slot that a program opens, such as the client of a key service: see the article on the "
-                + "keyring format.",
-            valueName: "command"))
+                + "keyring format."))
     var program: String?
 
-    @Option(help: ArgumentHelp("A name for the slot; not secret.", valueName: "text"))
+    @Option(help: .value("text", "A name for the slot; not secret."))
     var name: String?
 
     func validate() throws {

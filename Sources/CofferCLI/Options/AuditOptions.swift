@@ -2,7 +2,7 @@ internal import ArgumentParser
 
 /// The options for the audit log.
 struct AuditOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Record the work in an audit log.", valueName: "file"), completion: .file())
+    @Option(help: .value("file", "Record the work in an audit log."), completion: .file())
     var audit: String?
 
     @Flag(help: "Do nothing unless the audit log can be written.")

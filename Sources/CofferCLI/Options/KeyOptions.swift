@@ -9,8 +9,7 @@ struct KeyOptions: ParsableArguments {
 
     @Option(
         name: .customLong("key-type"),
-        help: ArgumentHelp(
-            "The type of the key: raw has 32 bytes or 64 hex digits, raw+salt 48 or 96.", valueName: "type"))
+        help: .value("type", "The type of the key: raw has 32 bytes or 64 hex digits, raw+salt 48 or 96."))
     var type = KeyType.passphrase
 
     @Flag(name: .customLong("insecure-key-file-mode"), help: "Accept key files that others can read.")
@@ -35,7 +34,7 @@ struct NewKeyOptions: ParsableArguments {
     @OptionGroup
     var secret: SecretOptions<NewKey>
 
-    @Option(name: .customLong("new-key-type"), help: ArgumentHelp("The new key's type.", valueName: "type"))
+    @Option(name: .customLong("new-key-type"), help: .value("type", "The new key's type."))
     var type = KeyType.passphrase
 
     enum NewKey: SecretRole {

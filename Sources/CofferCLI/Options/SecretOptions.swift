@@ -3,29 +3,22 @@ internal import ArgumentParser
 /// The options for the source of a secret. At most one of them may be given.
 struct SecretOptions<Role: SecretRole>: ParsableArguments, Sendable {
     @Option(
-        name: .customLong("\(Role.prefix)-file"), help: ArgumentHelp(Role.help.file, valueName: "file"),
-        completion: .file())
+        name: .customLong("\(Role.prefix)-file"), help: .value("file", Role.help.file), completion: .file())
     var file: String?
 
-    @Option(
-        name: .customLong("\(Role.prefix)-fd"), help: ArgumentHelp(Role.help.descriptor, valueName: "number"))
+    @Option(name: .customLong("\(Role.prefix)-fd"), help: .value("number", Role.help.descriptor))
     var descriptor: Int32?
 
     @OptionGroup
     var input: Role.Input
 
-    @Option(
-        name: .customLong("\(Role.prefix)-command"),
-        help: ArgumentHelp(Role.help.command, valueName: "command"))
+    @Option(name: .customLong("\(Role.prefix)-command"), help: .value("command", Role.help.command))
     var command: String?
 
-    @Option(
-        name: .customLong("\(Role.prefix)-env"), help: ArgumentHelp(Role.help.environment, valueName: "name"))
+    @Option(name: .customLong("\(Role.prefix)-env"), help: .value("name", Role.help.environment))
     var environment: String?
 
-    @Option(
-        name: .customLong("\(Role.prefix)-credential"),
-        help: ArgumentHelp(Role.help.credential, valueName: "name"))
+    @Option(name: .customLong("\(Role.prefix)-credential"), help: .value("name", Role.help.credential))
     var credential: String?
 
     func validate() throws { _ = try source() }

@@ -13,10 +13,11 @@ struct UnlockOptions: ParsableArguments {
 
     @Option(
         name: .customLong("unlock-type"),
-        help: ArgumentHelp(
+        help: .value(
+            "type",
             "The type of the secret: passphrase, raw (32 bytes or 64 hex digits), recovery, identity, or "
                 + "command, which runs --unlock-command for "
-                + "each slot that 'coffer key add --command' added.", valueName: "type"))
+                + "each slot that 'coffer key add --command' added."))
     var type = UnlockType.passphrase
 
     enum UnlockRole: SecretRole {

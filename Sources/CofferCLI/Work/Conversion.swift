@@ -113,30 +113,26 @@ struct Conversion {
             name = result.path
             names = ["path": label ?? source, "destination": name]
         }
-        var facts = JSONObject(
-            names, self.facts, ["changed": result.isChanged, "resumed": result.isResumed])
-        if let kept = result.keptOldPath { facts += ["kept_old": kept] }
-        facts += result.evidence
-        facts += ["code": 0]
-        let resumed = result.isResumed ? ", after an interrupted run" : ""
+        let facts = JSONObject(
+            names, self.facts, ["changed": result.isChanged, "resumed": result.isResumed], result.keptFacts,
+            result.evidence, ["code": 0])
         guard result.isChanged, let proof = result.proof else {
-            reporter.result(facts, text: ["\(name): \(work.alreadyWord)\(resumed); nothing was done"])
-            return
+            let words = "\(name): \(work.alreadyWord)\(result.resumption); nothing was done"
+            return reporter.result(facts, text: [words])
         }
         let size = TextLayout.size(Int64(proof.pageCount) * Int64(proof.pageSize))
-        let time = TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))
-        var lines = [
-            "\(name): \(work.word)\(resumed) (\(TextLayout.counted(proof.tableCount, "table")), "
-                + "\(TextLayout.counted(proof.rowCount, "row")), \(size), \(time))"
-        ]
-        lines += remarkLines
-        lines.append("  proved: it opens again, its pages and b-trees are intact, its content is the same")
-        if let kept = result.keptOldPath { lines.append("  the old file: \(kept)") }
-        reporter.result(facts, text: lines)
+        reporter.result(
+            facts,
+            text: [
+                "\(name): \(work.word)\(result.resumption) (\(TextLayout.counted(proof.tableCount, "table")), "
+                    + "\(TextLayout.counted(proof.rowCount, "row")), \(size), \(result.time))"
+            ] + remarkLines + [
+                "  proved: it opens again, its pages and b-trees are intact, its content is the same"
+            ] + (result.keptOldPath.map { ["  the old file: \($0)"] } ?? []))
     }
 }
 
-extension DatabaseFile.ConversionResult: AuditedResult {
+extension DatabaseFile.ConversionResult: FileResult {
     var madePath: String? { path }
 
     var evidence: JSONObject {

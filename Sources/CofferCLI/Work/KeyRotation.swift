@@ -59,40 +59,28 @@ struct KeyRotation {
     }
 
     private func tell(_ result: DatabaseFile.RotationResult, _ reporter: Reporter) {
-        var facts: JSONObject = [
-            "path": name, "changed": result.isChanged, "resumed": result.isResumed,
-            "seconds": (result.duration * 1000).rounded() / 1000,
-        ]
-        if let kept = result.keptOldPath { facts += ["kept_old": kept] }
-        if let proof = result.proof {
-            facts += result.evidence
-            facts += [
-                "old_key_rejected": proof.isOldKeyRejected, "new_key_accepted": proof.isNewKeyAccepted,
-                "integrity_clean": proof.isIntegrityClean, "content_equal": proof.isContentEqual,
-            ]
-        }
-        facts += ["code": 0]
-        let resumed = result.isResumed ? ", after an interrupted run" : ""
+        let facts = JSONObject(
+            [
+                "path": name, "changed": result.isChanged, "resumed": result.isResumed,
+                "seconds": (result.duration * 1000).rounded() / 1000,
+            ], result.keptFacts, result.evidence, result.proof?.verdict ?? [:], ["code": 0])
         guard result.isChanged, let proof = result.proof else {
-            reporter.result(facts, text: ["\(name): already has the new key\(resumed); nothing was done"])
-            return
+            let words = "\(name): already has the new key\(result.resumption); nothing was done"
+            return reporter.result(facts, text: [words])
         }
-        let size = Int64(proof.pageCount) * Int64(proof.pageSize)
-        var lines = [
-            "\(name): rotated\(resumed) (\(TextLayout.counted(proof.pageCount, "page")), "
-                + "\(TextLayout.size(size)), "
-                + "\(TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))))"
-        ]
-        lines.append(
-            "  proved: the new key opens it, the old one does not, all pages are authentic, the content is "
-                + "the same"
-        )
-        if let kept = result.keptOldPath { lines.append("  the file with the old key: \(kept)") }
-        reporter.result(facts, text: lines)
+        let size = TextLayout.size(Int64(proof.pageCount) * Int64(proof.pageSize))
+        reporter.result(
+            facts,
+            text: [
+                "\(name): rotated\(result.resumption) (\(TextLayout.counted(proof.pageCount, "page")), \(size), "
+                    + "\(result.time))",
+                "  proved: the new key opens it, the old one does not, all pages are authentic, the content is "
+                    + "the same",
+            ] + (result.keptOldPath.map { ["  the file with the old key: \($0)"] } ?? []))
     }
 }
 
-extension DatabaseFile.RotationResult: AuditedResult {
+extension DatabaseFile.RotationResult: FileResult {
     var madePath: String? { nil }
 
     var evidence: JSONObject {
@@ -100,6 +88,15 @@ extension DatabaseFile.RotationResult: AuditedResult {
         return [
             "pages": proof.pageCount, "salt_before": proof.saltBefore, "salt_after": proof.saltAfter,
             "old_key_id": proof.oldKeyID, "new_key_id": proof.newKeyID, "content_digest": proof.contentDigest,
+        ]
+    }
+}
+
+extension DatabaseFile.RotationProof {
+    fileprivate var verdict: JSONObject {
+        [
+            "old_key_rejected": isOldKeyRejected, "new_key_accepted": isNewKeyAccepted,
+            "integrity_clean": isIntegrityClean, "content_equal": isContentEqual,
         ]
     }
 }

@@ -28,3 +28,17 @@ extension PlanOutline {
             + leftovers.map { "  removes a leftover of an interrupted run: \($0)" }
     }
 }
+
+/// The part that the results of all file operations have in common, for reports.
+protocol FileResult: AuditedResult {
+    var isResumed: Bool { get }
+    /// In seconds.
+    var duration: Double { get }
+}
+
+extension FileResult {
+    /// A clause of a sentence about the result, if it completes an earlier run.
+    var resumption: String { isResumed ? ", after an interrupted run" : "" }
+    var time: String { TextLayout.seconds(.milliseconds(Int64(duration * 1000))) }
+    var keptFacts: JSONObject { keptOldPath.map { ["kept_old": $0] } ?? [:] }
+}

@@ -22,7 +22,7 @@ struct DumpCommand: AccessOperation, FileOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("Write into a new file.", valueName: "script"), completion: .file())
+    @Option(help: .value("script", "Write into a new file."), completion: .file())
     var out: String?
 
     @Flag(help: "Confirm that the file is readable without a key.")

@@ -28,39 +28,32 @@ struct ImportCommand: AccessOperation, FileOperation {
     @Argument(help: "The table.")
     var table: String
 
-    @Option(help: ArgumentHelp("Read the rows from a file.", valueName: "input"), completion: .file())
+    @Option(help: .value("input", "Read the rows from a file."), completion: .file())
     var from: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The format of the rows: by the extension of the file, or csv.", valueName: "format"))
+    @Option(help: .value("format", "The format of the rows: by the extension of the file, or csv."))
     var format: ImportFormat?
 
-    @Option(help: ArgumentHelp("The columns of the fields, separated by commas.", valueName: "names"))
+    @Option(help: .value("names", "The columns of the fields, separated by commas."))
     var columns: String?
 
     @Flag(help: "The first line has no column names.")
     var noHeader = false
 
-    @Option(
-        help: ArgumentHelp(
-            "The unquoted text for NULL in CSV: empty by default.", valueName: "text"))
+    @Option(help: .value("text", "The unquoted text for NULL in CSV: empty by default."))
     var nullText = ""
 
     @Flag(help: "Create the table.")
     var create = false
 
     @Option(
-        help: ArgumentHelp(
-            "The types of the created table's columns, such as 'id:integer,text:text'.", valueName: "types"))
+        help: .value("types", "The types of the created table's columns, such as 'id:integer,text:text'."))
     var types: String?
 
-    @Option(help: ArgumentHelp("Commit after so many rows, not only at the end.", valueName: "number"))
+    @Option(help: .value("number", "Commit after so many rows, not only at the end."))
     var batchRows: Int?
 
-    @Option(
-        help: ArgumentHelp("Write refused rows to a new file, and continue.", valueName: "file"),
-        completion: .file())
+    @Option(help: .value("file", "Write refused rows to a new file, and continue."), completion: .file())
     var rejects: String?
 
     @OptionGroup

@@ -24,7 +24,7 @@ struct LoadCommand: FileOperation {
     @Argument(help: "The file to create.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("Read the script from a file.", valueName: "script"), completion: .file())
+    @Option(help: .value("script", "Read the script from a file."), completion: .file())
     var from: String?
 
     @OptionGroup(title: "The key")

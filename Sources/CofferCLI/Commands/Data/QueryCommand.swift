@@ -30,8 +30,8 @@ struct QueryCommand: AccessOperation, FileOperation {
     var sql: String?
 
     @Option(
-        name: .customLong("file"),
-        help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
+        name: .customLong("file"), help: .value("script", "Read the statements from a file."),
+        completion: .file())
     var script: String?
 
     @Flag(help: "Allow the statements to change the database.")
@@ -40,7 +40,7 @@ struct QueryCommand: AccessOperation, FileOperation {
     @Flag(help: "Run the statements as one transaction: all or nothing.")
     var transaction = false
 
-    @Option(help: ArgumentHelp("A value for a parameter: name=text, or name:type=value.", valueName: "value"))
+    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value."))
     var bind: [String] = []
 
     @OptionGroup(title: "Rows")

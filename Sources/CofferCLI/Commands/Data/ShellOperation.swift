@@ -29,7 +29,7 @@ struct ShellOperation: AccessOperation, FileOperation {
     @Flag(help: "Open a database without encryption.")
     var plaintext = false
 
-    @Option(help: ArgumentHelp("The file of the history.", valueName: "file"), completion: .file())
+    @Option(help: .value("file", "The file of the history."), completion: .file())
     var history: String?
 
     @Flag(help: "Use no history.")

@@ -46,13 +46,12 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     var destination: String?
 
     @Option(
-        help: ArgumentHelp("Create a file with the date in its name in this folder.", valueName: "folder"),
+        help: .value("folder", "Create a file with the date in its name in this folder."),
         completion: .directory)
     var into: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The older backups to keep in the folder, such as 7d,4w,6m.", valueName: "numbers"),
+        help: .value("numbers", "The older backups to keep in the folder, such as 7d,4w,6m."),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 

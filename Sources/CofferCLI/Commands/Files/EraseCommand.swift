@@ -18,9 +18,7 @@ struct EraseCommand: ChangingOperation, FileOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The name of the file, without its directory, to confirm.", valueName: "name"))
+    @Option(help: .value("name", "The name of the file, without its directory, to confirm."))
     var yesErase: String?
 
     @Flag(help: "Show the files to remove; change nothing.")

@@ -24,7 +24,7 @@ struct InfoCommand: Operation {
     @Flag(help: "Show the versions in this program, and which code encrypts pages.")
     var engine = false
 
-    @Option(help: ArgumentHelp("Exit with 1 unless each file is encrypted, or plaintext.", valueName: "kind"))
+    @Option(help: .value("kind", "Exit with 1 unless each file is encrypted, or plaintext."))
     var expect: Expectation?
 
     @Flag(help: "Prompt for the key.")

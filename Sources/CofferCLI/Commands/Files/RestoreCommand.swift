@@ -31,7 +31,7 @@ struct RestoreCommand: ChangingOperation {
     var file: String
 
     @Option(
-        help: ArgumentHelp("Keep the old file under this name, on the same file system.", valueName: "path"),
+        help: .value("path", "Keep the old file under this name, on the same file system."),
         completion: .file())
     var keepOld: String?
 

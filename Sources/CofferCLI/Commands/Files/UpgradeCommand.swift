@@ -23,7 +23,7 @@ struct UpgradeCommand: ChangingOperation {
     @Flag(help: "Try the key and show the plan; change nothing.")
     var dryRun = false
 
-    @Option(help: ArgumentHelp("Keep the old file under this name.", valueName: "path"), completion: .file())
+    @Option(help: .value("path", "Keep the old file under this name."), completion: .file())
     var keepOld: String?
 
     @OptionGroup(title: "The key")

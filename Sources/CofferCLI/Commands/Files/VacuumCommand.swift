@@ -19,7 +19,7 @@ struct VacuumCommand: ChangingOperation, FileOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("Create a new file instead.", valueName: "path"), completion: .file())
+    @Option(help: .value("path", "Create a new file instead."), completion: .file())
     var into: String?
 
     @Flag(help: "Try the key and show the plan; change nothing.")

@@ -33,7 +33,7 @@ struct AuditVerifyCommand: Operation {
     @Argument(help: "The log.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The hash of a record that must be in the log.", valueName: "hash"))
+    @Option(help: .value("hash", "The hash of a record that must be in the log."))
     var last: String?
 
     @OptionGroup(title: "The log secret")

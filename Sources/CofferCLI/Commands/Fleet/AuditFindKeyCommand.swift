@@ -20,9 +20,7 @@ struct AuditFindKeyCommand: Operation {
     @Argument(help: "The logs.", completion: .file())
     var files: [String]
 
-    @Option(
-        help: ArgumentHelp(
-            "The identifier of the key, as 'coffer info --key-id' prints it.", valueName: "digits"))
+    @Option(help: .value("digits", "The identifier of the key, as 'coffer info --key-id' prints it."))
     var id: String?
 
     @OptionGroup(title: "The key")

@@ -19,12 +19,11 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
             --key-file app.key
             """)
 
-    @Option(help: ArgumentHelp("The folder of the backups.", valueName: "folder"), completion: .directory)
+    @Option(help: .value("folder", "The folder of the backups."), completion: .directory)
     var into: String
 
     @Option(
-        help: ArgumentHelp(
-            "The older backups to keep of each file, such as 7d,4w,6m.", valueName: "numbers"),
+        help: .value("numbers", "The older backups to keep of each file, such as 7d,4w,6m."),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 

@@ -20,15 +20,11 @@ struct BatchStatusCommand: Operation {
     var list: ManifestOptions
 
     @Option(
-        help: ArgumentHelp(
-            "The number of shards. Without it, reads the state of a batch of the whole manifest.",
-            valueName: "count")
-    )
+        help: .value(
+            "count", "The number of shards. Without it, reads the state of a batch of the whole manifest."))
     var shards: Int?
 
-    @Option(
-        name: .customLong("of"),
-        help: ArgumentHelp("The command of the batch: rotate by default.", valueName: "command"))
+    @Option(name: .customLong("of"), help: .value("command", "The command of the batch: rotate by default."))
     var command: Batch = .rotate
 
     enum Batch: String, ExpressibleByArgument, CaseIterable, Sendable {

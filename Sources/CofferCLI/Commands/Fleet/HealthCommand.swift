@@ -19,21 +19,16 @@ struct HealthCommand: Operation {
     @Argument(help: "The metrics file.", completion: .file())
     var metrics: String
 
-    @Option(
-        help: ArgumentHelp("Maximum age of the last good verification.", valueName: "age"),
-        transform: Age.init)
+    @Option(help: .value("age", "Maximum age of the last good verification."), transform: Age.init)
     var verifiedWithin: Age?
 
-    @Option(help: ArgumentHelp("Maximum age of the last good backup.", valueName: "age"), transform: Age.init)
+    @Option(help: .value("age", "Maximum age of the last good backup."), transform: Age.init)
     var backedUpWithin: Age?
 
-    @Option(
-        help: ArgumentHelp("Maximum age of the last good rotation.", valueName: "age"), transform: Age.init)
+    @Option(help: .value("age", "Maximum age of the last good rotation."), transform: Age.init)
     var rotatedWithin: Age?
 
-    @Option(
-        help: ArgumentHelp("Check this target only, which must exist (repeatable).", valueName: "name")
-    )
+    @Option(help: .value("name", "Check this target only, which must exist (repeatable)."))
     var target: [String] = []
 
     @OptionGroup(title: "Output and waiting")

@@ -225,9 +225,7 @@ struct KeyDestroyCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The name of the database, without its directory, to confirm.", valueName: "name"))
+    @Option(help: .value("name", "The name of the database, without its directory, to confirm."))
     var yesDestroy: String?
 
     @OptionGroup

@@ -65,7 +65,7 @@ struct KeyRemoveCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
+    @Option(help: .value("number", "The number of the slot in 'coffer key list'."))
     var slot: Int
 
     @OptionGroup(title: "The secret that opens the keyring")
@@ -98,7 +98,7 @@ struct KeyChangeCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
+    @Option(help: .value("number", "The number of the slot in 'coffer key list'."))
     var slot: Int?
 
     @OptionGroup(title: "The secret that opens the keyring")
@@ -136,7 +136,7 @@ struct KeyRecoverCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
+    @Option(help: .value("number", "The number of the slot in 'coffer key list'."))
     var slot: Int?
 
     @OptionGroup(title: "The recovery key")

@@ -17,7 +17,7 @@ struct KeygenCommand: Operation {
               coffer keygen --recipient --out office.identity > office.pub
             """)
 
-    @Option(help: ArgumentHelp("Create a passphrase of so many words, from 5 to 32.", valueName: "number"))
+    @Option(help: .value("number", "Create a passphrase of so many words, from 5 to 32."))
     var words: Int?
 
     @Flag(help: "Create a raw key with a salt, for --key-type raw+salt.")
@@ -34,8 +34,8 @@ struct KeygenCommand: Operation {
     var recipient = false
 
     @Option(
-        name: .customLong("out"),
-        help: ArgumentHelp("The file to create; never overwritten.", valueName: "file"), completion: .file())
+        name: .customLong("out"), help: .value("file", "The file to create; never overwritten."),
+        completion: .file())
     var file: String?
 
     @OptionGroup(title: "Output and waiting")
