@@ -43,14 +43,14 @@ struct BatchTally: Sendable {
         let rest = notBegun(of: total)
         let time = TextLayout.seconds(ContinuousClock.now - began)
         var lines = [
-            "\(TextLayout.grouped(succeeded)) of \(TextLayout.counted(total, "file")) done, "
-                + "\(TextLayout.grouped(failed)) failed, \(TextLayout.grouped(skipped)) done before"
-                + (rest > 0 ? ", \(TextLayout.grouped(rest)) not begun" : "")
-                + " (\(TextLayout.size(bytes)), \(time))"
+            "\(grouped: succeeded) of \(counted: total, "file") done, "
+                + "\(grouped: failed) failed, \(grouped: skipped) done before"
+                + (rest > 0 ? ", \(grouped: rest) not begun" : "")
+                + " (\(size: bytes), \(time))"
         ]
         if groups.count > 1 || failures["wrong_key"] != nil {
             for (name, count) in groups.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-                lines.append("  \(TextLayout.harmless(name)): \(TextLayout.counted(count, "file"))")
+                lines.append("  \(harmless: name): \(counted: count, "file")")
             }
         }
         for (reason, same) in failures.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
@@ -58,10 +58,7 @@ struct BatchTally: Sendable {
             let paths =
                 same.paths.map { TextLayout.harmless($0) }.joined(separator: ", ")
                 + (same.count > same.paths.count ? ", ..." : "")
-            lines.append(
-                "  \(words) (\(same.status.rawValue)): \(TextLayout.counted(same.count, "file")): "
-                    + "\(paths)"
-            )
+            lines.append("  \(words) (\(same.status.rawValue)): \(counted: same.count, "file"): \(paths)")
         }
         return lines
     }

@@ -81,8 +81,7 @@ struct Manifest: Sendable {
                 throw Failure(
                     .unsafeConfiguration, "manifest",
                     "\(form.unit) \(line) of the manifest \(name) has more than "
-                        + "\(TextLayout.grouped(longestLine)) bytes."
-                )
+                        + "\(grouped: longestLine) bytes.")
             }
         }
     }
@@ -95,8 +94,7 @@ struct Manifest: Sendable {
         throw Failure(
             .unsafeConfiguration, "manifest",
             "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Rename the file, or make "
-                + "a link with a UTF-8 name."
-        )
+                + "a link with a UTF-8 name.")
     }
 
     /// A line or a path, and its meaning.
@@ -114,8 +112,7 @@ struct Manifest: Sendable {
             }
             guard !text.utf8.contains(0) else {
                 throw bad(
-                    "it contains a NUL byte. If NUL bytes end the paths, as with 'find -print0', give "
-                        + "--null"
+                    "it contains a NUL byte. If NUL bytes end the paths, as with 'find -print0', give --null"
                 )
             }
             let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)

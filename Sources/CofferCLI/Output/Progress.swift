@@ -84,8 +84,7 @@ extension ProgressState {
         guard total > 0 else { return "\(path): \(phase)" }
         let percent = Int((overall ?? fraction) * 100)
         return
-            "\(path): \(phase): \(TextLayout.grouped(completed)) of \(TextLayout.grouped(total)) \(unit) "
-            + "(\(percent)%)"
+            "\(path): \(phase): \(grouped: completed) of \(grouped: total) \(unit) (\(percent)%)"
             + pace.replacing("  ", with: ", ")
     }
 
@@ -96,7 +95,7 @@ extension ProgressState {
             text += "  \(rate < 10 ? ProgressState.tenths(rate) : TextLayout.grouped(Int(rate))) \(unit)/s"
         }
         if let secondsLeft {
-            text += "  \(TextLayout.seconds(.milliseconds(Int64(min(secondsLeft, 1e9) * 1000)))) left"
+            text += "  \(seconds: .milliseconds(Int64(min(secondsLeft, 1e9) * 1000))) left"
         }
         return text
     }

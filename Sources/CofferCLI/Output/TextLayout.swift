@@ -106,3 +106,20 @@ enum TextLayout {
         return result
     }
 }
+
+/// Formats numbers and texts where they stand in a sentence, as in `"\(counted: 2, "row")"`.
+extension DefaultStringInterpolation {
+    mutating func appendInterpolation(counted count: Int, _ noun: String) {
+        appendLiteral(TextLayout.counted(count, noun))
+    }
+
+    mutating func appendInterpolation(grouped number: some BinaryInteger) {
+        appendLiteral(TextLayout.grouped(number))
+    }
+
+    mutating func appendInterpolation(size bytes: Int64) { appendLiteral(TextLayout.size(bytes)) }
+    mutating func appendInterpolation(seconds duration: Duration) {
+        appendLiteral(TextLayout.seconds(duration))
+    }
+    mutating func appendInterpolation(harmless text: String) { appendLiteral(TextLayout.harmless(text)) }
+}

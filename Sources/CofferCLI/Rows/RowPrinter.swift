@@ -102,7 +102,7 @@ final class RowPrinter {
         let width = names.map(TextLayout.columns).max() ?? 0
         for (name, value) in zip(names, values) {
             let indent = String(repeating: " ", count: width - TextLayout.columns(name))
-            line("\(indent)\(name) = \(TextLayout.harmless(RowText.plain(value)))")
+            line("\(indent)\(name) = \(harmless: RowText.plain(value))")
         }
     }
 

@@ -16,7 +16,7 @@ enum ScriptProof {
 extension ScriptSummary {
     /// The number of tables and rows, as part of a sentence.
     var counts: String {
-        "\(TextLayout.counted(tableCount, "table")), \(TextLayout.counted(rowCount, "row"))"
+        "\(counted: tableCount, "table"), \(counted: rowCount, "row")"
     }
     var facts: JSONObject { ["tables": tableCount, "rows": rowCount] }
 }

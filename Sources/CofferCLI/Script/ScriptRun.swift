@@ -53,10 +53,7 @@ final class ScriptRun {
         }
         if isMany, !isDryRun, !reporter.style.isJSON, isChanged {
             let rows = TextLayout.counted(changedRowCount, "row")
-            reporter.note(
-                "\(place)\(TextLayout.counted(script.statements.count, "statement")) done, "
-                    + "\(rows) changed"
-            )
+            reporter.note("\(place)\(counted: script.statements.count, "statement") done, \(rows) changed")
         }
         for name in values.unused {
             reporter.warning("--bind gives a value for '\(name)', but no statement has such a parameter.")
@@ -67,7 +64,7 @@ final class ScriptRun {
     /// True if the statements are run and may change the database.
     var mayWrite: Bool { allowsWriting && !isDryRun }
 
-    private var place: String { path.map { "\(TextLayout.harmless($0)): " } ?? "" }
+    private var place: String { path.map { "\(harmless: $0): " } ?? "" }
 
     private var isMany: Bool { script.statements.count > 1 }
 
@@ -85,8 +82,7 @@ final class ScriptRun {
         return Failure(
             failure.status, failure.reason,
             "Statement \(index + 1) (line \(statement.line)): "
-                + "\(failure.message)\(allowsWriting ? before : "")"
-        )
+                + "\(failure.message)\(allowsWriting ? before : "")")
     }
 
     private func perform(_ piece: Script.Statement, number: Int, _ db: Database) throws {
@@ -147,10 +143,7 @@ final class ScriptRun {
         } else if !isMany {
             // "0 rows" would be odd for a statement that creates a table.
             let changesRows = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(kind)
-            reporter.note(
-                place
-                    + (count > 0 || changesRows
-                        ? "\(TextLayout.counted(count, "row")) changed" : "done"))
+            reporter.note(place + (count > 0 || changesRows ? "\(counted: count, "row") changed" : "done"))
         }
     }
 

@@ -165,6 +165,6 @@ enum ShellCommand {
         }
         shell.noteChange()
         try shell.access { db in try work.run(db) }
-        shell.reporter.note("\(TextLayout.counted(work.importedCount, "row")) imported into \(table)")
+        shell.reporter.note("\(counted: work.importedCount, "row") imported into \(table)")
     }
 }

@@ -231,7 +231,7 @@ final class ShellSession {
             guard statement.columnCount > 0 else {
                 try statement.execute(arguments: arguments)
                 let count = db.totalChangesCount - before
-                if count > 0 { reporter.note("\(TextLayout.counted(count, "row")) changed") }
+                if count > 0 { reporter.note("\(counted: count, "row") changed") }
                 continue
             }
             let printer = RowPrinter(style, reporter: reporter)

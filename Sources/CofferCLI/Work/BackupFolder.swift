@@ -59,7 +59,7 @@ struct BackupFolder {
             }
         }
         let kept = pruning.kept.count + (isDryRun ? 1 : 0)
-        let counts = "\(TextLayout.counted(kept, "backup")) kept"
+        let counts = "\(counted: kept, "backup") kept"
         let lines = removed.map { "  \(isDryRun ? "would be removed" : "removed"): \($0)" }
         session.reporter.result(
             [

@@ -124,8 +124,8 @@ struct Conversion {
         reporter.result(
             facts,
             text: [
-                "\(name): \(work.word)\(result.resumption) (\(TextLayout.counted(proof.tableCount, "table")), "
-                    + "\(TextLayout.counted(proof.rowCount, "row")), \(size), \(result.time))"
+                "\(name): \(work.word)\(result.resumption) (\(counted: proof.tableCount, "table"), "
+                    + "\(counted: proof.rowCount, "row"), \(size), \(result.time))"
             ] + remarkLines + [
                 "  proved: it opens again, its pages and b-trees are intact, its content is the same"
             ] + (result.keptOldPath.map { ["  the old file: \($0)"] } ?? []))
@@ -175,7 +175,7 @@ extension Conversion {
     mutating func lookBefore(_ key: DatabaseKey) throws {
         let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
         let free = TextLayout.counted(before.freePageCount, "free page")
-        remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
+        remark = "before: \(free) of \(grouped: before.pageCount)"
         facts = ["pages_before": before.pageCount, "free_pages_before": before.freePageCount]
     }
 }

@@ -25,13 +25,13 @@ struct FileFacts {
     init(_ inspection: DatabaseFile.Inspection, _ contents: DatabaseFile.Contents?) {
         kind = inspection.kind
         add("kind", inspection.kind.words, ["kind": inspection.kind.rawValue])
-        add("size", "\(TextLayout.grouped(inspection.size)) bytes", ["size": inspection.size])
+        add("size", "\(grouped: inspection.size) bytes", ["size": inspection.size])
         if let contents {
             add(contents)
         } else if let size = inspection.pageSize {
             let guess = inspection.isPageSizeGuessed ? " (a guess)" : ""
             add(
-                "pages", "\(TextLayout.grouped(inspection.size / Int64(size))) of \(size) bytes\(guess)",
+                "pages", "\(grouped: inspection.size / Int64(size)) of \(size) bytes\(guess)",
                 ["page_size": size, "page_size_guessed": inspection.isPageSizeGuessed])
         }
         if let salt = inspection.salt {
@@ -45,7 +45,7 @@ struct FileFacts {
             add("names", "\(inspection.linkCount) (hard links)", ["links": inspection.linkCount])
         }
         let companions = inspection.companions.map {
-            "-\($0.role.rawValue) (\(TextLayout.grouped($0.size)) bytes)"
+            "-\($0.role.rawValue) (\(grouped: $0.size) bytes)"
         }
         add(
             "side files", companions.joined(separator: ", "),
@@ -62,16 +62,16 @@ struct FileFacts {
     }
 
     private mutating func add(_ contents: DatabaseFile.Contents) {
-        let free = contents.freePageCount == 0 ? "" : ", \(TextLayout.grouped(contents.freePageCount)) free"
+        let free = contents.freePageCount == 0 ? "" : ", \(grouped: contents.freePageCount) free"
         add(
-            "pages", "\(TextLayout.grouped(contents.pageCount)) of \(contents.pageSize) bytes\(free)",
+            "pages", "\(grouped: contents.pageCount) of \(contents.pageSize) bytes\(free)",
             [
                 "page_size": contents.pageSize, "page_count": contents.pageCount,
                 "free_pages": contents.freePageCount,
             ])
         let format = contents.format.map { "SQLCipher \($0)" } ?? "other settings"
         add(
-            "format", "\(format), \(TextLayout.grouped(contents.cipher.kdfIterations)) PBKDF2 iterations",
+            "format", "\(format), \(grouped: contents.cipher.kdfIterations) PBKDF2 iterations",
             [
                 "format": contents.format, "kdf_iterations": contents.cipher.kdfIterations,
                 "authenticated": contents.cipher.usesHMAC,

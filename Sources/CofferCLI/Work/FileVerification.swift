@@ -35,8 +35,7 @@ struct FileVerification {
         if healsLog {
             let count = try DatabaseFile(path: path).healLog(key: key.database, options: options)
             if count > 0 {
-                session.reporter.note(
-                    "\(name): \(TextLayout.counted(count, "frame")) of the log saved")
+                session.reporter.note("\(name): \(counted: count, "frame") of the log saved")
             }
         }
         let result = try session.work(name) { [options] progress in
@@ -62,17 +61,17 @@ struct FileVerification {
                 result.damagedPageCount == 0
                 ? "its structure"
                 : TextLayout.counted(result.damagedPageCount, "page")
-                    + " of \(TextLayout.grouped(result.pageCount))"
+                    + " of \(grouped: result.pageCount)"
             throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
         }
         let fromLog =
             result.pageCountFromLog == 0
-            ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log"
+            ? "" : ", \(grouped: result.pageCountFromLog) of them in the log"
         let trailing =
             result.trailingByteCount == 0
             ? []
             : [
-                "  \(TextLayout.grouped(result.trailingByteCount)) bytes after the database, which SQLite "
+                "  \(grouped: result.trailingByteCount) bytes after the database, which SQLite "
                     + "does not read: no damage"
             ]
         let weak =
@@ -82,8 +81,8 @@ struct FileVerification {
         try session.reporter.result(
             json(result), key.json(site), ["code": 0],
             text: [
-                "\(name): intact (\(TextLayout.counted(result.pageCount, "page"))\(fromLog), "
-                    + "\(TextLayout.seconds(ContinuousClock.now - began)))\(opening)\(weak)"
+                "\(name): intact (\(counted: result.pageCount, "page")\(fromLog), "
+                    + "\(seconds: ContinuousClock.now - began))\(opening)\(weak)"
             ] + trailing + remarks(result))
         return result
     }
@@ -121,11 +120,11 @@ extension DatabaseFile.Verification.Finding {
             "page \(pages.lowerBound): missing at the end of the file"
         case .missing(let pages):
             "pages \(pages.lowerBound) to \(pages.upperBound): missing at the end of the file"
-        case .foreignBytes(let count): "\(TextLayout.grouped(count)) bytes after the last page"
+        case .foreignBytes(let count): "\(grouped: count) bytes after the last page"
         case .empty: "the file is empty"
         case .structure(let words): "structure: \(words)"
         case .unrecoverable(let count):
-            "log: \(TextLayout.counted(count, "frame")) with commits that will be lost when "
+            "log: \(counted: count, "frame") with commits that will be lost when "
                 + "the process that uses the file ends"
         }
     }

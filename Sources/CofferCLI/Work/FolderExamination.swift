@@ -25,7 +25,7 @@ struct FolderExamination {
                 findings += file(next, status)
             }
         }
-        return [Finding("files", of: path, "\(TextLayout.counted(count, "file")) checked")] + findings
+        return [Finding("files", of: path, "\(counted: count, "file") checked")] + findings
     }
 
     /// Adds the content of a folder to the files that wait for their examination.
@@ -88,7 +88,7 @@ struct FolderExamination {
         }
         if name.hasPrefix(".coffer-") || FolderExamination.noteEndings.contains(where: name.hasSuffix) {
             return Finding(
-                "leftover", of: path, "of an active or interrupted run (\(TextLayout.size(status.size)))",
+                "leftover", of: path, "of an active or interrupted run (\(size: status.size))",
                 advice: "If no run is active, run the same command again: it completes or removes it.")
         }
         guard name.hasSuffix(".keys") else { return nil }

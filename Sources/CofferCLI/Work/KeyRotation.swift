@@ -72,7 +72,7 @@ struct KeyRotation {
         reporter.result(
             facts,
             text: [
-                "\(name): rotated\(result.resumption) (\(TextLayout.counted(proof.pageCount, "page")), \(size), "
+                "\(name): rotated\(result.resumption) (\(counted: proof.pageCount, "page"), \(size), "
                     + "\(result.time))",
                 "  proved: the new key opens it, the old one does not, all pages are authentic, the content is "
                     + "the same",

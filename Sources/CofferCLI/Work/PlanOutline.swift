@@ -21,7 +21,7 @@ extension PlanOutline {
     }
 
     /// The required and available space, as part of a sentence.
-    var room: String { "needs \(TextLayout.size(requiredSpace)) of \(TextLayout.size(availableSpace)) free" }
+    var room: String { "needs \(size: requiredSpace) of \(size: availableSpace) free" }
 
     var lines: [String] {
         steps.enumerated().map { "  \($0 + 1). \($1)" }

@@ -144,13 +144,11 @@ private struct DifferencePrinter {
         }
         for table in difference.tables where table.isDifferent {
             let counts =
-                "\(TextLayout.grouped(table.rowCountBefore)) -> "
-                + "\(TextLayout.counted(table.rowCountAfter, "row"))"
+                "\(grouped: table.rowCountBefore) -> \(counted: table.rowCountAfter, "row")"
             let changes =
                 table.isComparable
-                ? "\(TextLayout.grouped(table.removedCount)) removed, "
-                    + "\(TextLayout.grouped(table.addedCount)) added, "
-                    + "\(TextLayout.grouped(table.changedCount)) changed"
+                ? "\(grouped: table.removedCount) removed, \(grouped: table.addedCount) added, "
+                    + "\(grouped: table.changedCount) changed"
                 : "different, but not comparable row by row"
             lines.append("table \(SQLText.name(table.name)): \(counts) (\(changes))")
         }

@@ -153,18 +153,17 @@ struct ImportCommand: AccessOperation, FileOperation {
         let isWhole = work.refusedCount == 0
         let refused =
             isWhole
-            ? "" : ", \(TextLayout.counted(work.refusedCount, "row")) refused: see '\(rejects ?? "")'"
+            ? "" : ", \(counted: work.refusedCount, "row") refused: see '\(rejects ?? "")'"
         let ignored =
             work.ignoredCount == 0
-            ? "" : ", \(TextLayout.counted(work.ignoredCount, "row")) ignored by the table"
+            ? "" : ", \(counted: work.ignoredCount, "row") ignored by the table"
         reporter.result(
             [
                 "path": file, "table": table, "changed": work.isChanged, "rows": work.importedCount,
                 "ignored": work.ignoredCount, "refused": work.refusedCount, "code": isWhole ? 0 : 1,
             ],
             text: [
-                "\(file): \(TextLayout.counted(work.importedCount, "row")) imported into "
-                    + "\(table)\(ignored)\(refused)"
+                "\(file): \(counted: work.importedCount, "row") imported into \(table)\(ignored)\(refused)"
             ])
         return isWhole ? .done : .answerIsNo
     }

@@ -51,10 +51,9 @@ struct EraseCommand: ChangingOperation, FileOperation {
         }
         session.reporter.result(
             ["path": file, "changed": true, "files": files, "code": 0],
-            text: ["\(file): erased (\(TextLayout.counted(files.count, "file")))"])
+            text: ["\(file): erased (\(counted: files.count, "file"))"])
         session.reporter.note(
-            "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'."
-        )
+            "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'.")
         return .done
     }
 }

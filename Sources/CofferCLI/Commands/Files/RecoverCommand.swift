@@ -96,8 +96,7 @@ struct RecoverCommand: RecordedOperation {
     private func givenSalt() throws -> [UInt8]? {
         guard let saltFrom else { return salt }
         guard let salt = try DatabaseFile(path: saltFrom).inspect().salt else {
-            throw Failure(
-                .badData, "no_salt", "\(saltFrom): has no salt: it is not encrypted, or too short.")
+            throw Failure(.badData, "no_salt", "\(saltFrom): has no salt: it is not encrypted, or too short.")
         }
         return salt
     }
@@ -160,7 +159,7 @@ struct RecoverCommand: RecordedOperation {
 
     private func tell(_ result: DatabaseFile.Salvage, _ reporter: Reporter) {
         let counts =
-            "\(TextLayout.counted(result.tables.count, "table")), \(TextLayout.counted(result.rowCount, "row"))"
+            "\(counted: result.tables.count, "table"), \(counted: result.rowCount, "row")"
         let lines =
             result.isComplete
             ? ["\(destination): has all content of \(source) (\(counts))"]
@@ -191,7 +190,7 @@ extension DatabaseFile.Salvage {
 
     /// The losses as lines of text.
     fileprivate var losses: [String] {
-        var lines = ["\(TextLayout.counted(damagedPages.count, "page")) of \(pageCount) not authentic"]
+        var lines = ["\(counted: damagedPages.count, "page") of \(pageCount) not authentic"]
         if missingPageCount > 0 {
             let pages = TextLayout.counted(missingPageCount, "page")
             lines.append("\(pages) missing at the end: the file was truncated")
@@ -219,23 +218,22 @@ extension DatabaseFile.Salvage.Table {
     fileprivate var losses: [String] {
         var losses: [String] = []
         if missingPageCount > 0 {
-            let rows = estimatedLostRowCount.map { "about \(TextLayout.counted($0, "row"))" }
+            let rows = estimatedLostRowCount.map { "about \(counted: $0, "row")" }
             losses.append(
-                "\(TextLayout.counted(missingPageCount, "page")) missing, with "
-                    + (rows ?? "an unknown number of rows"))
+                "\(counted: missingPageCount, "page") missing, with " + (rows ?? "an unknown number of rows"))
         }
         if unreadableRowCount > 0 {
-            losses.append("\(TextLayout.counted(unreadableRowCount, "row")) unreadable")
+            losses.append("\(counted: unreadableRowCount, "row") unreadable")
         }
         if refusedRowCount > 0 {
             losses.append(
-                "\(TextLayout.counted(refusedRowCount, "row")) in lost_and_found, because they break a "
+                "\(counted: refusedRowCount, "row") in lost_and_found, because they break a "
                     + "constraint or are cut off")
         }
         guard !losses.isEmpty else { return [] }
         let ranges = missingRowIDs.prefix(20).map { "  row IDs that may be missing: \(Self.words(for: $0))" }
         let more = missingRowIDs.count > 20 ? ["  and \(missingRowIDs.count - 20) other ranges"] : []
-        return ["\(name): \(TextLayout.counted(rowCount, "row")); \(losses.joined(separator: ", "))"] + ranges
+        return ["\(name): \(counted: rowCount, "row"); \(losses.joined(separator: ", "))"] + ranges
             + more
     }
 

@@ -65,8 +65,7 @@ struct AuditVerifyCommand: Operation {
         lines.append("  last hash: \(chain.lastHash)")
         if chain.tornLineCount > 0 {
             lines.append(
-                "  \(TextLayout.counted(chain.tornLineCount, "torn line")), as after a "
-                    + "crash: a record may be lost there"
+                "  \(counted: chain.tornLineCount, "torn line"), as after a crash: a record may be lost there"
             )
         }
         if try !secret.isGiven {

@@ -85,9 +85,7 @@ struct AuditFindKeyCommand: Operation {
                 isAnswer: true)
         }
         session.reporter.note(
-            "key \(wanted): \(TextLayout.grouped(found.count)) of "
-                + "\(TextLayout.counted(history.fileCount, "file")) in the log"
-        )
+            "key \(wanted): \(grouped: found.count) of \(counted: history.fileCount, "file") in the log")
         return found.isEmpty ? .done : .answerIsNo
     }
 }

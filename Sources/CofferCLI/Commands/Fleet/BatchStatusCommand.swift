@@ -69,9 +69,8 @@ struct BatchStatusCommand: Operation {
             }
         }
         session.reporter.note(
-            "\(TextLayout.grouped(done)) of \(TextLayout.counted(items.count, "file")) done, "
-                + "\(TextLayout.grouped(failed)) failed, \(TextLayout.grouped(items.count - done - failed)) "
-                + "not begun")
+            "\(grouped: done) of \(counted: items.count, "file") done, "
+                + "\(grouped: failed) failed, \(grouped: items.count - done - failed) not begun")
         guard done == items.count else { return .answerIsNo }
         if remove { try states.forEach { try BatchState.remove($0) } }
         return .done

@@ -35,8 +35,8 @@ struct DoctorCommand: Operation {
         let count = findings.count(where: \.isToMend)
         let warnings = findings.count(where: \.isWarning)
         session.reporter.note(
-            (count == 0 ? "nothing to fix" : "\(TextLayout.counted(count, "problem")) to fix")
-                + (warnings == 0 ? "" : ", \(TextLayout.counted(warnings, "warning"))"))
+            (count == 0 ? "nothing to fix" : "\(counted: count, "problem") to fix")
+                + (warnings == 0 ? "" : ", \(counted: warnings, "warning")"))
         return count == 0 ? .done : .answerIsNo
     }
 }

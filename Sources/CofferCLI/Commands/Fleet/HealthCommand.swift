@@ -59,8 +59,7 @@ struct HealthCommand: Operation {
         let findings = findings(known, now: RunMetrics.now)
         for finding in findings { finding.tell(session.reporter) }
         let count = findings.count { $0.problem != nil }
-        session.reporter.note(
-            count == 0 ? "all is well" : "\(TextLayout.counted(count, "problem"))")
+        session.reporter.note(count == 0 ? "all is well" : "\(counted: count, "problem")")
         return count == 0 ? .done : .answerIsNo
     }
 

@@ -32,7 +32,7 @@ struct KeyListCommand: Operation {
             try keyring.check(unlockedBy: session.keys.slotSecret(request, subject: file))
         }
         let proof = opened.map { ", verified with slot \($0)" } ?? ""
-        var lines = ["\(file): \(TextLayout.counted(contents.slots.count, "slot"))\(proof)"]
+        var lines = ["\(file): \(counted: contents.slots.count, "slot")\(proof)"]
         for slot in contents.slots {
             lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
             if slot.kind == .recipient { lines.append("     \(slot.recipient)") }
@@ -67,7 +67,7 @@ struct KeyListCommand: Operation {
 }
 
 extension DatabaseKeyring.PassphraseCost {
-    fileprivate var words: String { "2^\(logarithm) steps and \(TextLayout.size(Int64(memory)))" }
+    fileprivate var words: String { "2^\(logarithm) steps and \(size: Int64(memory))" }
 }
 
 extension DatabaseKeyring.Contents.Slot {
