@@ -54,7 +54,9 @@ struct Manifest: Sendable {
         // Bytes, because strings that compare equal may have different bytes and name different files.
         var seen: Set<[UInt8]> = []
         var reader = LineReader(input, separator: form.separator, limit: Manifest.longestLine)
-        while let line = try Manifest.next(&reader, form, name) {
+        while let line = try reader.next(
+            of: "The manifest \(name)", tooLong: { Manifest.tooLong($0, form, name) })
+        {
             let line = Line(
                 number: line.number, form: form, text: try Manifest.text(line, form, name), folder: folder)
             guard let item = try line.item() else { continue }
@@ -69,21 +71,10 @@ struct Manifest: Sendable {
         self.items = items
     }
 
-    private static func next(_ reader: inout LineReader, _ form: Form, _ name: String) throws(Failure)
-        -> LineReader.Line?
-    {
-        do throws(LineReader.Problem) {
-            return try reader.next()
-        } catch {
-            switch error {
-            case .system(let error): throw Failure(error, "The manifest \(name) cannot be read")
-            case .tooLong(let line):
-                throw Failure(
-                    .unsafeConfiguration, "manifest",
-                    "\(form.unit) \(line) of the manifest \(name) has more than "
-                        + "\(grouped: longestLine) bytes.")
-            }
-        }
+    private static func tooLong(_ line: Int, _ form: Form, _ name: String) -> Failure {
+        Failure(
+            .unsafeConfiguration, "manifest",
+            "\(form.unit) \(line) of the manifest \(name) has more than \(grouped: longestLine) bytes.")
     }
 
     /// Returns the line as text. Bytes that are not UTF-8 are rejected: converted, they would name another

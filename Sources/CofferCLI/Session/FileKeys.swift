@@ -62,6 +62,7 @@ struct FileKeys: Sendable {
     /// - Parameters:
     ///   - cipher: the cipher settings, or nil to detect the format.
     ///   - isNamed: true to try and identify the key even if there is only one.
+    @discardableResult
     func open<Result>(
         _ path: String, cipher: CipherSettings?, isNamed: Bool = false, _ body: (FileKey) throws -> Result
     ) throws -> Result {

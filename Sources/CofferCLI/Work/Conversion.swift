@@ -4,7 +4,7 @@ internal import Coffer
 struct Conversion {
     let source: String
     /// The file as the user named it, if that differs from its path.
-    var label: String?
+    let label: String?
     let work: DatabaseFile.Work
     var options: DatabaseFile.ConversionOptions
     /// Details about the file before the change: a line of text, and members for JSON.
@@ -13,15 +13,19 @@ struct Conversion {
     /// Called after the work and before the report.
     var whenDone: @Sendable (DatabaseFile.ConversionResult) -> Void = { _ in }
     /// The keys that open the result, and the file that it replaces.
-    var keys = KeyPassage.unknown
+    let keys: KeyPassage
 
-    init(_ source: String, _ work: DatabaseFile.Work, cipher: CipherSettings? = nil, in session: Session) {
-        self.source = source
-        self.work = work
-        var options = DatabaseFile.ConversionOptions()
+    init(
+        _ source: String, label: String? = nil, _ work: DatabaseFile.Work, cipher: CipherSettings? = nil,
+        keys: KeyPassage = .unknown, companion: KeyringOfCopy? = nil, keepOldPath: String? = nil,
+        in session: Session
+    ) {
+        (self.source, self.label, self.work, self.keys) = (source, label, work, keys)
+        options = DatabaseFile.ConversionOptions()
         if let cipher { options.cipher = cipher }
+        options.companion = companion
+        options.keepOldPath = keepOldPath
         options.lockTimeout = session.lockTimeout
-        self.options = options
     }
 
     private var file: DatabaseFile { DatabaseFile(path: source) }

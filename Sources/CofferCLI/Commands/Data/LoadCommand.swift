@@ -56,12 +56,11 @@ struct LoadCommand: FileOperation {
         try NewFile.checkIsNew(file)
         let input = try InputFile(from, "script")
         let reader = ScriptReader(input)
-        let total = input.size
-        func load(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
+        try recipients.making(file, orWith: key, isDryRun: false, session) { key, keys, keyring in
             try trail.record(file, keys) { entry in
                 let summary: ScriptSummary
                 do {
-                    summary = try make(key, keyring, reader, total: total, in: session)
+                    summary = try make(key, keyring, reader, total: input.size, in: session)
                 } catch let error as ScriptError {
                     throw reader.located(error)
                 }
@@ -70,14 +69,6 @@ struct LoadCommand: FileOperation {
                 try entry.end(isChanged: true, summary.facts)
                 return true
             }
-        }
-        if recipients.isGiven {
-            try recipients.copying(to: file, recipients.slots(), isDryRun: false, session) {
-                try load($0, .unknown, $1)
-            }
-        } else {
-            let new = try session.keys.key(key.request(.new), subject: file)
-            try load(new.database, .changed(from: nil, to: new))
         }
         return .done
     }

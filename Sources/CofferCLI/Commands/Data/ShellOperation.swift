@@ -91,21 +91,14 @@ struct ShellOperation: AccessOperation, FileOperation {
         return .done
     }
 
-    private func nextLine(_ reader: inout LineReader) throws(Failure) -> LineReader.Line? {
-        do throws(LineReader.Problem) {
-            return try reader.next()
-        } catch {
-            switch error {
-            case .system(let error): throw Failure(error, "The standard input cannot be read")
-            case .tooLong(let line): throw Failure.usage("Line \(line) of the standard input is too long.")
-            }
-        }
-    }
-
     /// Runs the lines of a script.
     private func readLines(_ shell: ShellSession, _ session: Session) throws {
         var reader = LineReader(STDIN_FILENO, limit: 1 << 30)
-        while !shell.isOver, !shell.reporter.isOutputClosed, let line = try nextLine(&reader) {
+        while !shell.isOver, !shell.reporter.isOutputClosed,
+            let line = try reader.next(
+                of: "The standard input",
+                tooLong: { .usage("Line \($0) of the standard input is too long.") })
+        {
             guard let text = String(validating: line.bytes, as: UTF8.self) else {
                 throw Failure.usage("Line \(line.number) of the standard input is not UTF-8.")
             }

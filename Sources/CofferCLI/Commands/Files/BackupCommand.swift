@@ -141,9 +141,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             }
             if !dryRun { try removeLeftKeyrings() }
             let work = work(opening.database, newKey: copyKey?.database, session.reporter)
-            var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
+            var conversion = Conversion(
+                source, work, cipher: cipher.settings,
+                keys: .changed(from: nil, to: copyKey ?? opening.key), in: session)
             conversion.options.keepsStoredPages = samePages
-            conversion.keys = .changed(from: nil, to: copyKey ?? opening.key)
             try conversion.perform(isDryRun: dryRun, in: session, trail)
             let keys = [copyKey?.database, opening.database].compactMap { $0 }
             return try folder?.prune(keys: keys, isDryRun: dryRun, in: session, trail) ?? .done
@@ -154,8 +155,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         _ key: DatabaseKey, _ slots: [DatabaseKeyring.NewSlot], in session: Session, _ trail: AuditTrail
     ) throws {
         func perform(_ work: DatabaseFile.Work, _ keyring: KeyringOfCopy?, tells: Bool) throws {
-            var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
-            conversion.options.companion = keyring
+            var conversion = Conversion(
+                source, work, cipher: cipher.settings, companion: keyring, in: session)
             if tells { conversion.whenDone = { recipients.tell("\($0.path).keys", session) } }
             try conversion.perform(isDryRun: dryRun, in: session, trail)
         }

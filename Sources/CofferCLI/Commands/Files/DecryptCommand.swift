@@ -42,10 +42,10 @@ struct DecryptCommand: AccessOperation, ChangingOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: source).open(source, cipher: cipher.settings) { opening in
-            var conversion = Conversion(
-                source, .decrypt(to: destination, opening.database), cipher: cipher.settings, in: session)
-            conversion.keys = .changed(from: nil, to: nil)
-            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            try Conversion(
+                source, .decrypt(to: destination, opening.database), cipher: cipher.settings,
+                keys: .changed(from: nil, to: nil), in: session
+            ).perform(isDryRun: dryRun, in: session, trail)
         }
         return .done
     }

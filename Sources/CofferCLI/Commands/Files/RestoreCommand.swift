@@ -73,18 +73,19 @@ struct RestoreCommand: ChangingOperation {
                 try restoreWithKeyring(opening, in: session, trail)
                 return .done
             }
-            var conversion = conversion(opening.database, fileKey?.database, session)
-            conversion.keys = .changed(from: nil, to: fileKey ?? opening.key)
-            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            let keys = KeyPassage.changed(from: nil, to: fileKey ?? opening.key)
+            try conversion(opening.database, fileKey?.database, session, keys: keys).perform(
+                isDryRun: dryRun, in: session, trail)
             return .done
         }
     }
 
-    private func conversion(_ key: DatabaseKey, _ newKey: DatabaseKey?, _ session: Session) -> Conversion {
-        var conversion = Conversion(
-            backup, .restore(to: file, key, newKey: newKey), cipher: cipher.settings, in: session)
-        conversion.options.keepOldPath = keepOld
-        return conversion
+    private func conversion(
+        _ key: DatabaseKey, _ newKey: DatabaseKey?, _ session: Session, keys: KeyPassage = .unknown
+    ) -> Conversion {
+        Conversion(
+            backup, .restore(to: file, key, newKey: newKey), cipher: cipher.settings, keys: keys,
+            keepOldPath: keepOld, in: session)
     }
 
     /// Restores into a database that has a keyring or is to get one.

@@ -47,11 +47,10 @@ struct UpgradeCommand: ChangingOperation {
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
             try keys.open(path, cipher: cipher.given) { opening in
-                var conversion = Conversion(
-                    path, .upgrade(opening.database, newKey: nil), cipher: cipher.given, in: session)
-                conversion.options.keepOldPath = keepOld
-                conversion.keys = .changed(from: opening.key, to: opening.key)
-                try conversion.perform(isDryRun: dryRun, in: session, trail)
+                try Conversion(
+                    path, .upgrade(opening.database, newKey: nil), cipher: cipher.given,
+                    keys: .changed(from: opening.key, to: opening.key), keepOldPath: keepOld, in: session
+                ).perform(isDryRun: dryRun, in: session, trail)
             }
         }
     }

@@ -46,25 +46,22 @@ struct VacuumCommand: ChangingOperation, FileOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
-            if let into, case let slots = try recipients.slotsOfCopy(of: file, opening.key), !slots.isEmpty {
-                return try recipients.copying(to: into, slots, isDryRun: dryRun, session) {
-                    copyKey, keyring in
-                    var conversion = Conversion(
-                        file, .copy(to: into, opening.database, newKey: copyKey), cipher: cipher.settings,
-                        in: session)
-                    conversion.options.companion = keyring
-                    try conversion.lookBefore(opening.database)
-                    try conversion.perform(isDryRun: dryRun, in: session, trail)
-                }
+            func perform(
+                _ work: DatabaseFile.Work, _ keys: KeyPassage = .unknown, _ keyring: KeyringOfCopy? = nil
+            ) throws {
+                var conversion = Conversion(
+                    file, work, cipher: cipher.settings, keys: keys, companion: keyring, in: session)
+                try conversion.lookBefore(opening.database)
+                try conversion.perform(isDryRun: dryRun, in: session, trail)
             }
-            let work: DatabaseFile.Work =
-                if let into { .copy(to: into, opening.database, newKey: nil) } else {
-                    .vacuum(opening.database)
-                }
-            var conversion = Conversion(file, work, cipher: cipher.settings, in: session)
-            conversion.keys = .kept(opening.key)
-            try conversion.lookBefore(opening.database)
-            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            guard let into else { return try perform(.vacuum(opening.database), .kept(opening.key)) }
+            let slots = try recipients.slotsOfCopy(of: file, opening.key)
+            guard !slots.isEmpty else {
+                return try perform(.copy(to: into, opening.database, newKey: nil), .kept(opening.key))
+            }
+            try recipients.copying(to: into, slots, isDryRun: dryRun, session) { copyKey, keyring in
+                try perform(.copy(to: into, opening.database, newKey: copyKey), .unknown, keyring)
+            }
         }
         return .done
     }

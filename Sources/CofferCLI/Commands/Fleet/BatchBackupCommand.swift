@@ -78,14 +78,13 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
                             slots, ofBackupOf: item.location, in: folder)
                     let work = DatabaseFile.Work.datedBackup(
                         in: folder, key.database, newKey: keyring?.key ?? copyKey?.database)
-                    var conversion = Conversion(item.location, work, cipher: cipher, in: session)
-                    conversion.options.companion = keyring
                     if keyring == nil {
                         try DatabaseFile(path: item.location).removeLeftKeyrings(in: folder)
                     }
-                    conversion.label = item.path
-                    conversion.keys = .changed(from: nil, to: copyKey ?? key.key)
-                    try conversion.perform(isDryRun: false, in: session, setting.trail)
+                    try Conversion(
+                        item.location, label: item.path, work, cipher: cipher,
+                        keys: .changed(from: nil, to: copyKey ?? key.key), companion: keyring, in: session
+                    ).perform(isDryRun: false, in: session, setting.trail)
                     let all = [copyKey?.database, key.database].compactMap { $0 }
                     if let status = try pruning?.prune(
                         keys: all, isDryRun: false, in: session, setting.trail), status != .done
