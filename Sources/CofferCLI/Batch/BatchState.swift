@@ -200,13 +200,11 @@ final class BatchState: Sendable {
             "schema": 1, "command": command, "id": id, "line": item.line, "work": try BatchState.hash(work),
             "path": item.path, "code": code.rawValue,
         ]).text
-        do throws(Errno) {
+        try Failure.explaining("The state '\(self.path)' cannot be written") { () throws(Errno) in
             try file.withLock { file throws(Errno) in
                 try file.write(line + "\n")
                 try file.synchronize()
             }
-        } catch {
-            throw Failure(error, "The state '\(self.path)' cannot be written")
         }
     }
 

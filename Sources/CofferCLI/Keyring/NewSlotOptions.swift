@@ -38,10 +38,7 @@ struct NewSlotOptions: ParsableArguments {
     }
 
     private func programWords() throws -> [String]? {
-        guard let program else { return nil }
-        do throws(Failure) { return try CommandWords.split(program) } catch {
-            throw ValidationError("--command: \(error.message)")
-        }
+        try program.map { try CommandWords.split($0, option: "command") }
     }
 
     /// The slots to create.
@@ -100,20 +97,17 @@ extension NewSlotOptions.Made {
     /// Prints the recovery key directly from the wiped memory.
     func tell() throws(Failure) {
         guard let recovery else { return }
-        do throws(Errno) {
-            let problem = unsafe recovery.withUnsafeText { text -> Errno? in
-                do throws(Errno) {
-                    try unsafe Descriptor.write(text, to: STDOUT_FILENO)
-                    try Descriptor.write("\n", to: STDOUT_FILENO)
-                    return nil
-                } catch {
-                    return error
-                }
+        var problem: Errno?
+        unsafe recovery.withUnsafeText { text in
+            do throws(Errno) {
+                try unsafe Descriptor.write(text, to: STDOUT_FILENO)
+                try Descriptor.write("\n", to: STDOUT_FILENO)
+            } catch {
+                problem = error
             }
-            if let problem { throw problem }
-        } catch {
-            throw Failure(
-                error, "The recovery key cannot be written. Remove the slot that was added")
+        }
+        if let problem {
+            throw Failure(problem, "The recovery key cannot be written. Remove the slot that was added")
         }
     }
 }

@@ -85,12 +85,8 @@ struct PreviousKeyOptions: ParsableArguments {
         if let negative = descriptors.first(where: { $0 < 0 }) {
             throw ValidationError("--previous-key-fd: \(negative) is not a file descriptor.")
         }
-        let commands = try commands.map { text in
-            do throws(Failure) {
-                return try SecretSource.command(CommandWords.split(text))
-            } catch {
-                throw ValidationError("--previous-key-command: \(error.message)")
-            }
+        let commands = try commands.map {
+            try SecretSource.command(CommandWords.split($0, option: "previous-key-command"))
         }
         environment.forEach(SecretEnvironment.take)
         return files.map(SecretSource.file) + descriptors.map(SecretSource.descriptor) + commands

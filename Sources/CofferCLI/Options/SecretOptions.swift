@@ -34,11 +34,8 @@ struct SecretOptions<Role: SecretRole>: ParsableArguments, Sendable {
         if let descriptor { found.append(("fd", .descriptor(descriptor))) }
         if input.isGiven { found.append(("stdin", .standardInput)) }
         if let command {
-            do throws(Failure) {
-                try found.append(("command", .command(CommandWords.split(command))))
-            } catch {
-                throw ValidationError("--\(Role.prefix)-command: \(error.message)")
-            }
+            try found.append(
+                ("command", .command(CommandWords.split(command, option: "\(Role.prefix)-command"))))
         }
         if let environment {
             SecretEnvironment.take(environment)
@@ -97,4 +94,13 @@ struct StandardInputOption<Role: SecretRole>: InputOption {
 
 extension NoOptions: InputOption {
     var isGiven: Bool { false }
+}
+
+extension CommandWords {
+    /// Splits the value of an option.
+    static func split(_ text: String, option: String) throws -> [String] {
+        do throws(Failure) { return try split(text) } catch {
+            throw ValidationError("--\(option): \(error.message)")
+        }
+    }
 }

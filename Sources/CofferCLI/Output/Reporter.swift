@@ -112,6 +112,11 @@ extension Reporter {
         talk("coffer: \(Color.yellow.paint("warning:", if: style.colorsErrors)) \(words)")
     }
 
+    /// Runs `body`, and reports its failure as a warning.
+    func warn(of body: () throws(Failure) -> Void) {
+        do throws(Failure) { try body() } catch { warning(error.message) }
+    }
+
     /// Prints a note, unless `--quiet` was given.
     func note(_ text: String) {
         if !style.isQuiet { talk(TextLayout.harmless(text, keepingLines: true)) }

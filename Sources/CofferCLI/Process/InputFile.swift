@@ -38,12 +38,10 @@ final class InputFile {
 
     /// Returns the next bytes, or none at the end.
     func read() throws(Failure) -> [UInt8] {
-        do throws(Errno) {
+        return try Failure.explaining("\(name) cannot be read") { () throws(Errno) in
             let part = try Descriptor.read(from: descriptor.number, upTo: 262_144)
             byteCount += Int64(part.count)
             return part
-        } catch {
-            throw Failure(error, "\(name) cannot be read")
         }
     }
 }

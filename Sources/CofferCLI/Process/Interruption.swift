@@ -46,7 +46,7 @@ final class Interruption: Sendable {
         // The same applies to files that exceed a size limit.
         _ = signal(SIGXFSZ, SIG_IGN)
         let waited = set
-        Thread.detach { [self] in
+        DispatchQueue(label: "coffer.signals").async { [self] in
             var waited = waited
             while true {
                 var number: CInt = 0
@@ -197,13 +197,5 @@ final class Interruption: Sendable {
         case SIGTERM: .terminated
         default: .runAgain
         }
-    }
-}
-
-/// Starts threads that return no result.
-private enum Thread {
-    static func detach(_ body: @escaping @Sendable () -> Void) {
-        let queue = DispatchQueue(label: "coffer.signals")
-        queue.async(execute: body)
     }
 }

@@ -43,20 +43,16 @@ struct NewFile: ~Copyable {
     }
 
     func write(_ secret: borrowing SecretBytes) throws(Failure) {
-        do throws(Errno) {
+        try Failure.explaining("'\(path)' cannot be written") { () throws(Errno) in
             try secret.withUnsafeBytes { bytes throws(Errno) in
                 try unsafe Descriptor.write(bytes, to: descriptor.number)
             }
-        } catch {
-            throw Failure(error, "'\(path)' cannot be written")
         }
     }
 
     func write(bytes: [UInt8]) throws(Failure) {
-        do throws(Errno) {
+        try Failure.explaining("'\(path)' cannot be written") { () throws(Errno) in
             try Descriptor.write(bytes.span, to: descriptor.number)
-        } catch {
-            throw Failure(error, "'\(path)' cannot be written")
         }
     }
 

@@ -83,7 +83,7 @@ extension PageProvider {
     var words: String {
         switch self {
         case .kept: "pages by coffer: state for a key is cached, and known pages are not hashed again"
-        case .engine(let reason): "pages by the engine alone, at its own speed: \(reason.words)"
+        case .engine(let reason): "pages by the engine alone, at its own speed: \(reason.texts.words)"
         }
     }
 
@@ -91,31 +91,23 @@ extension PageProvider {
     var word: String {
         switch self {
         case .kept: "coffer"
-        case .engine(let reason): reason.word
+        case .engine(let reason): reason.texts.word
         }
     }
 }
 
 extension PageProvider.Reason {
-    fileprivate var words: String {
+    /// The keyword for scripts, and a clause for people.
+    fileprivate var texts: (word: String, words: String) {
         switch self {
-        case .notWanted: "COFFER_PAGE_PROVIDER is set to this"
-        case .hidden: "it hides the functions for other providers"
-        case .unknownVersion: "coffer's faster code was not tested with this version of SQLCipher"
-        case .foreign: "the program has its own provider"
-        case .wrongAnswers: "coffer's results differ from the engine's; please report this"
-        case .noMemory: "there is not enough memory"
-        }
-    }
-
-    fileprivate var word: String {
-        switch self {
-        case .notWanted: "engine-wanted"
-        case .hidden: "engine-hides-functions"
-        case .unknownVersion: "engine-unknown-version"
-        case .foreign: "engine-foreign-provider"
-        case .wrongAnswers: "engine-wrong-answers"
-        case .noMemory: "engine-no-memory"
+        case .notWanted: ("engine-wanted", "COFFER_PAGE_PROVIDER is set to this")
+        case .hidden: ("engine-hides-functions", "it hides the functions for other providers")
+        case .unknownVersion:
+            ("engine-unknown-version", "coffer's faster code was not tested with this version of SQLCipher")
+        case .foreign: ("engine-foreign-provider", "the program has its own provider")
+        case .wrongAnswers:
+            ("engine-wrong-answers", "coffer's results differ from the engine's; please report this")
+        case .noMemory: ("engine-no-memory", "there is not enough memory")
         }
     }
 }

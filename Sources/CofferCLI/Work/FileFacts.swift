@@ -94,14 +94,7 @@ struct FileFacts {
 
 extension DatabaseFile.Inspection.Kind {
     /// The name of the group that a batch counts the file in.
-    var name: String {
-        switch self {
-        case .encrypted: "encrypted"
-        case .plaintext: "plaintext"
-        case .empty: "empty"
-        case .notADatabase: "not a database"
-        }
-    }
+    var name: String { self == .notADatabase ? "not a database" : rawValue }
 
     var words: String {
         switch self {

@@ -124,10 +124,8 @@ struct ShellOperation: AccessOperation, FileOperation {
             throw Failure(.unavailable, "terminal", "The terminal cannot be used for input.")
         }
         let kept = noHistory ? nil : (history ?? ShellHistory.standardPath).map(ShellHistory.init)
-        do throws(Failure) {
+        session.reporter.warn { () throws(Failure) in
             for line in try kept?.load() ?? [] { editor.remember(line) }
-        } catch {
-            session.reporter.warning(error.message)
         }
         session.reporter.note(
             "coffer \(EngineVersions.coffer): .help lists the commands, Ctrl-D ends the "
@@ -145,11 +143,7 @@ struct ShellOperation: AccessOperation, FileOperation {
             }
             let lines = shell.takeHistory()
             for line in lines { editor.remember(line) }
-            do throws(Failure) {
-                try kept?.add(lines)
-            } catch {
-                session.reporter.warning(error.message)
-            }
+            session.reporter.warn { () throws(Failure) in try kept?.add(lines) }
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Coffer
 internal import Glibc
 internal import KeyMaterial
 internal import SystemCalls
@@ -62,7 +63,7 @@ struct KeygenCommand: Operation {
 
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([:])
-        if recipient, let file { return try IdentityFile.make(file, session) }
+        if recipient, let file { return try makeIdentity(file, session) }
         let key: SecretBytes
         do throws(RandomnessFailure) {
             key = try make()
@@ -73,30 +74,39 @@ struct KeygenCommand: Operation {
             words.map { ("passphrase", $0 * WordPassphrase.bitsPerWord) } ?? (
                 withSalt ? "raw+salt" : "raw", 256
             )
-        if let file {
-            try NewFile.write(key, to: file)
-        } else {
+        guard let file else {
             // Written directly from the wiped memory, without a copy in a string.
-            do throws(Errno) {
+            try Failure.explaining("The key cannot be written") { () throws(Errno) in
                 try key.withUnsafeBytes { bytes throws(Errno) in
                     try unsafe Descriptor.write(bytes, to: STDOUT_FILENO)
                 }
-            } catch {
-                throw Failure(error, "The key cannot be written")
             }
-        }
-        if let file {
-            session.reporter.result(
-                ["path": file, "key_type": kind, "bits": bits, "code": 0],
-                text: [
-                    kind == "passphrase"
-                        ? "\(file): a passphrase of \(bits) bits, readable by you only"
-                        : "\(file): a \(kind) key of \(bits) bits, readable by you only; use it with "
-                            + "--key-type \(kind)"
-                ])
-        } else {
             session.reporter.note("\(bits) bits; use it with --key-type \(kind)")
+            return .done
         }
+        try NewFile.write(key, to: file)
+        session.reporter.result(
+            ["path": file, "key_type": kind, "bits": bits, "code": 0],
+            text: [
+                kind == "passphrase"
+                    ? "\(file): a passphrase of \(bits) bits, readable by you only"
+                    : "\(file): a \(kind) key of \(bits) bits, readable by you only; use it with "
+                        + "--key-type \(kind)"
+            ])
+        return .done
+    }
+
+    /// Writes an identity to a new file and prints its recipient.
+    private func makeIdentity(_ path: String, _ session: Session) throws -> ExitStatus {
+        let identity = try DatabaseKeyring.Identity.random()
+        let text = unsafe identity.withUnsafeText { unsafe SharedSecret(SecretBytes(copying: $0)) }
+        try NewFile.write(text.bytes.line(), to: path)
+        let recipient = identity.recipient.description
+        session.reporter.result(
+            ["path": path, "key_type": "identity", "recipient": recipient, "code": 0], text: [recipient],
+            isAnswer: true)
+        session.reporter.note(
+            "\(path): the identity, readable by you only; use it with --unlock-type identity")
         return .done
     }
 
