@@ -86,8 +86,7 @@ struct BatchSetting: Sendable {
     /// Returns the keys that may open a file. Checks that the file exists and is not empty before its key is
     /// read.
     func keysOfPresent(_ item: Manifest.Item) throws -> FileKeys {
-        try FileNames.checkReadable(item.location)
-        try FileNames.checkHasBytes(item.location)
+        try FileNames.checkHasContent(item.location)
         return try keys(of: item)
     }
 

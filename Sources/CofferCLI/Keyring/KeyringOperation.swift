@@ -7,6 +7,12 @@ protocol KeyringOperation: FileOperation {}
 extension KeyringOperation {
     var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: file) }
 
+    /// Returns the secret that opens the keyring. Checks that the keyring exists before it is read.
+    func secret(_ unlock: UnlockOptions, _ session: Session) throws -> DatabaseKeyring.Secret {
+        _ = try keyring.inspect()
+        return try session.keys.unlocking(unlock, file)
+    }
+
     /// Makes a change, records it in the audit log, and reports it.
     func change(
         _ session: Session, _ trail: AuditTrail, _ words: String,

@@ -37,6 +37,12 @@ struct NewSlotOptions: ParsableArguments {
         _ = try programWords()
     }
 
+    /// Throws if the recovery key would become part of JSON, which programs store and forward.
+    func check(_ output: OutputOptions) throws {
+        guard recovery && output.json else { return }
+        throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
+    }
+
     private func programWords() throws -> [String]? {
         try program.map { try CommandWords.split($0, option: "command") }
     }

@@ -63,3 +63,11 @@ struct NewKeyOptions: ParsableArguments {
         try isGiven ? request(besides: key) : nil
     }
 }
+
+extension KeyRequest {
+    /// - Parameter words: the other input, capitalized.
+    func checkSharesNoInput(with words: String) throws {
+        guard source == .standardInput else { return }
+        throw ValidationError("\(words) and the key cannot both come from the standard input.")
+    }
+}

@@ -19,16 +19,14 @@ struct Session: Sendable {
 
     /// Returns the key of a file. Checks that the file exists before anyone is prompted for a key.
     func key(_ request: KeyRequest, of path: String) throws -> Key {
-        try FileNames.checkReadable(path)
-        try FileNames.checkHasBytes(path)
+        try FileNames.checkHasContent(path)
         return try keys.key(request, subject: path)
     }
 
     /// Returns the keys that may open a file. Checks that the file exists before anyone is prompted for a
     /// key.
     func keys(_ options: FileKeyOptions, of path: String) throws -> FileKeys {
-        try FileNames.checkReadable(path)
-        try FileNames.checkHasBytes(path)
+        try FileNames.checkHasContent(path)
         return try FileKeys(options, KeyCache(keys, subject: path))
     }
 

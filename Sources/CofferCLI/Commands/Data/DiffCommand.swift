@@ -48,8 +48,7 @@ struct DiffCommand: RecordedOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let newRequest = try newKey.requestIfGiven(besides: key)
-        try FileNames.checkReadable(new)
-        try FileNames.checkHasBytes(new)
+        try FileNames.checkHasContent(new)
         let keys = try session.keys(key, of: old)
         let given = try newRequest.map { request throws(Failure) in
             try session.keys.key(request, subject: new).database

@@ -71,9 +71,7 @@ struct ImportCommand: AccessOperation, FileOperation {
         if create, noHeader, columns == nil {
             throw ValidationError("The new table needs column names. Give --columns.")
         }
-        if from == nil || from == "-", try key.request().source == .standardInput {
-            throw ValidationError("The rows and the key cannot both come from the standard input.")
-        }
+        if from == nil || from == "-" { try key.request().checkSharesNoInput(with: "The rows") }
     }
 
     private var form: ImportFormat { format ?? ImportFormat(ofFile: from ?? "") }

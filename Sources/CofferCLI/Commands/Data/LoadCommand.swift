@@ -45,8 +45,8 @@ struct LoadCommand: FileOperation {
             guard try !key.isGiven else {
                 throw ValidationError("Give the new file a key or recipients, not both.")
             }
-        } else if from == nil || from == "-", try key.request().source == .standardInput {
-            throw ValidationError("The script and the key cannot both come from the standard input.")
+        } else if from == nil || from == "-" {
+            try key.request().checkSharesNoInput(with: "The script")
         }
     }
 

@@ -57,9 +57,7 @@ struct QueryCommand: AccessOperation, FileOperation {
         if sql != nil && script != nil {
             throw ValidationError("Give the statements as an argument or with --file, not both.")
         }
-        if source == "-", try key.request().source == .standardInput {
-            throw ValidationError("The statement and the key cannot both come from the standard input.")
-        }
+        if source == "-" { try key.request().checkSharesNoInput(with: "The statement") }
     }
 
     /// The script to read if no argument contains statements.

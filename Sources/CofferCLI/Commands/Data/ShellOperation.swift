@@ -47,9 +47,7 @@ struct ShellOperation: AccessOperation, FileOperation {
         }
         if noHistory, history != nil { throw ValidationError("Give --history or --no-history, not both.") }
         if plaintext, try key.isGiven { throw ValidationError("A database without encryption has no key.") }
-        if try key.request().source == .standardInput {
-            throw ValidationError("The statements and the key cannot both come from the standard input.")
-        }
+        try key.request().checkSharesNoInput(with: "The statements")
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {

@@ -37,13 +37,7 @@ struct EraseCommand: ChangingOperation, FileOperation {
                 isAnswer: true)
             return .done
         }
-        let name = FileNames.name(of: file)
-        guard let yesErase else { throw Failure.usage("To erase it, add: --yes-erase \(name)") }
-        guard yesErase == name else {
-            throw Failure(
-                .badData, "confirmation_mismatch",
-                "--yes-erase names '\(yesErase)', but the file is '\(name)'. Nothing was changed.")
-        }
+        let name = try FileNames.confirmed(yesErase, "--yes-erase", of: file, "To erase it")
         var files: [String] = []
         try trail.record(file) { _ in
             files = try database.eraseDatabase(confirming: name, lockTimeout: session.lockTimeout)

@@ -56,8 +56,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
         return BatchJob(identity: into) { item in
             setting.opens(item, cipher: cipher)
         } prepare: { item in
-            try FileNames.checkReadable(item.location)
-            try FileNames.checkHasBytes(item.location)
+            try FileNames.checkHasContent(item.location)
             let folder = try Self.folder(of: item.path, in: into)
             let keys = try setting.keys(of: item)
             let copyKey = try setting.newKey(of: item)

@@ -28,9 +28,7 @@ struct KeyInitCommand: KeyringOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
-        if slot.recovery && output.json {
-            throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
-        }
+        try slot.check(output)
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -232,15 +230,7 @@ struct KeyDestroyCommand: KeyringOperation {
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let name = FileNames.name(of: file)
-        guard let yesDestroy else {
-            throw Failure.usage("To destroy its keyring, add: --yes-destroy \(name)")
-        }
-        guard yesDestroy == name else {
-            throw Failure(
-                .badData, "confirmation_mismatch",
-                "--yes-destroy names '\(yesDestroy)', but the file is '\(name)'. Nothing was changed.")
-        }
+        let name = try FileNames.confirmed(yesDestroy, "--yes-destroy", of: file, "To destroy its keyring")
         let status = try change(session, trail, "its keyring was destroyed") {
             try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
         }

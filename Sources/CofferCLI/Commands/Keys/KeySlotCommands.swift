@@ -25,16 +25,10 @@ struct KeyAddCommand: KeyringOperation {
     @OptionGroup
     var record: RecordOptions<NoOptions>
 
-    func validate() throws {
-        // Programs store and forward JSON, so it must not contain a secret.
-        if slot.recovery && output.json {
-            throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
-        }
-    }
+    func validate() throws { try slot.check(output) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        _ = try keyring.inspect()
-        let secret = try session.keys.unlocking(unlock, file)
+        let secret = try secret(unlock, session)
         let made = try slot.make(besides: unlock, session, subject: file)
         var numbers: [Int] = []
         let status = try change(
@@ -74,8 +68,7 @@ struct KeyRemoveCommand: KeyringOperation {
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        _ = try keyring.inspect()
-        let secret = try session.keys.unlocking(unlock, file)
+        let secret = try secret(unlock, session)
         return try change(session, trail, "removed slot \(slot)") {
             try keyring.remove(slot: slot, unlockedBy: secret, lockTimeout: session.lockTimeout)
         }
@@ -110,8 +103,7 @@ struct KeyChangeCommand: KeyringOperation {
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        _ = try keyring.inspect()
-        let secret = try session.keys.unlocking(unlock, file)
+        let secret = try secret(unlock, session)
         let new = try new.slotSecret(besides: unlock, session, subject: file)
         return try change(session, trail, "changed \(slot.map { "slot \($0)" } ?? "the slot")") {
             try keyring.change(
