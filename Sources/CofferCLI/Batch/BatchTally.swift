@@ -74,6 +74,6 @@ struct BatchTally: Sendable {
     }
 
     private static func sorted(_ counts: [String: Int]) -> JSONObject {
-        JSONObject(counts.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .count($0.value)) })
+        JSONObject(counts.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .int(Int64($0.value))) })
     }
 }

@@ -26,9 +26,6 @@ struct FileKeyOptions: ParsableArguments {
         return unlocking
     }
 
-    /// Returns the requests for the keys, in the order in which they are tried.
-    func requests() throws -> [KeyRequest] { try [request()] + previousRequests() }
-
     func previousRequests() throws -> [KeyRequest] {
         try previous.requests(type: current.type, allowingInsecureFiles: current.allowsInsecureFiles)
     }

@@ -19,23 +19,6 @@ enum JSONValue: Sendable, Hashable {
     }
 }
 
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByArrayLiteral,
-    ExpressibleByDictionaryLiteral
-{
-    init(stringLiteral value: String) { self = .string(value) }
-    init(integerLiteral value: Int64) { self = .int(value) }
-    init(booleanLiteral value: Bool) { self = .bool(value) }
-    init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self = .object(elements.map { Member($0, $1) })
-    }
-
-    static func optional(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
-    static func count(_ value: some BinaryInteger) -> JSONValue { .int(Int64(clamping: value)) }
-    static func strings(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
-}
-
 // MARK: - Objects
 
 /// The members of a JSON object, in their order.

@@ -211,7 +211,7 @@ extension Reporter {
     private static func counts(_ failures: [ExitStatus: Int]) -> JSONObject {
         JSONObject(
             failures.sorted { $0.key.rawValue < $1.key.rawValue }.map {
-                JSONValue.Member(String($0.key.rawValue), .count($0.value))
+                JSONValue.Member(String($0.key.rawValue), .int(Int64($0.value)))
             })
     }
 

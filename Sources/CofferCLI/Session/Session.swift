@@ -83,19 +83,13 @@ struct Session: Sendable {
 }
 
 /// Combines many exit codes into one.
-struct StatusTally: Sendable, Hashable {
-    private var counts: [ExitStatus: Int] = [:]
+struct StatusTally: Sendable {
+    private var seen: Set<ExitStatus> = []
 
-    mutating func add(_ status: ExitStatus) { counts[status, default: 0] += 1 }
+    mutating func add(_ status: ExitStatus) { seen.insert(status) }
 
     /// The status that all files share, or "some failed".
-    var status: ExitStatus {
-        guard counts.count > 1 else { return counts.keys.first ?? .done }
-        return .someFailed
-    }
-
-    var failed: Int { counts.reduce(0) { $0 + ($1.key == .done ? 0 : $1.value) } }
-    var succeeded: Int { counts[.done] ?? 0 }
+    var status: ExitStatus { seen.count > 1 ? .someFailed : seen.first ?? .done }
 }
 
 extension Session {

@@ -14,11 +14,6 @@ struct FileVerification {
     /// True to checkpoint first those commits that would be lost when the processes that use the file end.
     var healsLog = false
 
-    /// True if the key opens the file.
-    var keyOpensFile: Bool {
-        (try? DatabaseFile(path: path).inspect(key: key.database, cipher: options.cipher)) != nil
-    }
-
     /// - Throws: ``Failure`` if the file is damaged, after the findings have been reported.
     func run(in session: Session, _ trail: AuditTrail) throws {
         try trail.record(path, .kept(key.key)) { entry in

@@ -162,24 +162,19 @@ private struct DifferencePrinter {
             ], text: lines, isAnswer: !difference.isEmpty)
     }
 
-    private func json(_ setting: DatabaseFile.SettingDifference) -> JSONValue {
-        ["name": .string(setting.name), "before": .string(setting.before), "after": .string(setting.after)]
+    private func json(_ setting: DatabaseFile.SettingDifference) -> JSONObject {
+        ["name": setting.name, "before": setting.before, "after": setting.after]
     }
 
-    private func json(_ object: DatabaseFile.SchemaDifference) -> JSONValue {
-        [
-            "type": .string(object.type), "name": .string(object.name), "before": .optional(object.before),
-            "after": .optional(object.after),
-        ]
+    private func json(_ object: DatabaseFile.SchemaDifference) -> JSONObject {
+        ["type": object.type, "name": object.name, "before": object.before, "after": object.after]
     }
 
-    private func json(_ table: DatabaseFile.TableDifference) -> JSONValue {
+    private func json(_ table: DatabaseFile.TableDifference) -> JSONObject {
         [
-            "name": .string(table.name), "rows_before": .count(table.rowCountBefore),
-            "rows_after": .count(table.rowCountAfter),
-            "removed": .count(table.removedCount), "added": .count(table.addedCount),
-            "changed": .count(table.changedCount),
-            "comparable": .bool(table.isComparable),
+            "name": table.name, "rows_before": table.rowCountBefore, "rows_after": table.rowCountAfter,
+            "removed": table.removedCount, "added": table.addedCount, "changed": table.changedCount,
+            "comparable": table.isComparable,
         ]
     }
 }

@@ -130,9 +130,7 @@ struct HealthCommand: Operation {
 
         func tell(_ reporter: Reporter) {
             let place = [work, target].compactMap { $0 }.joined(separator: " ")
-            func time(_ metric: RunMetrics.Metric) -> JSONValue {
-                samples[metric].map { .count(Int64($0)) } ?? .null
-            }
+            func time(_ metric: RunMetrics.Metric) -> Int64? { samples[metric].map { Int64($0) } }
             reporter.result(
                 [
                     "work": work, "target": target, "good": problem == nil, "finding": problem,
