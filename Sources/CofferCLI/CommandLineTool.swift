@@ -74,7 +74,7 @@ package enum CommandLineTool {
     }
 
     private static func refuse(_ message: String, _ arguments: [String]) -> ExitStatus {
-        OutputFile.errors.writeLine("coffer: error: \(TextLayout.harmless(HiddenKeys.hiding(in: message)))")
+        OutputFile.errors.writeLine("coffer: error: \(harmless: HiddenKeys.hiding(in: message))")
         reportRefusal(message, arguments)
         return .usage
     }

@@ -1,4 +1,5 @@
 public import Foundation
+internal import SystemCalls
 
 extension DatabaseKeyring {
     /// Destroys the keyring. Without a copy of it, or the exported raw key, the database can never be opened

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SystemCalls
 
 /// Verifies the hash chain of an audit log, one line at a time.
@@ -106,6 +107,25 @@ extension AuditChain {
             if recordCount > before { try onRecord(lastHash, line.bytes) }
         }
         return isTerminated
+    }
+}
+
+extension AuditChain {
+    /// Reads and verifies a whole log.
+    ///
+    /// - Parameter onRecord: called with the hash and the bytes of each valid record.
+    /// - Throws: ``Failure`` if the log cannot be read or is not intact.
+    init(log path: String, seal: AuditSeal, onRecord: (String, [UInt8]) -> Void) throws {
+        let descriptor = try Descriptor.reading(path, name: "The audit log '\(path)'")
+        self.init(seal: seal)
+        do {
+            // The lock keeps a writer from being halfway through a record.
+            try? descriptor.lock(LOCK_SH)
+            try add(linesOf: descriptor, onRecord: onRecord)
+        } catch let error as Errno {
+            throw Failure(error, "The audit log '\(path)' cannot be read")
+        }
+        if let finding { throw Failure(finding, log: path) }
     }
 }
 

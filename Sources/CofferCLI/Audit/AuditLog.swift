@@ -27,7 +27,7 @@ final class AuditLog: Sendable {
     }
 
     /// Appends a record and returns once it has reached the disk.
-    func append(_ members: [JSONValue.Member]) throws(Failure) {
+    func append(_ members: JSONObject) throws(Failure) {
         let file = try open()
         try position.withLock { position throws(Failure) in
             let known = position
@@ -50,8 +50,6 @@ final class AuditLog: Sendable {
                 current.size += Int64(text.utf8.count)
                 current.endsWithLine = true
                 position = current
-            } catch let failure as Failure {
-                throw failure
             } catch {
                 throw AuditLog.failure(error, path)
             }
@@ -65,8 +63,6 @@ final class AuditLog: Sendable {
             do {
                 try file.lock(LOCK_SH)
                 position = try read(file, from: nil)
-            } catch let failure as Failure {
-                throw failure
             } catch {
                 throw AuditLog.failure(error, path)
             }
@@ -93,6 +89,7 @@ final class AuditLog: Sendable {
     }
 
     private static func failure(_ error: any Error, _ path: String) -> Failure {
+        if let failure = error as? Failure { return failure }
         let words = (error as? Errno)?.words ?? "\(error)"
         return Failure(.inputOutput, "audit", "The audit log '\(path)' cannot be written: \(words).")
     }

@@ -11,14 +11,14 @@ struct AuditRecord {
 
     /// Returns the text of a new line.
     static func line(
-        _ members: [JSONValue.Member], sequence: Int, previous: String, followsTornLine: Bool, seal: AuditSeal
+        _ members: JSONObject, sequence: Int, previous: String, followsTornLine: Bool, seal: AuditSeal
     ) throws(Failure) -> String {
-        var all: [JSONValue.Member] = [.init("schema", 1), .init("seq", .count(sequence))]
-        if let key = seal.keyID { all.append(.init("key", .string(key))) }
+        var all: JSONObject = ["schema": 1, "seq": sequence]
+        if let key = seal.keyID { all += ["key": key] }
         all += members
-        if followsTornLine { all.append(.init("after_torn_line", true)) }
-        all.append(.init("prev", .string(previous)))
-        let body = String(JSONValue.object(all).text.dropLast())
+        if followsTornLine { all += ["after_torn_line": true] }
+        all += ["prev": previous]
+        let body = String(all.text.dropLast())
         return "\(body),\"hash\":\"\(try seal.hash(Array(body.utf8)[...]))\"}"
     }
 

@@ -24,13 +24,10 @@ struct AuditSeal: Sendable {
     ///
     /// - Throws: ``Failure`` if the secret is short enough to be guessed from the log.
     init(_ bytes: consuming SecretBytes, sourceName: String) throws(Failure) {
-        let secret = SharedSecret(bytes.withoutNewline())
-        guard secret.bytes.count >= 16 else {
-            throw Failure(
-                .keyRejected, "invalid_key",
-                "The log secret from \(sourceName) has fewer than 16 bytes and could be "
-                    + "guessed from the log. Create one with 'coffer keygen --out audit.key'.")
-        }
+        let secret = try SharedSecret(
+            bytes,
+            orFail: "The log secret from \(sourceName) has fewer than 16 bytes and could be guessed from "
+                + "the log. Create one with 'coffer keygen --out audit.key'.")
         self.secret = secret
         keyID = try AuditSeal.hexadecimal(
             secret, Array("Coffer audit key identifier 1".utf8).prefix(64), count: 8)

@@ -34,13 +34,12 @@ struct AuditTrail: Sendable {
     ) throws -> Result {
         let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
         let audit: @Sendable (Result) throws -> Void = { result in
-            let kept = result.keptOldPath.map {
-                [JSONValue.Member("kept_old", .string(AuditEntry.absolute($0)))]
+            var details = result.evidence
+            if let kept = result.keptOldPath { details += ["kept_old": AuditEntry.absolute(kept)] }
+            if let made = result.madePath.map(AuditEntry.absolute), made != entry.path, path != "-" {
+                details += ["destination": made]
             }
-            let made = result.madePath.map(AuditEntry.absolute).flatMap { made in
-                made == entry.path || path == "-" ? nil : [JSONValue.Member("destination", .string(made))]
-            }
-            try entry.end(isChanged: result.isChanged, result.evidence + (kept ?? []) + (made ?? []))
+            try entry.end(isChanged: result.isChanged, details)
         }
         return try run(entry) {
             let result = try body(audit)
@@ -51,17 +50,17 @@ struct AuditTrail: Sendable {
 
     /// Returns the members of a record that identify keys. `site_key_id` identifies the key that opens the
     /// file after the work, and is null for plaintext.
-    private func members(_ keys: KeyPassage) throws(Failure) -> [JSONValue.Member] {
-        guard let site else { return [] }
-        func id(_ key: Key?) throws(Failure) -> JSONValue {
-            guard let key else { return .null }
-            return .string(try site.id(of: key))
+    private func members(_ keys: KeyPassage) throws(Failure) -> JSONObject {
+        guard let site else { return [:] }
+        func id(_ key: Key?) throws(Failure) -> String? {
+            guard let key else { return nil }
+            return try site.id(of: key)
         }
         switch keys {
-        case .unknown: return []
-        case .kept(let key): return [.init("site_key_id", try id(key))]
+        case .unknown: return [:]
+        case .kept(let key): return ["site_key_id": try id(key)]
         case .changed(let old, let new):
-            return [.init("site_key_id_before", try id(old)), .init("site_key_id", try id(new))]
+            return ["site_key_id_before": try id(old), "site_key_id": try id(new)]
         }
     }
 
@@ -84,7 +83,7 @@ protocol AuditedResult: Sendable {
     var keptOldPath: String? { get }
     /// The path of the new file, if the library chose its name.
     var madePath: String? { get }
-    var evidence: [JSONValue.Member] { get }
+    var evidence: JSONObject { get }
 }
 
 /// The keys that open a file before and after a command has done its work.
@@ -100,10 +99,10 @@ enum KeyPassage: Sendable {
 final class AuditEntry: Sendable {
     private let trail: AuditTrail
     let path: String
-    private let keys: [JSONValue.Member]
+    private let keys: JSONObject
     private let hasEnded = Latch()
 
-    init(trail: AuditTrail, path: String, keys: [JSONValue.Member]) {
+    init(trail: AuditTrail, path: String, keys: JSONObject) {
         self.trail = trail
         self.keys = keys
         self.path = AuditEntry.absolute(path)
@@ -111,34 +110,29 @@ final class AuditEntry: Sendable {
 
     static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    func begin() throws(Failure) { try write([.init("event", "begin")]) }
+    func begin() throws(Failure) { try write(["event": "begin"]) }
 
     /// Records success, once.
-    func end(isChanged: Bool, _ details: [JSONValue.Member] = []) throws(Failure) {
+    func end(isChanged: Bool, _ details: JSONObject = [:]) throws(Failure) {
         guard !hasEnded.isSet else { return }
-        try write([.init("event", "end"), .init("code", 0), .init("changed", .bool(isChanged))] + details)
+        try write(JSONObject(["event": "end", "code": 0, "changed": isChanged], details))
         hasEnded.set()
     }
 
     func failed(_ failure: Failure) {
         guard !hasEnded.isSet else { return }
-        try? write([
-            .init("event", "end"), .init("code", .count(failure.status.rawValue)),
-            .init("reason", .string(failure.reason)),
-        ])
+        try? write(["event": "end", "code": failure.status.rawValue, "reason": failure.reason])
         hasEnded.set()
     }
 
-    private func write(_ details: [JSONValue.Member]) throws(Failure) {
+    private func write(_ details: JSONObject) throws(Failure) {
         guard let log = trail.log else { return }
-        let user = geteuid()
-        let members: [JSONValue.Member] = [
-            .init("time", .string(Date().formatted(.iso8601))), .init("command", .string(trail.command)),
-            .init("path", .string(path)),
-            .init("pid", .count(getpid())), .init("uid", .count(user)),
+        let members: JSONObject = [
+            "time": Date().formatted(.iso8601), "command": trail.command, "path": path, "pid": getpid(),
+            "uid": geteuid(),
         ]
         do throws(Failure) {
-            try log.append(members + keys + details)
+            try log.append(JSONObject(members, keys, details))
         } catch {
             if trail.isRequired { throw error }
             trail.reporter.warning(error.message)

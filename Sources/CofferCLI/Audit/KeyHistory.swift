@@ -1,6 +1,4 @@
 internal import Foundation
-internal import Glibc
-internal import SystemCalls
 
 /// The key that opens each file, reconstructed from the sequence of audit records.
 struct KeyHistory {
@@ -107,19 +105,10 @@ struct KeyHistory {
 
     /// Returns the events of a log after verifying its chain.
     static func events(in path: String, _ seal: AuditSeal) throws -> [Event] {
-        let descriptor = try Descriptor.reading(path, name: "The audit log '\(path)'")
-        var chain = AuditChain(seal: seal)
         var events: [Event] = []
-        do {
-            // The lock keeps a writer from being halfway through a record.
-            try? descriptor.lock(LOCK_SH)
-            try chain.add(linesOf: descriptor) { _, bytes in
-                if let event = Event(bytes) { events.append(event) }
-            }
-        } catch let error as Errno {
-            throw Failure(error, "The audit log '\(path)' cannot be read")
+        _ = try AuditChain(log: path, seal: seal) { _, bytes in
+            if let event = Event(bytes) { events.append(event) }
         }
-        if let problem = chain.finding { throw Failure(problem, log: path) }
         return events
     }
 }

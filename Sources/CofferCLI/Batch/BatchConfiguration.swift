@@ -9,9 +9,8 @@ extension CommandConfiguration {
     static func batch(
         _ name: String, abstract: String, arguments: String = "", discussion: String = "", examples: String
     ) -> CommandConfiguration {
-        CommandConfiguration(
-            commandName: name, abstract: abstract,
-            usage: "coffer batch \(name) \(arguments)--manifest <file> [options]",
+        coffer(
+            "batch \(name) \(arguments)--manifest <file> [options]", abstract: abstract,
             discussion: (discussion.isEmpty ? "" : discussion + "\n\n") + Manifest.help + "\n\nEXAMPLES\n"
                 + examples)
     }

@@ -83,11 +83,9 @@ struct BatchConversion<Change: BatchChange>: AccessOperation, BatchOperation {
         let (work, passage) = change.work(key)
         let isKeyNew = keyRole == .new
         var conversion = Conversion(
-            item.location, work, cipher: isKeyNew ? nil : item.cipher ?? present, in: setting.session)
-        conversion.label = item.path
-        conversion.keys = passage
+            item.location, label: item.path, work, cipher: isKeyNew ? nil : item.cipher ?? present,
+            keys: passage, keepOldPath: change.keptSuffix.map { item.location + $0 }, in: setting.session)
         if isKeyNew { conversion.options.newCipher = item.cipher ?? cipher.settings }
-        conversion.options.keepOldPath = change.keptSuffix.map { item.location + $0 }
         // A kept file of an earlier run matters only if this run would keep another one.
         let plan = try conversion.plan()
         if !plan.isAlreadyDone { try change.add(to: &conversion, key) }

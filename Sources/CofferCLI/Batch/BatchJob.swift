@@ -44,7 +44,7 @@ struct BatchSetting: Sendable {
     ) throws {
         self.session = session
         self.trail = trail
-        let cache = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file", "files"))
+        let cache = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file"))
         self.cache = cache
         let request = try key.request(role)
         let previous = try key.previousRequests()
@@ -86,8 +86,7 @@ struct BatchSetting: Sendable {
     /// Returns the keys that may open a file. Checks that the file exists and is not empty before its key is
     /// read.
     func keysOfPresent(_ item: Manifest.Item) throws -> FileKeys {
-        try FileNames.checkReadable(item.location)
-        try FileNames.checkHasBytes(item.location)
+        try FileNames.checkHasContent(item.location)
         return try keys(of: item)
     }
 

@@ -22,8 +22,6 @@ protocol BatchOperation: RecordingOperation {
 }
 
 extension BatchOperation {
-    static var title: String { "batch \(configuration.commandName ?? "")" }
-
     var onlyReads: Bool { false }
     var dryRun: Bool { false }
 
@@ -40,9 +38,7 @@ extension BatchOperation {
 
     func run(in session: Session) throws -> ExitStatus {
         let given = try batch.readItems()
-        session.reporter.start(
-            [.init("files", .strings(given.map(\.path)))]
-                + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
+        session.reporter.start(["files": given.map(\.path)], onlyReads ? [:] : ["dry_run": dryRun])
         let trail = try trail(session)
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)

@@ -4,16 +4,12 @@ internal import SystemCalls
 
 /// The list of files that a batch works on.
 struct ManifestOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("The list of files, '-' for the standard input.", valueName: "file"),
-        completion: .file())
+    @Option(help: .value("file", "The list of files, '-' for the standard input."), completion: .file())
     var manifest: String
 
     @Flag(
         name: [.customLong("null"), .customShort("0")],
-        help:
-            "The manifest contains only paths, each ended by a NUL byte, as 'find -print0' writes them."
-    )
+        help: "The manifest contains only paths, each ended by a NUL byte, as 'find -print0' writes them.")
     var null = false
 
     func read() throws -> Manifest {
@@ -43,14 +39,14 @@ struct BatchOptions: ParsableArguments {
     @OptionGroup
     var list: ManifestOptions
 
-    @Option(help: ArgumentHelp("The number of files to process at a time.", valueName: "number"))
+    @Option(help: .value("number", "The number of files to process at a time."))
     var jobs = 1
 
     @Option(
-        help: ArgumentHelp(
+        help: .value(
+            "number/count",
             "Process only one shard of the manifest, such as 2/8: the second of eight. A file is in the "
-                + "same shard on every machine.",
-            valueName: "number/count"))
+                + "same shard on every machine."))
     var shard: Shard?
 
     @Flag(help: "Start no other file after the first failure.")
@@ -60,11 +56,10 @@ struct BatchOptions: ParsableArguments {
     var continues = false
 
     @Option(
-        help: ArgumentHelp(
+        help: .value(
+            "file",
             "The file for the batch's progress: by default MANIFEST.state for rotate, MANIFEST.encrypt.state "
-                + "for encrypt, or MANIFEST.shard-2-of-8.state for a shard.",
-            valueName: "file"),
-        completion: .file())
+                + "for encrypt, or MANIFEST.shard-2-of-8.state for a shard."), completion: .file())
     var state: String?
 
     func validate() throws {

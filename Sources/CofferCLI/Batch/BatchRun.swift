@@ -30,7 +30,7 @@ struct BatchRun: Sendable {
         var ready = Array(items.indices)
         let steps = Mutex<[Int: BatchJob.Step]>([:])
         if job.preparesAllFirst {
-            try each(ready, phase: "trying keys", 0...0.1, of: items, board) { index in
+            try each(Phase("trying keys", 0...0.1, ready, of: items), board) { index in
                 process(items[index], job, unless: job.isDone) { item in
                     let step = try job.prepare(item)
                     steps.withLock { $0[index] = step }
@@ -39,7 +39,7 @@ struct BatchRun: Sendable {
             }
             ready = steps.withLock { $0.keys.sorted() }
         }
-        try each(ready, phase: command, job.preparesAllFirst ? 0.1...1 : 0...1, of: items, board) { index in
+        try each(Phase(command, job.preparesAllFirst ? 0.1...1 : 0...1, ready, of: items), board) { index in
             // Removed from the dictionary, so derived keys are wiped as soon as they have been used.
             let step = steps.withLock { $0.removeValue(forKey: index) }
             return process(items[index], job, unless: step == nil ? job.isDone : { _ in false }) { item in
@@ -49,31 +49,37 @@ struct BatchRun: Sendable {
         return try end(board, items)
     }
 
-    /// Calls `body` for each of the given files, several at a time. The progress counts the files that have
-    /// completed this phase. Files that the phase skips count as complete from the start.
-    private func each(
-        _ indices: [Int], phase: String, _ span: ClosedRange<Double>, of items: [Manifest.Item],
-        _ board: Board,
-        _ body: @escaping @Sendable (Int) -> Outcome
-    ) throws {
-        guard !indices.isEmpty else { return }
-        let next = Mutex(0)
-        // The constant accounts for the time that even an empty file takes.
-        let weights = Dictionary(
-            uniqueKeysWithValues: indices.map {
-                ($0, Double((FileNames.size(items[$0].location) ?? 0) + 65_536))
-            })
-        let all = weights.values.reduce(0, +)
-        session.reporter.batch(
-            .phase(phase, files: items.count, through: items.count - indices.count, start: span.lowerBound))
+    /// One pass over some files of the manifest. Files that the phase skips count as complete from the start.
+    private struct Phase {
+        let indices: [Int]
+        let items: [Manifest.Item]
+        let event: ProgressMeter.BatchEvent
+        /// The fraction of all work that each file is.
+        let shares: [Int: Double]
+
+        init(_ name: String, _ span: ClosedRange<Double>, _ indices: [Int], of items: [Manifest.Item]) {
+            (self.indices, self.items) = (indices, items)
+            event = .phase(
+                name, files: items.count, through: items.count - indices.count, start: span.lowerBound)
+            // The constant accounts for the time that even an empty file takes.
+            let weights = indices.map { Double((FileNames.size(items[$0].location) ?? 0) + 65_536) }
+            let scale = (span.upperBound - span.lowerBound) / weights.reduce(0, +)
+            shares = Dictionary(uniqueKeysWithValues: zip(indices, weights.map { $0 * scale }))
+        }
+    }
+
+    /// Calls `body` for each file of a phase, several at a time.
+    private func each(_ phase: Phase, _ board: Board, _ body: @escaping @Sendable (Int) -> Outcome)
+        throws
+    {
+        guard !phase.indices.isEmpty else { return }
+        let waiting = Mutex(phase.indices[...])
+        session.reporter.batch(phase.event)
         try session.interruption.cooperatively {
-            BatchRun.perform(threadCount: min(jobs, indices.count)) {
-                while session.interruption.status == nil, !(failsFast && board.tally.failed > 0),
-                    let index = next.withLock({ BatchRun.take(&$0, of: indices) })
-                {
-                    let item = items[index]
-                    let share = (weights[index] ?? 0) / all * (span.upperBound - span.lowerBound)
-                    session.reporter.batch(.began(item.path, share: share))
+            BatchRun.perform(threadCount: min(jobs, phase.indices.count)) {
+                while mayBegin(board), let index = waiting.withLock({ $0.popFirst() }) {
+                    let item = phase.items[index]
+                    session.reporter.batch(.began(item.path, share: phase.shares[index] ?? 0))
                     board.note(body(index), item)
                     session.reporter.batch(.ended(item.path))
                 }
@@ -95,10 +101,9 @@ struct BatchRun: Sendable {
         others.wait()
     }
 
-    private static func take(_ next: inout Int, of indices: [Int]) -> Int? {
-        guard next < indices.count else { return nil }
-        defer { next += 1 }
-        return indices[next]
+    /// Returns true unless a signal, or a failure, keeps the run from starting on further files.
+    private func mayBegin(_ board: Board) -> Bool {
+        session.interruption.status == nil && !(failsFast && board.tally.failed > 0)
     }
 
     private func end(_ board: Board, _ items: [Manifest.Item]) throws -> ExitStatus {
@@ -122,10 +127,7 @@ struct BatchRun: Sendable {
             // The state may be outdated: the sources of the keys may supply other keys now.
             if let state, state.isDone(id), isDone(item) {
                 session.reporter.result(
-                    [
-                        .init("path", .string(item.path)), .init("changed", false), .init("skipped", true),
-                        .init("code", 0),
-                    ],
+                    ["path": item.path, "changed": false, "skipped": true, "code": 0],
                     text: ["\(item.path): done by an earlier run"])
                 return .skipped
             }

@@ -196,19 +196,15 @@ final class BatchState: Sendable {
     func note(_ id: String, _ item: Manifest.Item, command: String, work: String, code: ExitStatus)
         throws(Failure)
     {
-        let line = JSONValue.object([
-            .init("schema", 1), .init("command", .string(command)), .init("id", .string(id)),
-            .init("line", .string(item.line)),
-            .init("work", .string(try BatchState.hash(work))), .init("path", .string(item.path)),
-            .init("code", .count(code.rawValue)),
+        let line = JSONObject([
+            "schema": 1, "command": command, "id": id, "line": item.line, "work": try BatchState.hash(work),
+            "path": item.path, "code": code.rawValue,
         ]).text
-        do throws(Errno) {
+        try Failure.explaining("The state '\(self.path)' cannot be written") { () throws(Errno) in
             try file.withLock { file throws(Errno) in
                 try file.write(line + "\n")
                 try file.synchronize()
             }
-        } catch {
-            throw Failure(error, "The state '\(self.path)' cannot be written")
         }
     }
 

@@ -43,14 +43,14 @@ struct BatchTally: Sendable {
         let rest = notBegun(of: total)
         let time = TextLayout.seconds(ContinuousClock.now - began)
         var lines = [
-            "\(TextLayout.grouped(succeeded)) of \(TextLayout.counted(total, "file", "files")) done, "
-                + "\(TextLayout.grouped(failed)) failed, \(TextLayout.grouped(skipped)) done before"
-                + (rest > 0 ? ", \(TextLayout.grouped(rest)) not begun" : "")
-                + " (\(TextLayout.size(bytes)), \(time))"
+            "\(grouped: succeeded) of \(counted: total, "file") done, "
+                + "\(grouped: failed) failed, \(grouped: skipped) done before"
+                + (rest > 0 ? ", \(grouped: rest) not begun" : "")
+                + " (\(size: bytes), \(time))"
         ]
         if groups.count > 1 || failures["wrong_key"] != nil {
             for (name, count) in groups.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-                lines.append("  \(TextLayout.harmless(name)): \(TextLayout.counted(count, "file", "files"))")
+                lines.append("  \(harmless: name): \(counted: count, "file")")
             }
         }
         for (reason, same) in failures.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
@@ -58,27 +58,22 @@ struct BatchTally: Sendable {
             let paths =
                 same.paths.map { TextLayout.harmless($0) }.joined(separator: ", ")
                 + (same.count > same.paths.count ? ", ..." : "")
-            lines.append(
-                "  \(words) (\(same.status.rawValue)): \(TextLayout.counted(same.count, "file", "files")): "
-                    + "\(paths)"
-            )
+            lines.append("  \(words) (\(same.status.rawValue)): \(counted: same.count, "file"): \(paths)")
         }
         return lines
     }
 
     /// Returns the summary as members of the last JSON line.
-    func json(of total: Int) -> [JSONValue.Member] {
+    func json(of total: Int) -> JSONObject {
         [
-            .init("files", .count(total)), .init("done", .count(succeeded)),
-            .init("changed", .count(changed)),
-            .init("failed", .count(failed)), .init("done_before", .count(skipped)),
-            .init("not_begun", .count(notBegun(of: total))),
-            .init("opened_by_no_key", .count(failures["wrong_key"]?.count ?? 0)), .init("bytes", .int(bytes)),
-            .init(
-                "groups", .object(groups.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })),
-            .init(
-                "reasons",
-                .object(failures.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value.count)) })),
+            "files": total, "done": succeeded, "changed": changed, "failed": failed, "done_before": skipped,
+            "not_begun": notBegun(of: total), "opened_by_no_key": failures["wrong_key"]?.count ?? 0,
+            "bytes": bytes,
+            "groups": BatchTally.sorted(groups), "reasons": BatchTally.sorted(failures.mapValues(\.count)),
         ]
+    }
+
+    private static func sorted(_ counts: [String: Int]) -> JSONObject {
+        JSONObject(counts.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .int(Int64($0.value))) })
     }
 }

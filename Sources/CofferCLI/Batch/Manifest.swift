@@ -54,7 +54,9 @@ struct Manifest: Sendable {
         // Bytes, because strings that compare equal may have different bytes and name different files.
         var seen: Set<[UInt8]> = []
         var reader = LineReader(input, separator: form.separator, limit: Manifest.longestLine)
-        while let line = try Manifest.next(&reader, form, name) {
+        while let line = try reader.next(
+            of: "The manifest \(name)", tooLong: { Manifest.tooLong($0, form, name) })
+        {
             let line = Line(
                 number: line.number, form: form, text: try Manifest.text(line, form, name), folder: folder)
             guard let item = try line.item() else { continue }
@@ -69,22 +71,10 @@ struct Manifest: Sendable {
         self.items = items
     }
 
-    private static func next(_ reader: inout LineReader, _ form: Form, _ name: String) throws(Failure)
-        -> LineReader.Line?
-    {
-        do throws(LineReader.Problem) {
-            return try reader.next()
-        } catch {
-            switch error {
-            case .system(let error): throw Failure(error, "The manifest \(name) cannot be read")
-            case .tooLong(let line):
-                throw Failure(
-                    .unsafeConfiguration, "manifest",
-                    "\(form.unit) \(line) of the manifest \(name) has more than "
-                        + "\(TextLayout.grouped(longestLine)) bytes."
-                )
-            }
-        }
+    private static func tooLong(_ line: Int, _ form: Form, _ name: String) -> Failure {
+        Failure(
+            .unsafeConfiguration, "manifest",
+            "\(form.unit) \(line) of the manifest \(name) has more than \(grouped: longestLine) bytes.")
     }
 
     /// Returns the line as text. Bytes that are not UTF-8 are rejected: converted, they would name another
@@ -95,8 +85,7 @@ struct Manifest: Sendable {
         throw Failure(
             .unsafeConfiguration, "manifest",
             "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Rename the file, or make "
-                + "a link with a UTF-8 name."
-        )
+                + "a link with a UTF-8 name.")
     }
 
     /// A line or a path, and its meaning.
@@ -114,8 +103,7 @@ struct Manifest: Sendable {
             }
             guard !text.utf8.contains(0) else {
                 throw bad(
-                    "it contains a NUL byte. If NUL bytes end the paths, as with 'find -print0', give "
-                        + "--null"
+                    "it contains a NUL byte. If NUL bytes end the paths, as with 'find -print0', give --null"
                 )
             }
             let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -139,14 +127,15 @@ struct Manifest: Sendable {
         }
 
         private func item(json line: String) throws(Failure) -> Item {
-            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                let members = try? JSONMembers.names(of: Array(line.utf8))
             else {
                 throw bad("it is not a JSON object; write a path that begins with { as './{...'")
             }
             if let unknown = object.keys.filter({ !names.contains($0) }).min() {
                 throw bad("'\(unknown)' is unknown; there are \(names.sorted().joined(separator: ", "))")
             }
-            guard Manifest.memberCount(line) == object.count else { throw bad("it repeats a member") }
+            guard members.count == object.count else { throw bad("it repeats a member") }
             let reader = MemberReader(object: object, line: self)
             guard let path = try reader.text("path"), !path.isEmpty else { throw bad("it has no path") }
             return Item(
@@ -167,25 +156,6 @@ struct Manifest: Sendable {
             + ["key", "new-key", "previous-key"].flatMap { role in
                 ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
             })
-
-    /// Returns the number of members of a valid JSON object. It counts duplicates, of which a parser keeps
-    /// only one.
-    private static func memberCount(_ json: String) -> Int {
-        var (count, depth, isInText, isEscaped) = (0, 0, false, false)
-        for byte in json.utf8 {
-            switch byte {
-            case _ where isEscaped: isEscaped = false
-            case UInt8(ascii: "\\") where isInText: isEscaped = true
-            case UInt8(ascii: "\""): isInText.toggle()
-            case _ where isInText: break
-            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            case UInt8(ascii: ":") where depth == 1: count += 1
-            default: break
-            }
-        }
-        return count
-    }
 
     private struct MemberReader {
         let object: [String: Any]

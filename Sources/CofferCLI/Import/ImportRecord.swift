@@ -1,5 +1,4 @@
 internal import Coffer
-internal import SystemCalls
 
 /// A row of the input, before it becomes a row of a table.
 struct ImportRecord {
@@ -39,22 +38,20 @@ protocol RecordReader: AnyObject {
 
 /// A buffered reader for the bytes of an input.
 struct ByteSource {
-    private let descriptor: CInt
-    private let name: String
+    private let input: InputFile
     private var buffer: [UInt8] = []
     private var position = 0
-    private(set) var byteCount: Int64 = 0
     private var hasBegun = false
 
     /// Waits until input is available. Throws to end the import.
     private let wait: () throws(Failure) -> Void
 
-    /// - Parameter descriptor: must stay open while this value is in use.
-    init(_ descriptor: CInt, name: String, wait: @escaping () throws(Failure) -> Void = {}) {
-        self.descriptor = descriptor
-        self.name = name
+    init(_ input: InputFile, wait: @escaping () throws(Failure) -> Void = {}) {
+        self.input = input
         self.wait = wait
     }
+
+    var byteCount: Int64 { input.byteCount }
 
     /// Returns the next byte without consuming it, or nil at the end.
     mutating func peek() throws(Failure) -> UInt8? {
@@ -66,15 +63,9 @@ struct ByteSource {
         return position < buffer.count ? buffer[position] : nil
     }
 
-    private mutating func read() throws(Failure) -> [UInt8] {
+    private func read() throws(Failure) -> [UInt8] {
         try wait()
-        do throws(Errno) {
-            let part = try Descriptor.read(from: descriptor, upTo: 262_144)
-            byteCount += Int64(part.count)
-            return part
-        } catch {
-            throw Failure(error, "\(name) cannot be read")
-        }
+        return try input.read()
     }
 
     /// Skips the byte order mark that some programs write at the start of UTF-8.

@@ -40,21 +40,33 @@ struct JSONMembers {
 
     /// Returns the members of an object in their order.
     static func members(of bytes: [UInt8]) throws(Problem) -> [ImportRecord.Member] {
-        var reader = JSONMembers(bytes)
-        reader.skipSpace()
-        guard reader.current == UInt8(ascii: "{") else { throw .syntax }
         var result: [ImportRecord.Member] = []
         var names: Set<String> = []
         var twice: String?
-        try reader.readObject(depth: 0) { name, value, text in
+        try read(bytes) { name, value, text in
             // SQLite ignores case in names.
             if !names.insert(name.lowercased()).inserted { twice = twice ?? name }
             result.append(ImportRecord.Member(name: name, value: value ?? .value(text.databaseValue)))
         }
-        reader.skipSpace()
-        guard reader.index == bytes.count else { throw .syntax }
         if let twice { throw Problem(reason: "it has two members named '\(twice)'") }
         return result
+    }
+
+    /// Returns the names of the members of an object, with duplicates.
+    static func names(of bytes: [UInt8]) throws(Problem) -> [String] {
+        var names: [String] = []
+        try read(bytes) { name, _, _ in names.append(name) }
+        return names
+    }
+
+    private static func read(_ bytes: [UInt8], member: (String, ImportValue?, String) -> Void) throws(Problem)
+    {
+        var reader = JSONMembers(bytes)
+        reader.skipSpace()
+        guard reader.current == UInt8(ascii: "{") else { throw .syntax }
+        try reader.readObject(depth: 0, member: member)
+        reader.skipSpace()
+        guard reader.index == bytes.count else { throw .syntax }
     }
 
     private var current: UInt8? { index < bytes.count ? bytes[index] : nil }

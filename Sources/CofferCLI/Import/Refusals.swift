@@ -28,10 +28,8 @@ final class Refusals {
         let box = try file ?? Box(path)
         file = box
         let text = String(decoding: record.bytes, as: UTF8.self)
-        let line = JSONValue.object([
-            .init("line", .count(record.line)), .init("reason", .string(reason)), .init("row", .string(text)),
-        ])
-        .text
+        let line = JSONObject(["line": record.line, "reason": reason, "row": text])
+            .text
         try box.file.write(bytes: Array((line + "\n").utf8))
     }
 

@@ -76,8 +76,7 @@ final class RowImport {
         guard names.allSatisfy({ !$0.isEmpty }), Set(names.map { $0.lowercased() }).count == names.count
         else {
             throw mistake(
-                "its first line does not give each column a different name; see --no-header and "
-                    + "--columns"
+                "its first line does not give each column a different name; see --no-header and --columns"
             )
         }
         return names
@@ -180,7 +179,7 @@ final class RowImport {
         if let names, names.count != values.count {
             return try refused(
                 record,
-                "it has \(TextLayout.counted(values.count, "field", "fields")) instead of \(names.count)")
+                "it has \(counted: values.count, "field") instead of \(names.count)")
         }
         do {
             let stored = try values.enumerated().map { index, value in

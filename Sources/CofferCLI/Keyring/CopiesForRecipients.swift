@@ -30,11 +30,20 @@ extension RecipientOptions {
         tell(keyring.path, session)
     }
 
-    static func exists(_ keyring: DatabaseKeyring) -> Failure {
-        guard !NewFile.exists(keyring.databasePath) else {
-            return Failure(
-                .outputExists, "output_exists", "'\(keyring.path)' exists, and is not overwritten.")
+    /// Makes a file with a keyring for the recipients, or else with the given key.
+    func making(
+        _ path: String, orWith key: KeyOptions, isDryRun: Bool, _ session: Session,
+        _ body: (DatabaseKey, KeyPassage, KeyringOfCopy?) throws -> Void
+    ) throws {
+        if isGiven {
+            return try copying(to: path, slots(), isDryRun: isDryRun, session) { try body($0, .unknown, $1) }
         }
+        let new = try session.keys.key(key.request(.new), subject: path)
+        try body(new.database, .changed(from: nil, to: new), nil)
+    }
+
+    static func exists(_ keyring: DatabaseKeyring) -> Failure {
+        guard !NewFile.exists(keyring.databasePath) else { return NewFile.isThere(keyring.path) }
         // Never removed automatically: it may be the only way to open a database that was moved temporarily.
         return Failure(
             .outputExists, "keyring_without_database",

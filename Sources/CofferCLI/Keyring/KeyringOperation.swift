@@ -2,19 +2,20 @@ internal import ArgumentParser
 internal import Coffer
 
 /// A command that works on the keyring of one file.
-protocol KeyringOperation: RecordedOperation {
-    var file: String { get }
-}
+protocol KeyringOperation: FileOperation {}
 
 extension KeyringOperation {
-    static var title: String { "key \(configuration.commandName ?? "")" }
-    var subject: String? { file }
-    var names: [String] { [file] }
     var keyring: DatabaseKeyring { DatabaseKeyring(databasePath: file) }
+
+    /// Returns the secret that opens the keyring. Checks that the keyring exists before it is read.
+    func secret(_ unlock: UnlockOptions, _ session: Session) throws -> DatabaseKeyring.Secret {
+        _ = try keyring.inspect()
+        return try session.keys.unlocking(unlock, file)
+    }
 
     /// Makes a change, records it in the audit log, and reports it.
     func change(
-        _ session: Session, _ trail: AuditTrail, _ words: String, facts: [JSONValue.Member] = [],
+        _ session: Session, _ trail: AuditTrail, _ words: String,
         _ body: () throws -> Void
     ) throws -> ExitStatus {
         try trail.record(file) { _ in
@@ -22,9 +23,7 @@ extension KeyringOperation {
             return true
         }
         session.reporter.result(
-            [.init("path", .string(file)), .init("keyring", .string(keyring.path)), .init("changed", true)]
-                + facts + [.init("code", 0)],
-            text: ["\(file): \(words)"])
+            ["path": file, "keyring": keyring.path, "changed": true, "code": 0], text: ["\(file): \(words)"])
         return .done
     }
 }

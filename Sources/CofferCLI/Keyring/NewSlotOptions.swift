@@ -17,13 +17,13 @@ struct NewSlotOptions: ParsableArguments {
 
     @Option(
         name: .customLong("command"),
-        help: ArgumentHelp(
+        help: .value(
+            "command",
             "Add a slot that a program opens, such as the client of a key service: see the article on the "
-                + "keyring format.",
-            valueName: "command"))
+                + "keyring format."))
     var program: String?
 
-    @Option(help: ArgumentHelp("A name for the slot; not secret.", valueName: "text"))
+    @Option(help: .value("text", "A name for the slot; not secret."))
     var name: String?
 
     func validate() throws {
@@ -37,11 +37,14 @@ struct NewSlotOptions: ParsableArguments {
         _ = try programWords()
     }
 
+    /// Throws if the recovery key would become part of JSON, which programs store and forward.
+    func check(_ output: OutputOptions) throws {
+        guard recovery && output.json else { return }
+        throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
+    }
+
     private func programWords() throws -> [String]? {
-        guard let program else { return nil }
-        do throws(Failure) { return try CommandWords.split(program) } catch {
-            throw ValidationError("--command: \(error.message)")
-        }
+        try program.map { try CommandWords.split($0, option: "command") }
     }
 
     /// The slots to create.
@@ -84,8 +87,8 @@ extension NewKeyOptions {
         guard type != .rawWithSalt else {
             throw Failure.usage("A slot takes a passphrase, or a raw key without a salt.")
         }
-        var request = try KeyRequest(role: .new, source: source() ?? .prompt, type: type)
-        if request.source == .standardInput, unlock?.standardInput == true {
+        var request = try KeyRequest(role: .new, source: secret.source() ?? .prompt, type: type)
+        if request.source == .standardInput, unlock?.secret.input.isGiven == true {
             throw Failure.usage(
                 "The two secrets cannot both come from the standard input. Give one by a file or a file "
                     + "descriptor."
@@ -100,20 +103,17 @@ extension NewSlotOptions.Made {
     /// Prints the recovery key directly from the wiped memory.
     func tell() throws(Failure) {
         guard let recovery else { return }
-        do throws(Errno) {
-            let problem = unsafe recovery.withUnsafeText { text -> Errno? in
-                do throws(Errno) {
-                    try unsafe Descriptor.write(text, to: STDOUT_FILENO)
-                    try Descriptor.write("\n", to: STDOUT_FILENO)
-                    return nil
-                } catch {
-                    return error
-                }
+        var problem: Errno?
+        unsafe recovery.withUnsafeText { text in
+            do throws(Errno) {
+                try unsafe Descriptor.write(text, to: STDOUT_FILENO)
+                try Descriptor.write("\n", to: STDOUT_FILENO)
+            } catch {
+                problem = error
             }
-            if let problem { throw problem }
-        } catch {
-            throw Failure(
-                error, "The recovery key cannot be written. Remove the slot that was added")
+        }
+        if let problem {
+            throw Failure(problem, "The recovery key cannot be written. Remove the slot that was added")
         }
     }
 }

@@ -7,10 +7,10 @@ internal import SystemCalls
 struct RecipientOptions: ParsableArguments {
     @Option(
         name: .customLong("recipient"),
-        help: ArgumentHelp(
+        help: .value(
+            "recipient",
             "Add a keyring that this recipient's identity opens (repeatable). Give the recipient itself, or "
-                + "a file with it.",
-            valueName: "recipient"))
+                + "a file with it."))
     var texts: [String] = []
 
     var isGiven: Bool { !texts.isEmpty }

@@ -29,11 +29,9 @@ struct MetricsFile: Sendable {
 
     /// Returns the metrics, or nil if this is not a metrics file.
     private func metrics(in file: borrowing Descriptor) throws(Failure) -> RunMetrics? {
-        do throws(Errno) {
+        return try Failure.explaining("The metrics file '\(path)' cannot be read") { () throws(Errno) in
             let bytes = try file.readAll(upTo: MetricsFile.longest + 1)
             return bytes.count > MetricsFile.longest ? nil : RunMetrics(bytes)
-        } catch {
-            throw Failure(error, "The metrics file '\(path)' cannot be read")
         }
     }
 

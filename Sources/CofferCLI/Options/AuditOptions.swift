@@ -2,7 +2,7 @@ internal import ArgumentParser
 
 /// The options for the audit log.
 struct AuditOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Record the work in an audit log.", valueName: "file"), completion: .file())
+    @Option(help: .value("file", "Record the work in an audit log."), completion: .file())
     var audit: String?
 
     @Flag(help: "Do nothing unless the audit log can be written.")
@@ -25,39 +25,14 @@ struct AuditOptions: ParsableArguments {
     }
 }
 
-/// The options for the secret of an audit log. At most one source may be given.
-struct AuditKeyOptions: SecretSourceOptions {
+/// The options for the secret of an audit log.
+typealias AuditKeyOptions = SecretOptions<AuditKeyRole>
+
+enum AuditKeyRole: SecretRole {
+    typealias Input = NoOptions
     static let prefix = "audit-key"
-
-    @Option(
-        name: .customLong("audit-key-file"),
-        help: ArgumentHelp(
-            "Chain the log with a secret from this file. Without one, anyone who can write to the log can "
-                + "recompute its chain.",
-            valueName: "file"), completion: .file())
-    var file: String?
-
-    @Option(
-        name: .customLong("audit-key-fd"),
-        help: ArgumentHelp("Read the log secret from an open file descriptor.", valueName: "number"))
-    var descriptor: Int32?
-
-    @Option(
-        name: .customLong("audit-key-command"),
-        help: ArgumentHelp(
-            "Run a command, without a shell, that prints the log secret.", valueName: "command"))
-    var command: String?
-
-    @Option(
-        name: .customLong("audit-key-env"),
-        help: ArgumentHelp(
-            "Take the log secret from an environment variable (not recommended).", valueName: "name"))
-    var environment: String?
-
-    @Option(
-        name: .customLong("audit-key-credential"),
-        help: ArgumentHelp("Take the log secret from a systemd credential.", valueName: "name"))
-    var credential: String?
-
-    var standardInput: Bool { false }
+    static let help = SecretHelp(
+        "the log secret",
+        file: "Chain the log with a secret from this file. Without one, anyone who can write to the log can "
+            + "recompute its chain.")
 }

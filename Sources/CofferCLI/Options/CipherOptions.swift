@@ -4,31 +4,28 @@ internal import Coffer
 /// The cipher settings that differ from the SQLCipher 4 defaults. The file does not store them, so the user
 /// must supply them.
 struct CipherOptions: FormatOptions {
-    @Option(help: ArgumentHelp("The SQLCipher format of the file, 1 to 4.", valueName: "number"))
+    @Option(help: .value("number", "The SQLCipher format of the file, 1 to 4."))
     var cipherFormat: Int?
 
-    @Option(help: ArgumentHelp("The page size, if it is not the format's.", valueName: "bytes"))
+    @Option(help: .value("bytes", "The page size, if it is not the format's."))
     var pageSize: Int?
 
-    @Option(
-        help: ArgumentHelp("The PBKDF2 iterations, if they are not the format's.", valueName: "rounds"))
+    @Option(help: .value("rounds", "The PBKDF2 iterations, if they are not the format's."))
     var kdfIterations: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "The hash function of PBKDF2, if it is not the format's.", valueName: "hash"))
+    @Option(help: .value("hash", "The hash function of PBKDF2, if it is not the format's."))
     var kdfAlgorithm: Hash?
 
     @Option(
-        help: ArgumentHelp(
+        help: .value(
+            "hash",
             "The hash function of the page MACs, if it is not the format's; none if the pages have "
-                + "no MACs.", valueName: "hash"))
+                + "no MACs."))
     var hmacAlgorithm: CodeHash?
 
     @Option(
-        help: ArgumentHelp(
-            "The size of the plaintext header, if the file has one. The key must include the salt.",
-            valueName: "bytes"))
+        help: .value(
+            "bytes", "The size of the plaintext header, if the file has one. The key must include the salt."))
     var plaintextHeader: Int?
 
     enum Hash: String, ExpressibleByArgument, CaseIterable {

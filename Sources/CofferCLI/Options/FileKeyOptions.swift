@@ -26,9 +26,6 @@ struct FileKeyOptions: ParsableArguments {
         return unlocking
     }
 
-    /// Returns the requests for the keys, in the order in which they are tried.
-    func requests() throws -> [KeyRequest] { try [request()] + previousRequests() }
-
     func previousRequests() throws -> [KeyRequest] {
         try previous.requests(type: current.type, allowingInsecureFiles: current.allowsInsecureFiles)
     }
@@ -38,39 +35,37 @@ struct FileKeyOptions: ParsableArguments {
 struct PreviousKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("previous-key-file"),
-        help: ArgumentHelp(
-            "Try the key from this file too, if the key does not open a database (repeatable).",
-            valueName: "file"),
+        help: .value(
+            "file", "Try the key from this file too, if the key does not open a database (repeatable)."),
         completion: .file())
     var files: [String] = []
 
     @Option(
         name: .customLong("previous-key-fd"),
-        help: ArgumentHelp("Try the key from an open file descriptor too (repeatable).", valueName: "number"))
+        help: .value("number", "Try the key from an open file descriptor too (repeatable)."))
     var descriptors: [Int32] = []
 
     @Option(
         name: .customLong("previous-key-command"),
-        help: ArgumentHelp("Try the key that a command prints too (repeatable).", valueName: "command"))
+        help: .value("command", "Try the key that a command prints too (repeatable)."))
     var commands: [String] = []
 
     @Option(
         name: .customLong("previous-key-env"),
-        help: ArgumentHelp(
-            "Try the key from an environment variable too (repeatable, not recommended).", valueName: "name"))
+        help: .value("name", "Try the key from an environment variable too (repeatable, not recommended)."))
     var environment: [String] = []
 
     @Option(
         name: .customLong("previous-key-credential"),
-        help: ArgumentHelp("Try the key from a systemd credential too (repeatable).", valueName: "name"))
+        help: .value("name", "Try the key from a systemd credential too (repeatable)."))
     var credentials: [String] = []
 
     @Option(
         name: .customLong("previous-key-type"),
-        help: ArgumentHelp(
+        help: .value(
+            "type",
             "The type of the previous keys: by default, the --key-type. If repeated, each key is tried as "
-                + "each of the types that fit it.",
-            valueName: "type"))
+                + "each of the types that fit it."))
     var types: [KeyType] = []
 
     var isGiven: Bool { get throws { try !sources().isEmpty } }
@@ -87,12 +82,8 @@ struct PreviousKeyOptions: ParsableArguments {
         if let negative = descriptors.first(where: { $0 < 0 }) {
             throw ValidationError("--previous-key-fd: \(negative) is not a file descriptor.")
         }
-        let commands = try commands.map { text in
-            do throws(Failure) {
-                return try SecretSource.command(CommandWords.split(text))
-            } catch {
-                throw ValidationError("--previous-key-command: \(error.message)")
-            }
+        let commands = try commands.map {
+            try SecretSource.command(CommandWords.split($0, option: "previous-key-command"))
         }
         environment.forEach(SecretEnvironment.take)
         return files.map(SecretSource.file) + descriptors.map(SecretSource.descriptor) + commands

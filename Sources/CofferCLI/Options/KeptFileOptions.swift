@@ -2,9 +2,7 @@ internal import ArgumentParser
 
 /// The options for the names under which a batch keeps old files.
 struct KeptFileOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Keep each old file, with this suffix appended to its name.", valueName: "suffix"))
+    @Option(help: .value("suffix", "Keep each old file, with this suffix appended to its name."))
     var keepSuffix: String?
 
     @Flag(help: "Keep no old files.")

@@ -4,18 +4,15 @@ internal import ArgumentParser
 struct MetricsOptions: ParsableArguments {
     @Option(
         name: .customLong("metrics"),
-        help: ArgumentHelp(
+        help: .value(
+            "file",
             "Write the result of the run to this file, for the textfile collector of node_exporter. The file "
-                + "is readable by all, and keeps the results of other runs.",
-            valueName: "file"),
-        completion: .file())
+                + "is readable by all, and keeps the results of other runs."), completion: .file())
     var path: String?
 
     @Option(
         name: .customLong("metrics-target"),
-        help: ArgumentHelp(
-            "The target label: by default, the path of the file or of the manifest.",
-            valueName: "name"))
+        help: .value("name", "The target label: by default, the path of the file or of the manifest."))
     var target: String?
 
     func validate() throws {

@@ -11,13 +11,13 @@ struct OutputOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print more details.")
     var verbose = false
 
-    @Option(help: ArgumentHelp("Show progress: auto (for long work), always, or never.", valueName: "when"))
+    @Option(help: .value("when", "Show progress: auto (for long work), always, or never."))
     var progress = ProgressChoice.auto
 
-    @Option(help: ArgumentHelp("How long to wait for locks.", valueName: "seconds"))
+    @Option(help: .value("seconds", "How long to wait for locks."))
     var lockTimeout = 5.0
 
-    @Option(help: ArgumentHelp("How long a key command may take.", valueName: "seconds"))
+    @Option(help: .value("seconds", "How long a key command may take."))
     var keyTimeout = 60.0
 
     func validate() throws {

@@ -2,13 +2,13 @@ internal import ArgumentParser
 
 /// The options for printing rows.
 struct RowOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The format of rows: table by default.", valueName: "format"))
+    @Option(help: .value("format", "The format of rows: table by default."))
     var format: RowFormat?
 
     @Flag(help: "Omit the column names.")
     var noHeader = false
 
-    @Option(help: ArgumentHelp("The text for NULL in CSV: empty by default.", valueName: "text"))
+    @Option(help: .value("text", "The text for NULL in CSV: empty by default."))
     var nullText: String?
 
     func validate() throws {

@@ -27,11 +27,17 @@ enum HiddenKeys {
     }
 
     private static func isPartOfWord(_ byte: UInt8) -> Bool {
-        switch byte {
+        byte.isLetterOrDigit || byte >= 0x80 || "./_-".utf8.contains(byte)
+    }
+}
+
+extension UInt8 {
+    /// True for a letter or a digit of ASCII.
+    var isLetterOrDigit: Bool {
+        switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"):
             true
-        case UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "_"), UInt8(ascii: "-"), 0x80...: true
         default: false
         }
     }

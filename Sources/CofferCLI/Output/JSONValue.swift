@@ -19,21 +19,69 @@ enum JSONValue: Sendable, Hashable {
     }
 }
 
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByArrayLiteral,
-    ExpressibleByDictionaryLiteral
-{
-    init(stringLiteral value: String) { self = .string(value) }
-    init(integerLiteral value: Int64) { self = .int(value) }
-    init(booleanLiteral value: Bool) { self = .bool(value) }
-    init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self = .object(elements.map { Member($0, $1) })
+// MARK: - Objects
+
+/// The members of a JSON object, in their order.
+struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    private(set) var members: [JSONValue.Member]
+
+    init(_ members: [JSONValue.Member]) { self.members = members }
+
+    /// Joins the members of objects.
+    init(_ parts: JSONObject...) { self.init(joining: parts) }
+
+    init(joining parts: [JSONObject]) { members = parts.flatMap(\.members) }
+
+    init(dictionaryLiteral elements: (String, any JSONConvertible)...) {
+        members = elements.map { JSONValue.Member($0, $1.jsonValue) }
     }
 
-    static func optional(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
-    static func count(_ value: some BinaryInteger) -> JSONValue { .int(Int64(clamping: value)) }
-    static func strings(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
+    /// The object on one line, without spaces.
+    var text: String { jsonValue.text }
+
+    static func += (first: inout JSONObject, second: JSONObject) { first.members += second.members }
+}
+
+/// A value with a form in JSON.
+protocol JSONConvertible {
+    var jsonValue: JSONValue { get }
+}
+
+extension JSONValue: JSONConvertible {
+    var jsonValue: JSONValue { self }
+}
+
+extension JSONObject: JSONConvertible {
+    var jsonValue: JSONValue { .object(members) }
+}
+
+extension String: JSONConvertible {
+    var jsonValue: JSONValue { .string(self) }
+}
+
+extension Bool: JSONConvertible {
+    var jsonValue: JSONValue { .bool(self) }
+}
+
+extension Double: JSONConvertible {
+    var jsonValue: JSONValue { .double(self) }
+}
+
+extension JSONConvertible where Self: BinaryInteger {
+    var jsonValue: JSONValue { .int(Int64(clamping: self)) }
+}
+
+extension Int: JSONConvertible {}
+extension Int32: JSONConvertible {}
+extension Int64: JSONConvertible {}
+extension UInt32: JSONConvertible {}
+
+extension Array: JSONConvertible where Element: JSONConvertible {
+    var jsonValue: JSONValue { .array(map(\.jsonValue)) }
+}
+
+extension Optional: JSONConvertible where Wrapped: JSONConvertible {
+    var jsonValue: JSONValue { self?.jsonValue ?? .null }
 }
 
 // MARK: - Text

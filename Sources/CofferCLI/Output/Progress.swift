@@ -84,8 +84,7 @@ extension ProgressState {
         guard total > 0 else { return "\(path): \(phase)" }
         let percent = Int((overall ?? fraction) * 100)
         return
-            "\(path): \(phase): \(TextLayout.grouped(completed)) of \(TextLayout.grouped(total)) \(unit) "
-            + "(\(percent)%)"
+            "\(path): \(phase): \(grouped: completed) of \(grouped: total) \(unit) (\(percent)%)"
             + pace.replacing("  ", with: ", ")
     }
 
@@ -96,7 +95,7 @@ extension ProgressState {
             text += "  \(rate < 10 ? ProgressState.tenths(rate) : TextLayout.grouped(Int(rate))) \(unit)/s"
         }
         if let secondsLeft {
-            text += "  \(TextLayout.seconds(.milliseconds(Int64(min(secondsLeft, 1e9) * 1000)))) left"
+            text += "  \(seconds: .milliseconds(Int64(min(secondsLeft, 1e9) * 1000))) left"
         }
         return text
     }
@@ -105,17 +104,15 @@ extension ProgressState {
         "\(Int(value * 10) / 10).\(Int(value * 10) % 10)"
     }
 
-    var json: [JSONValue.Member] {
+    var json: JSONObject {
         [
-            .init("path", .string(path)), .init("phase", .string(phase)), .init("completed", .int(completed)),
-            .init("total", .int(total)), .init("unit", .string(unit)),
-            .init("fraction", ProgressState.json(overall)),
-            .init("rate", ProgressState.json(rate)), .init("seconds_left", ProgressState.json(secondsLeft)),
-            .init("elapsed_seconds", ProgressState.json(elapsed)),
+            "path": path, "phase": phase, "completed": completed, "total": total, "unit": unit,
+            "fraction": ProgressState.json(overall), "rate": ProgressState.json(rate),
+            "seconds_left": ProgressState.json(secondsLeft), "elapsed_seconds": ProgressState.json(elapsed),
         ]
     }
 
-    private static func json(_ value: Double?) -> JSONValue {
-        value.map { .double(($0 * 1000).rounded() / 1000) } ?? .null
+    private static func json(_ value: Double?) -> Double? {
+        value.map { ($0 * 1000).rounded() / 1000 }
     }
 }

@@ -22,7 +22,7 @@ final class Reporter: Sendable {
         /// The number of failures with each status.
         var failures: [ExitStatus: Int] = [:]
         /// The members that a command adds to the last line.
-        var summary: [JSONValue.Member] = []
+        var summary: JSONObject = [:]
     }
 
     private let state: Mutex<State>
@@ -61,9 +61,9 @@ final class Reporter: Sendable {
 // MARK: - Reporting
 
 extension Reporter {
-    func start(_ details: [JSONValue.Member]) {
+    func start(_ details: JSONObject...) {
         guard style.isJSON else { return }
-        object("start", details)
+        object("start", JSONObject(joining: details))
     }
 
     /// Reports the result for one file, or the answer to a question.
@@ -75,11 +75,11 @@ extension Reporter {
     ///   - keepsLines: true if a line may contain line breaks, as statements do. Otherwise they are escaped,
     ///     so a file name cannot look like another line.
     func result(
-        _ details: [JSONValue.Member], text: [String], isAnswer: Bool = false, keepsLines: Bool = false
+        _ details: JSONObject..., text: [String], isAnswer: Bool = false, keepsLines: Bool = false
     ) {
         state.withLock { $0.resultCount += 1 }
         if style.isJSON {
-            object("result", details)
+            object("result", JSONObject(joining: details))
         } else if isAnswer || !style.isQuiet {
             line(
                 text.map { TextLayout.harmless($0, keepingLines: keepsLines) }.joined(separator: "\n"),
@@ -96,12 +96,9 @@ extension Reporter {
             in: failure.message.hasPrefix(prefix)
                 ? String(failure.message.dropFirst(prefix.count)) : failure.message)
         if style.isJSON {
-            var details: [JSONValue.Member] = []
-            if let path { details.append(.init("path", .string(path))) }
-            details += [
-                .init("code", .count(failure.status.rawValue)), .init("reason", .string(failure.reason)),
-                .init("message", .string(message)),
-            ]
+            var details: JSONObject = [:]
+            if let path { details += ["path": path] }
+            details += ["code": failure.status.rawValue, "reason": failure.reason, "message": message]
             object("error", details)
         }
         let words = Color.red.paint("error:", if: style.colorsErrors)
@@ -113,6 +110,11 @@ extension Reporter {
     func warning(_ text: String) {
         let words = TextLayout.harmless(HiddenKeys.hiding(in: text), keepingLines: true)
         talk("coffer: \(Color.yellow.paint("warning:", if: style.colorsErrors)) \(words)")
+    }
+
+    /// Runs `body`, and reports its failure as a warning.
+    func warn(of body: () throws(Failure) -> Void) {
+        do throws(Failure) { try body() } catch { warning(error.message) }
     }
 
     /// Prints a note, unless `--quiet` was given.
@@ -162,20 +164,18 @@ extension Reporter {
             let elapsed = (ContinuousClock.now - state.began).components
             return text(
                 "summary",
-                [
-                    .init("results", .count(state.resultCount)),
-                    .init("failures", .count(state.failures.values.reduce(0, +))),
-                    .init("failure_codes", .object(Reporter.counts(state.failures))),
-                    .init(
-                        "elapsed_ms",
-                        .int(elapsed.seconds * 1000 + elapsed.attoseconds / 1_000_000_000_000_000)),
-                ] + state.summary + [.init("code", .count(status.rawValue))])
+                JSONObject(
+                    [
+                        "results": state.resultCount, "failures": state.failures.values.reduce(0, +),
+                        "failure_codes": Reporter.counts(state.failures),
+                        "elapsed_ms": elapsed.seconds * 1000 + elapsed.attoseconds / 1_000_000_000_000_000,
+                    ], state.summary, ["code": status.rawValue]))
         }
         if let summary { output.writeLine(summary) }
     }
 
     /// Adds members to the last JSON line.
-    func addToSummary(_ members: [JSONValue.Member]) {
+    func addToSummary(_ members: JSONObject) {
         state.withLock { $0.summary += members }
     }
 
@@ -200,20 +200,19 @@ extension Reporter {
 // MARK: - Writing
 
 extension Reporter {
-    private func object(_ type: String, _ details: [JSONValue.Member]) {
+    private func object(_ type: String, _ details: JSONObject) {
         line(text(type, details), on: output)
     }
 
-    private func text(_ type: String, _ details: [JSONValue.Member]) -> String {
-        JSONValue.object(
-            [.init("schema", 1), .init("type", .string(type)), .init("command", .string(command))] + details
-        ).text
+    private func text(_ type: String, _ details: JSONObject) -> String {
+        JSONObject(["schema": 1, "type": type, "command": command], details).text
     }
 
-    private static func counts(_ failures: [ExitStatus: Int]) -> [JSONValue.Member] {
-        failures.sorted { $0.key.rawValue < $1.key.rawValue }.map {
-            .init(String($0.key.rawValue), .count($0.value))
-        }
+    private static func counts(_ failures: [ExitStatus: Int]) -> JSONObject {
+        JSONObject(
+            failures.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                JSONValue.Member(String($0.key.rawValue), .int(Int64($0.value)))
+            })
     }
 
     private func talk(_ text: String) { line(text, on: errors) }

@@ -42,8 +42,9 @@ enum TextLayout {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    static func counted(_ count: Int, _ one: String, _ many: String) -> String {
-        "\(grouped(count)) \(count == 1 ? one : many)"
+    /// Formats 1 and "row" as "1 row", and 2 as "2 rows".
+    static func counted(_ count: Int, _ noun: String) -> String {
+        "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
     }
 
     /// Shortens a text to its end, after an ellipsis. The end of a path is more useful than its start.
@@ -104,4 +105,21 @@ enum TextLayout {
         }
         return result
     }
+}
+
+/// Formats numbers and texts where they stand in a sentence, as in `"\(counted: 2, "row")"`.
+extension DefaultStringInterpolation {
+    mutating func appendInterpolation(counted count: Int, _ noun: String) {
+        appendLiteral(TextLayout.counted(count, noun))
+    }
+
+    mutating func appendInterpolation(grouped number: some BinaryInteger) {
+        appendLiteral(TextLayout.grouped(number))
+    }
+
+    mutating func appendInterpolation(size bytes: Int64) { appendLiteral(TextLayout.size(bytes)) }
+    mutating func appendInterpolation(seconds duration: Duration) {
+        appendLiteral(TextLayout.seconds(duration))
+    }
+    mutating func appendInterpolation(harmless text: String) { appendLiteral(TextLayout.harmless(text)) }
 }

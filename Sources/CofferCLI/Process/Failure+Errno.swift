@@ -23,15 +23,24 @@ extension Failure {
     }
 }
 
+extension Failure {
+    /// Runs `body`, and throws the failure of its system calls.
+    ///
+    /// - Parameter action: the sentence to which the reason is added, such as "The state cannot be written".
+    static func explaining<Result: ~Copyable>(_ action: String, _ body: () throws(Errno) -> Result)
+        throws(Failure) -> Result
+    {
+        do throws(Errno) { return try body() } catch { throw Failure(error, action) }
+    }
+}
+
 extension Descriptor {
     /// Opens an input file.
     ///
     /// - Parameter name: the subject of error messages, capitalized.
     static func reading(_ path: String, name: String, flags: CInt = 0) throws(Failure) -> Descriptor {
-        do throws(Errno) {
-            return try Descriptor(opening: path, O_RDONLY | flags)
-        } catch {
-            throw Failure(error, "\(name) cannot be opened")
+        try Failure.explaining("\(name) cannot be opened") { () throws(Errno) in
+            try Descriptor(opening: path, O_RDONLY | flags)
         }
     }
 }

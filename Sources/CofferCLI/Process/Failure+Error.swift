@@ -14,7 +14,8 @@ extension Failure {
     }
 
     init(_ failure: EncryptionFailure) {
-        self.init(Failure.status(of: failure), Failure.reason(of: failure), Failure.advice(on: failure))
+        let (status, reason) = Failure.meaning(of: failure)
+        self.init(status, reason, Failure.advice(on: failure))
     }
 
     init(_ error: DatabaseError) {
@@ -101,39 +102,26 @@ extension Failure {
         return others.isEmpty ? message : others.joined(separator: ". ")
     }
 
-    private static func status(of failure: EncryptionFailure) -> ExitStatus {
+    private static func meaning(of failure: EncryptionFailure) -> (ExitStatus, String) {
         switch failure {
-        case .noKey, .wrongKey, .keyRotated, .invalidKey: .keyRejected
-        case .plaintextFile, .olderFormat, .newerFormat, .otherSettings, .notADatabase, .damaged,
-            .foreignSideFile, .sideFileOfAnotherUser:
-            .badData
-        case .severalNames: .outputExists
-        case .keyring(_, let problem): status(of: problem)
-        case .engineWithoutCipher: .unavailable
-        case .invalidCipherSettings: .usage
-        }
-    }
-
-    private static func reason(of failure: EncryptionFailure) -> String {
-        switch failure {
-        case .noKey: "no_key"
-        case .wrongKey: "wrong_key"
-        case .keyRotated: "key_rotated"
-        case .invalidKey: "invalid_key"
-        case .plaintextFile: "plaintext"
-        case .olderFormat: "older_format"
-        case .newerFormat: "newer_format"
-        case .otherSettings: "other_cipher_settings"
-        case .notADatabase: "not_a_database"
-        case .damaged: "damaged"
-        case .foreignSideFile: "foreign_side_file"
-        case .sideFileOfAnotherUser: "foreign_side_file_owner"
-        case .severalNames(_, .hardLinks): "hard_links"
-        case .severalNames(_, .mountPoint): "mount_point"
-        case .severalNames(_, .openInThisProcess): "open_by_another_name"
-        case .keyring(_, let problem): reason(of: problem)
-        case .engineWithoutCipher: "engine"
-        case .invalidCipherSettings: "cipher_settings"
+        case .noKey: (.keyRejected, "no_key")
+        case .wrongKey: (.keyRejected, "wrong_key")
+        case .keyRotated: (.keyRejected, "key_rotated")
+        case .invalidKey: (.keyRejected, "invalid_key")
+        case .plaintextFile: (.badData, "plaintext")
+        case .olderFormat: (.badData, "older_format")
+        case .newerFormat: (.badData, "newer_format")
+        case .otherSettings: (.badData, "other_cipher_settings")
+        case .notADatabase: (.badData, "not_a_database")
+        case .damaged: (.badData, "damaged")
+        case .foreignSideFile: (.badData, "foreign_side_file")
+        case .sideFileOfAnotherUser: (.badData, "foreign_side_file_owner")
+        case .severalNames(_, .hardLinks): (.outputExists, "hard_links")
+        case .severalNames(_, .mountPoint): (.outputExists, "mount_point")
+        case .severalNames(_, .openInThisProcess): (.outputExists, "open_by_another_name")
+        case .keyring(_, let problem): meaning(of: problem)
+        case .engineWithoutCipher: (.unavailable, "engine")
+        case .invalidCipherSettings: (.usage, "cipher_settings")
         }
     }
 

@@ -1,49 +1,31 @@
 internal import Coffer
 
 extension Failure {
-    /// Returns the exit status for a problem with a keyring.
-    static func status(of problem: EncryptionFailure.KeyringProblem) -> ExitStatus {
+    /// Returns the exit status for a problem with a keyring, and the keyword for scripts.
+    static func meaning(of problem: EncryptionFailure.KeyringProblem) -> (ExitStatus, String) {
         switch problem {
-        case .missing: .inputMissing
-        case .unreadable: .inputOutput
-        case .notAFile, .tooLong, .unsupportedVersion, .damaged, .copiesDiffer, .notAuthentic, .ofAnotherFile,
-            .olderThanFile,
-            .newerThanFile:
-            .badData
-        case .ofAnotherUser, .writableByOthers, .hardLinks: .unsafeConfiguration
-        case .noMatchingSlot, .invalidRecoveryKey, .invalidRecipient: .keyRejected
-        case .noPlace, .noSlot, .full, .lastSlot, .invalidName, .olderKeyring: .usage
-        case .command: .unavailable
-        case .changed, .changeUnderWay: .busy
-        case .rotationUnderWay: .runAgain
-        }
-    }
-
-    /// Returns the keyword for scripts.
-    static func reason(of problem: EncryptionFailure.KeyringProblem) -> String {
-        switch problem {
-        case .missing: "keyring_missing"
-        case .unreadable: "keyring_unreadable"
-        case .notAFile, .tooLong, .damaged, .copiesDiffer: "keyring_damaged"
-        case .ofAnotherUser, .writableByOthers, .hardLinks: "keyring_not_own"
-        case .unsupportedVersion: "keyring_version"
-        case .notAuthentic: "keyring_not_authentic"
-        case .noMatchingSlot: "wrong_key"
-        case .ofAnotherFile: "keyring_of_another_file"
-        case .olderThanFile: "keyring_older"
-        case .newerThanFile: "keyring_newer"
-        case .noPlace: "keyring_place"
-        case .noSlot: "no_slot"
-        case .full: "keyring_full"
-        case .lastSlot: "last_slot"
-        case .invalidName: "slot_name"
-        case .invalidRecoveryKey: "invalid_recovery_key"
-        case .invalidRecipient: "invalid_recipient"
-        case .command: "key_command"
-        case .changed: "keyring_changed"
-        case .olderKeyring: "older_keyring"
-        case .rotationUnderWay: "rotation_under_way"
-        case .changeUnderWay: "busy"
+        case .missing: (.inputMissing, "keyring_missing")
+        case .unreadable: (.inputOutput, "keyring_unreadable")
+        case .notAFile, .tooLong, .damaged, .copiesDiffer: (.badData, "keyring_damaged")
+        case .unsupportedVersion: (.badData, "keyring_version")
+        case .notAuthentic: (.badData, "keyring_not_authentic")
+        case .ofAnotherFile: (.badData, "keyring_of_another_file")
+        case .olderThanFile: (.badData, "keyring_older")
+        case .newerThanFile: (.badData, "keyring_newer")
+        case .ofAnotherUser, .writableByOthers, .hardLinks: (.unsafeConfiguration, "keyring_not_own")
+        case .noMatchingSlot: (.keyRejected, "wrong_key")
+        case .invalidRecoveryKey: (.keyRejected, "invalid_recovery_key")
+        case .invalidRecipient: (.keyRejected, "invalid_recipient")
+        case .noPlace: (.usage, "keyring_place")
+        case .noSlot: (.usage, "no_slot")
+        case .full: (.usage, "keyring_full")
+        case .lastSlot: (.usage, "last_slot")
+        case .invalidName: (.usage, "slot_name")
+        case .olderKeyring: (.usage, "older_keyring")
+        case .command: (.unavailable, "key_command")
+        case .changed: (.busy, "keyring_changed")
+        case .changeUnderWay: (.busy, "busy")
+        case .rotationUnderWay: (.runAgain, "rotation_under_way")
         }
     }
 }

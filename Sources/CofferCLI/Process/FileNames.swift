@@ -6,11 +6,8 @@ enum FileNames {
     /// Throws if the path does not exist or this user cannot read the file. Called before a key is prompted
     /// for.
     static func checkReadable(_ path: String) throws(Failure) {
-        guard unsafe access(path, F_OK) == 0 else {
-            throw Failure(Errno.last, "'\(path)' cannot be found", denied: .inputMissing)
-        }
-        guard unsafe access(path, R_OK) == 0 else {
-            throw Failure(Errno.last, "'\(path)' cannot be read", denied: .inputMissing)
+        for (mode, verb) in [(F_OK, "found"), (R_OK, "read")] where unsafe access(path, mode) != 0 {
+            throw Failure(Errno.last, "'\(path)' cannot be \(verb)", denied: .inputMissing)
         }
     }
 
@@ -23,6 +20,12 @@ enum FileNames {
             (size(path + "-wal") ?? 0) == 0
         else { return }
         throw emptyFile
+    }
+
+    /// Throws if the file cannot be read or is empty.
+    static func checkHasContent(_ path: String) throws(Failure) {
+        try checkReadable(path)
+        try checkHasBytes(path)
     }
 
     static let emptyFile = Failure(
@@ -45,6 +48,25 @@ enum FileNames {
                     + "of that name."
             )
         }
+    }
+
+    /// Throws unless the value of an option confirms the name of a file.
+    ///
+    /// - Parameters:
+    ///   - option: the option with the name, such as "--yes-erase".
+    ///   - purpose: the work to confirm, as in "To erase it".
+    /// - Returns: the name.
+    static func confirmed(_ given: String?, _ option: String, of path: String, _ purpose: String)
+        throws(Failure) -> String
+    {
+        let name = name(of: path)
+        guard let given else { throw Failure.usage("\(purpose), add: \(option) \(name)") }
+        guard given == name else {
+            throw Failure(
+                .badData, "confirmation_mismatch",
+                "\(option) names '\(given)', but the file is '\(name)'. Nothing was changed.")
+        }
+        return name
     }
 
     /// Returns the directory part of a path.

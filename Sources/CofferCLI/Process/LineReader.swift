@@ -52,6 +52,18 @@ struct LineReader: ~Copyable {
         }
     }
 
+    /// Returns the next line, and throws the failures of an input whose lines are too long or cannot be read.
+    ///
+    /// - Parameter tooLong: makes the failure from the number of the line.
+    mutating func next(of name: String, tooLong: (Int) -> Failure) throws(Failure) -> Line? {
+        do throws(Problem) { return try next() } catch {
+            switch error {
+            case .system(let error): throw Failure(error, "\(name) cannot be read")
+            case .tooLong(let line): throw tooLong(line)
+            }
+        }
+    }
+
     private mutating func line(to end: Int, isTerminated: Bool) throws(Problem) -> Line {
         guard end - start <= limit else { throw .tooLong(line: number + 1) }
         number += 1

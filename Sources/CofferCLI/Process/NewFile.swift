@@ -11,6 +11,13 @@ struct NewFile: ~Copyable {
 
     static func exists(_ path: String) -> Bool { (try? FileStatus(path)) != nil }
 
+    /// Throws if the file exists.
+    static func checkIsNew(_ path: String) throws(Failure) { if exists(path) { throw isThere(path) } }
+
+    static func isThere(_ path: String) -> Failure {
+        Failure(.outputExists, "output_exists", "'\(path)' exists, and is not overwritten.")
+    }
+
     /// - Parameter comesWhole: true to give the file a temporary name until it is published, so a partial
     ///   file is never mistaken for a complete one.
     init(_ path: String, comesWhole: Bool = false) throws(Failure) {
@@ -36,20 +43,16 @@ struct NewFile: ~Copyable {
     }
 
     func write(_ secret: borrowing SecretBytes) throws(Failure) {
-        do throws(Errno) {
+        try Failure.explaining("'\(path)' cannot be written") { () throws(Errno) in
             try secret.withUnsafeBytes { bytes throws(Errno) in
                 try unsafe Descriptor.write(bytes, to: descriptor.number)
             }
-        } catch {
-            throw Failure(error, "'\(path)' cannot be written")
         }
     }
 
     func write(bytes: [UInt8]) throws(Failure) {
-        do throws(Errno) {
+        try Failure.explaining("'\(path)' cannot be written") { () throws(Errno) in
             try Descriptor.write(bytes.span, to: descriptor.number)
-        } catch {
-            throw Failure(error, "'\(path)' cannot be written")
         }
     }
 
@@ -72,9 +75,7 @@ struct NewFile: ~Copyable {
             if name != path { try takeName() }
             try Descriptor.synchronizeFolder(of: path)
         } catch {
-            guard error.code != EEXIST else {
-                throw Failure(.outputExists, "output_exists", "'\(path)' exists, and is not overwritten.")
-            }
+            guard error.code != EEXIST else { throw NewFile.isThere(path) }
             throw Failure(error, "'\(path)' cannot be synced to the disk")
         }
     }

@@ -10,6 +10,11 @@ enum TerminalEcho {
         let descriptor: CInt
         let original: termios
         let silent: termios
+
+        func apply(_ path: KeyPath<Settings, termios>) {
+            var settings = self[keyPath: path]
+            unsafe tcsetattr(descriptor, TCSADRAIN, &settings)
+        }
     }
 
     private static let current = Mutex<Settings?>(nil)
@@ -32,11 +37,7 @@ enum TerminalEcho {
         var silent = original
         silent.c_lflag &= ~tcflag_t(ECHO | ECHOE | ECHOK | ECHONL)
         silent.c_lflag |= tcflag_t(ICANON | ISIG)
-        let settings = Settings(descriptor: descriptor, original: original, silent: silent)
-        unsafe crashSettings = original
-        unsafe crashDescriptor = descriptor
-        watchCrashes()
-        current.withLock { $0 = settings }
+        set(Settings(descriptor: descriptor, original: original, silent: silent))
         defer { restore() }
         // FLUSH: discards input that was typed before the prompt.
         guard unsafe tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else {
@@ -50,37 +51,30 @@ enum TerminalEcho {
     static func remember(_ descriptor: CInt) {
         var original = termios()
         guard unsafe tcgetattr(descriptor, &original) == 0 else { return }
-        let settings = Settings(descriptor: descriptor, original: original, silent: original)
-        unsafe crashSettings = original
-        unsafe crashDescriptor = descriptor
+        set(Settings(descriptor: descriptor, original: original, silent: original))
+    }
+
+    private static func set(_ settings: Settings) {
+        unsafe crashSettings = settings.original
+        unsafe crashDescriptor = settings.descriptor
         watchCrashes()
         current.withLock { $0 = settings }
     }
 
     static func restore() {
         current.withLock { settings in
-            guard var original = settings?.original, let descriptor = settings?.descriptor else { return }
-            unsafe tcsetattr(descriptor, TCSADRAIN, &original)
+            guard settings != nil else { return }
+            settings?.apply(\.original)
             settings = nil
             unsafe crashDescriptor = -1
         }
     }
 
     /// Restores the echo for the shell before the process is stopped.
-    static func pause() {
-        current.withLock { settings in
-            guard var original = settings?.original, let descriptor = settings?.descriptor else { return }
-            unsafe tcsetattr(descriptor, TCSADRAIN, &original)
-        }
-    }
+    static func pause() { current.withLock { $0?.apply(\.original) } }
 
     /// Turns the echo off again when the process resumes.
-    static func resume() {
-        current.withLock { settings in
-            guard var silent = settings?.silent, let descriptor = settings?.descriptor else { return }
-            unsafe tcsetattr(descriptor, TCSADRAIN, &silent)
-        }
-    }
+    static func resume() { current.withLock { $0?.apply(\.silent) } }
 
     /// Installs handlers for crash signals, which restore the terminal before the signal takes its default
     /// action.

@@ -61,12 +61,9 @@ final class RowPrinter {
     func add(_ values: [DatabaseValue]) {
         defer { rowCount += 1 }
         guard !isReport else {
-            let place = path.map { [JSONValue.Member("path", .string($0))] } ?? []
-            let number = place + (statement.map { [JSONValue.Member("statement", .count($0))] } ?? [])
             return reporter.result(
-                number + [
-                    .init("columns", .strings(columns)), .init("values", .array(values.map(RowText.json))),
-                ], text: [])
+                path.map { ["path": $0] } ?? [:], statement.map { ["statement": $0] } ?? [:],
+                ["columns": columns, "values": values.map(RowText.json)], text: [])
         }
         let values = path.map { [$0.databaseValue] + values } ?? values
         switch style.format {
@@ -88,7 +85,7 @@ final class RowPrinter {
         case .json: reporter.raw(rowCount == 0 ? "]\n" : "\n]\n")
         case .table:
             if widths.isEmpty { startTable() }
-            reporter.note(TextLayout.counted(rowCount, "row", "rows"))
+            reporter.note(TextLayout.counted(rowCount, "row"))
         case .line, .csv, .tsv, .jsonl, .markdown, .quote: break
         }
     }
@@ -105,7 +102,7 @@ final class RowPrinter {
         let width = names.map(TextLayout.columns).max() ?? 0
         for (name, value) in zip(names, values) {
             let indent = String(repeating: " ", count: width - TextLayout.columns(name))
-            line("\(indent)\(name) = \(TextLayout.harmless(RowText.plain(value)))")
+            line("\(indent)\(name) = \(harmless: RowText.plain(value))")
         }
     }
 

@@ -78,10 +78,10 @@ enum RowText {
         case .null: .null
         case .int64(let number): .int(number)
         case .double(let number) where number.isInfinite:
-            ["real": .string(number < 0 ? "-Infinity" : "Infinity")]
+            .object([.init("real", .string(number < 0 ? "-Infinity" : "Infinity"))])
         case .double(let number): .double(number)
         case .string(let text): .string(text)
-        case .blob(let data): ["blob": .string(Hex.digits(data))]
+        case .blob(let data): .object([.init("blob", .string(Hex.digits(data)))])
         }
     }
 

@@ -20,11 +20,8 @@ struct SchemaText {
             [self.name, table].contains { $0.lowercased() == name.lowercased() }
         }
 
-        var json: [JSONValue.Member] {
-            [
-                .init("kind", .string(type)), .init("name", .string(name)), .init("table", .string(table)),
-                .init("sql", .string(sql)),
-            ]
+        var json: JSONObject {
+            ["kind": type, "name": name, "table": table, "sql": sql]
         }
     }
 

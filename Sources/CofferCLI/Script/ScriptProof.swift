@@ -1,3 +1,5 @@
+internal import Coffer
+
 /// The last line of a script, against which a database made from the script is verified.
 enum ScriptProof {
     private static let start = "-- coffer content: "
@@ -9,4 +11,12 @@ enum ScriptProof {
         let lines = String(decoding: rest, as: UTF8.self).split(whereSeparator: \.isNewline)
         return lines.last { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
     }
+}
+
+extension ScriptSummary {
+    /// The number of tables and rows, as part of a sentence.
+    var counts: String {
+        "\(counted: tableCount, "table"), \(counted: rowCount, "row")"
+    }
+    var facts: JSONObject { ["tables": tableCount, "rows": rowCount] }
 }

@@ -1,10 +1,8 @@
 internal import Coffer
-internal import SystemCalls
 
 /// Reads the statements of a script one at a time, so the script can be of any length.
 final class ScriptReader {
-    private let descriptor: CInt
-    private let name: String
+    private let input: InputFile
     private var splitter = StatementSplitter()
     private var buffer: [UInt8] = []
     /// The start of the next statement, and the end of the part that has been searched.
@@ -13,7 +11,7 @@ final class ScriptReader {
     private var line = 1
     private var hasEnded = false
 
-    private(set) var byteCount: Int64 = 0
+    var byteCount: Int64 { input.byteCount }
     private(set) var statementNumber = 0
     /// The line of the statement that was returned last.
     private(set) var statementLine = 1
@@ -21,11 +19,7 @@ final class ScriptReader {
     /// The text after the last statement, at the end.
     var rest: [UInt8] { Array(buffer[start...]) }
 
-    /// - Parameter descriptor: must stay open while the reader is in use.
-    init(_ descriptor: CInt, name: String) {
-        self.descriptor = descriptor
-        self.name = name
-    }
+    init(_ input: InputFile) { self.input = input }
 
     /// Returns the next statement, or nil at the end.
     func next() throws -> [UInt8]? {
@@ -64,21 +58,18 @@ final class ScriptReader {
         buffer.removeFirst(start)
         searched -= start
         start = 0
-        do throws(Errno) {
-            let part = try Descriptor.read(from: descriptor, upTo: 262_144)
-            hasEnded = part.isEmpty
-            byteCount += Int64(part.count)
-            buffer += part
-        } catch {
-            throw Failure(error, "\(name) cannot be read")
-        }
+        let part = try input.read()
+        hasEnded = part.isEmpty
+        buffer += part
     }
 
     /// Returns a failure that names the statement.
     func located(_ error: ScriptError) -> Failure {
-        guard let code = error.code else { return Failure(.badData, "script", "\(name): \(error.message).") }
+        guard let code = error.code else {
+            return Failure(.badData, "script", "\(input.name): \(error.message).")
+        }
         let failure = Failure(DatabaseError(resultCode: code, message: error.message))
-        let place = "\(name), statement \(statementNumber) (line \(statementLine)): "
+        let place = "\(input.name), statement \(statementNumber) (line \(statementLine)): "
         // If SQLite rejects the statement, only the script is at fault.
         let isOfScript = [.usage, .answerIsNo, .internalError, .outputExists].contains(failure.status)
         return Failure(

@@ -52,11 +52,8 @@ final class ScriptRun {
             )
         }
         if isMany, !isDryRun, !reporter.style.isJSON, isChanged {
-            let rows = TextLayout.counted(changedRowCount, "row", "rows")
-            reporter.note(
-                "\(place)\(TextLayout.counted(script.statements.count, "statement", "statements")) done, "
-                    + "\(rows) changed"
-            )
+            let rows = TextLayout.counted(changedRowCount, "row")
+            reporter.note("\(place)\(counted: script.statements.count, "statement") done, \(rows) changed")
         }
         for name in values.unused {
             reporter.warning("--bind gives a value for '\(name)', but no statement has such a parameter.")
@@ -67,7 +64,7 @@ final class ScriptRun {
     /// True if the statements are run and may change the database.
     var mayWrite: Bool { allowsWriting && !isDryRun }
 
-    private var place: String { path.map { "\(TextLayout.harmless($0)): " } ?? "" }
+    private var place: String { path.map { "\(harmless: $0): " } ?? "" }
 
     private var isMany: Bool { script.statements.count > 1 }
 
@@ -85,8 +82,7 @@ final class ScriptRun {
         return Failure(
             failure.status, failure.reason,
             "Statement \(index + 1) (line \(statement.line)): "
-                + "\(failure.message)\(allowsWriting ? before : "")"
-        )
+                + "\(failure.message)\(allowsWriting ? before : "")")
     }
 
     private func perform(_ piece: Script.Statement, number: Int, _ db: Database) throws {
@@ -128,7 +124,7 @@ final class ScriptRun {
     private func reportPlan(_ statement: Statement, number: Int) {
         let words = statement.isReadonly ? "reads" : "changes the database"
         reporter.result(
-            numbered(number) + [.init("dry_run", true), .init("changed", false), .init("code", 0)],
+            numbered(number), ["dry_run": true, "changed": false, "code": 0],
             text: [
                 place
                     + (isMany
@@ -142,23 +138,17 @@ final class ScriptRun {
         guard !["BEGIN", "SAVEPOINT"].contains(kind) else { return }
         if reporter.style.isJSON {
             reporter.result(
-                numbered(number) + [
-                    .init("changed", .bool(!statement.isReadonly)), .init("rows_changed", .count(count)),
-                    .init("code", 0),
-                ], text: [])
+                numbered(number), ["changed": !statement.isReadonly, "rows_changed": count, "code": 0],
+                text: [])
         } else if !isMany {
             // "0 rows" would be odd for a statement that creates a table.
             let changesRows = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(kind)
-            reporter.note(
-                place
-                    + (count > 0 || changesRows
-                        ? "\(TextLayout.counted(count, "row", "rows")) changed" : "done"))
+            reporter.note(place + (count > 0 || changesRows ? "\(counted: count, "row") changed" : "done"))
         }
     }
 
-    private func numbered(_ number: Int) -> [JSONValue.Member] {
-        (path.map { [.init("path", .string($0))] } ?? [])
-            + (isMany ? [.init("statement", .count(number))] : [])
+    private func numbered(_ number: Int) -> JSONObject {
+        JSONObject(path.map { ["path": $0] } ?? [:], isMany ? ["statement": number] : [:])
     }
 }
 

@@ -32,12 +32,11 @@ enum KeyFile {
             return Failure(
                 .unsafeConfiguration, "insecure_key_file",
                 "\(name) belongs to another user, who can read and change the key. Give "
-                    + "--insecure-key-file-mode if that is intended."
-            )
+                    + "--insecure-key-file-mode if that is intended.")
         case .tooLong:
             return Failure(
                 .keyRejected, "invalid_key",
-                "\(name) has more than \(TextLayout.grouped(SecretFile.limit)) bytes, the key limit.")
+                "\(name) has more than \(grouped: SecretFile.limit) bytes, the key limit.")
         }
     }
 }

@@ -52,10 +52,8 @@ enum KeyPrompt {
     }
 
     private static func say(_ text: String, on terminal: borrowing Descriptor) throws(Failure) {
-        do throws(Errno) {
+        try Failure.explaining("The terminal cannot be written to") { () throws(Errno) in
             try terminal.write(text)
-        } catch {
-            throw Failure(error, "The terminal cannot be written to")
         }
     }
 }

@@ -94,11 +94,8 @@ struct KeyReader {
         case .descriptor(let number): return try descriptor(number)
         case .standardInput:
             // Read from a duplicate and leave descriptor 0 open, so that no other file gets its number.
-            let copy: Descriptor
-            do throws(Errno) {
-                copy = try Descriptor(duplicating: STDIN_FILENO)
-            } catch {
-                throw Failure(error, "The standard input cannot be read")
+            let copy = try Failure.explaining("The standard input cannot be read") { () throws(Errno) in
+                try Descriptor(duplicating: STDIN_FILENO)
             }
             return try SecretInput.readAll(copy, name: "The standard input")
         case .command(let words): return try KeyCommand.read(words, timeout: commandTimeout)

@@ -14,14 +14,10 @@ struct SiteSecret: Sendable {
 
     /// - Throws: ``Failure`` if the secret is short enough to be guessed.
     init(_ bytes: consuming SecretBytes, sourceName: String) throws(Failure) {
-        let secret = SharedSecret(bytes.withoutNewline())
-        guard secret.bytes.count >= 16 else {
-            throw Failure(
-                .keyRejected, "invalid_key",
-                "The site secret from \(sourceName) has fewer than 16 bytes and could be guessed. "
-                    + "Create one with 'coffer keygen --out site.secret'.")
-        }
-        self.secret = secret
+        secret = try SharedSecret(
+            bytes,
+            orFail: "The site secret from \(sourceName) has fewer than 16 bytes and could be guessed. "
+                + "Create one with 'coffer keygen --out site.secret'.")
     }
 
     /// Returns the identifier of a key: 16 hexadecimal digits.
@@ -54,5 +50,14 @@ struct SiteSecret: Sendable {
         -> [UInt8]
     {
         try KeyDerivation.hmac(key: key, message: message, hash: .sha256)
+    }
+}
+
+extension SharedSecret {
+    /// - Throws: ``Failure`` with the message if the secret is short enough to be guessed.
+    convenience init(_ bytes: consuming SecretBytes, orFail message: String) throws(Failure) {
+        let bytes = bytes.withoutNewline()
+        guard bytes.count >= 16 else { throw Failure(.keyRejected, "invalid_key", message) }
+        self.init(bytes)
     }
 }

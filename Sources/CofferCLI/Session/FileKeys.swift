@@ -62,6 +62,7 @@ struct FileKeys: Sendable {
     /// - Parameters:
     ///   - cipher: the cipher settings, or nil to detect the format.
     ///   - isNamed: true to try and identify the key even if there is only one.
+    @discardableResult
     func open<Result>(
         _ path: String, cipher: CipherSettings?, isNamed: Bool = false, _ body: (FileKey) throws -> Result
     ) throws -> Result {
@@ -100,11 +101,9 @@ struct FileKeys: Sendable {
 
 extension FileKey {
     /// Returns JSON members that identify the key.
-    func json(_ site: SiteSecret?) throws -> [JSONValue.Member] {
-        var members: [JSONValue.Member] = [
-            .init("opened_by", .string(option)), .init("key_id", .optional(id)),
-        ]
-        if let site { members.append(.init("site_key_id", .string(try site.id(of: key)))) }
+    func json(_ site: SiteSecret?) throws -> JSONObject {
+        var members: JSONObject = ["opened_by": option, "key_id": id]
+        if let site { members += ["site_key_id": try site.id(of: key)] }
         return members
     }
 

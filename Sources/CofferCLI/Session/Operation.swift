@@ -55,6 +55,16 @@ protocol RecordedOperation: RecordingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus
 }
 
+/// A command that works on one file.
+protocol FileOperation: RecordedOperation {
+    var file: String { get }
+}
+
+extension FileOperation {
+    var subject: String? { file }
+    var names: [String] { [file] }
+}
+
 /// A command that supports a dry run.
 protocol ChangingOperation: RecordedOperation {
     var dryRun: Bool { get }
@@ -62,8 +72,8 @@ protocol ChangingOperation: RecordedOperation {
 
 extension RecordedOperation {
     func run(in session: Session) throws -> ExitStatus {
-        let intent = (self as? any ChangingOperation).map { [JSONValue.Member("dry_run", .bool($0.dryRun))] }
-        session.reporter.start([.init("files", .strings(names))] + (intent ?? []))
+        let intent: JSONObject? = (self as? any ChangingOperation).map { ["dry_run": $0.dryRun] }
+        session.reporter.start(["files": names], intent ?? [:])
         return try run(in: session, trail(session))
     }
 }
@@ -83,7 +93,10 @@ protocol Operation: ParsableCommand {
 }
 
 extension Operation {
-    static var title: String { configuration.commandName ?? "" }
+    static var title: String {
+        let words = configuration.usage.map(CommandConfiguration.words(in:)) ?? []
+        return words.isEmpty ? configuration.commandName ?? "" : words.joined(separator: " ")
+    }
 
     var subject: String? { nil }
 

@@ -19,16 +19,14 @@ struct Session: Sendable {
 
     /// Returns the key of a file. Checks that the file exists before anyone is prompted for a key.
     func key(_ request: KeyRequest, of path: String) throws -> Key {
-        try FileNames.checkReadable(path)
-        try FileNames.checkHasBytes(path)
+        try FileNames.checkHasContent(path)
         return try keys.key(request, subject: path)
     }
 
     /// Returns the keys that may open a file. Checks that the file exists before anyone is prompted for a
     /// key.
     func keys(_ options: FileKeyOptions, of path: String) throws -> FileKeys {
-        try FileNames.checkReadable(path)
-        try FileNames.checkHasBytes(path)
+        try FileNames.checkHasContent(path)
         return try FileKeys(options, KeyCache(keys, subject: path))
     }
 
@@ -40,7 +38,7 @@ struct Session: Sendable {
 
     /// Returns the name of one file, or the number of files, for a prompt.
     static func subject(_ paths: [String]) -> String {
-        paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file", "files")
+        paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file")
     }
 
     /// Returns the failure that an error stands for, with advice if a key may be of another type.
@@ -85,19 +83,13 @@ struct Session: Sendable {
 }
 
 /// Combines many exit codes into one.
-struct StatusTally: Sendable, Hashable {
-    private var counts: [ExitStatus: Int] = [:]
+struct StatusTally: Sendable {
+    private var seen: Set<ExitStatus> = []
 
-    mutating func add(_ status: ExitStatus) { counts[status, default: 0] += 1 }
+    mutating func add(_ status: ExitStatus) { seen.insert(status) }
 
     /// The status that all files share, or "some failed".
-    var status: ExitStatus {
-        guard counts.count > 1 else { return counts.keys.first ?? .done }
-        return .someFailed
-    }
-
-    var failed: Int { counts.reduce(0) { $0 + ($1.key == .done ? 0 : $1.value) } }
-    var succeeded: Int { counts[.done] ?? 0 }
+    var status: ExitStatus { seen.count > 1 ? .someFailed : seen.first ?? .done }
 }
 
 extension Session {

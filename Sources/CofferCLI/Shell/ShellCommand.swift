@@ -149,10 +149,9 @@ enum ShellCommand {
         try shell.checkMayWrite()
         let (path, table) = (arguments[0], arguments[1])
         let name = "The input '\(path)'"
-        let input = try Descriptor.reading(path, name: name, flags: O_NONBLOCK)
+        let input = InputFile(try Descriptor.reading(path, name: name, flags: O_NONBLOCK), name: name)
         let form = ImportFormat(ofFile: path)
-        let number = input.number
-        let source = ByteSource(number, name: name) { () throws(Failure) in try shell.wait(for: number) }
+        let source = ByteSource(input) { () throws(Failure) in try shell.wait(for: input.number) }
         let reader = form.reader(source, nullText: shell.style.nullText)
         let work = RowImport(
             reader,
@@ -166,8 +165,6 @@ enum ShellCommand {
         }
         shell.noteChange()
         try shell.access { db in try work.run(db) }
-        // Keep the input open until it has been read.
-        _ = input.number
-        shell.reporter.note("\(TextLayout.counted(work.importedCount, "row", "rows")) imported into \(table)")
+        shell.reporter.note("\(counted: work.importedCount, "row") imported into \(table)")
     }
 }

@@ -42,10 +42,8 @@ struct ShellHistory {
     func add(_ statements: [String]) throws(Failure) {
         guard !statements.isEmpty else { return }
         let file = try open(O_WRONLY | O_CREAT | O_APPEND)
-        do throws(Errno) {
+        try Failure.explaining("The history '\(path)' cannot be written") { () throws(Errno) in
             try file.write(statements.map { $0 + "\n" }.joined())
-        } catch {
-            throw Failure(error, "The history '\(path)' cannot be written")
         }
         try shorten()
     }
@@ -56,10 +54,8 @@ struct ShellHistory {
             status.size > 400_000
         else { return }
         let file = try open(O_WRONLY | O_TRUNC)
-        do throws(Errno) {
+        try Failure.explaining("The history '\(path)' cannot be written") { () throws(Errno) in
             try file.write(lines.map { $0 + "\n" }.joined())
-        } catch {
-            throw Failure(error, "The history '\(path)' cannot be written")
         }
     }
 

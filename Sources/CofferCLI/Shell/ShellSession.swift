@@ -23,7 +23,9 @@ final class ShellSession {
     private var searched = 0
     private var splitter = StatementSplitter()
     private var depth = 0
-    private let work = LineWork()
+    /// Set if Ctrl-C is to end the work of the typed line, from its first statement to its last. The thread that
+    /// receives signals sets it, and the thread of the shell checks it.
+    private let isStopped = Latch()
 
     /// The statements and commands since the last call of ``takeHistory()`` that may be stored.
     private var history: [String] = []
@@ -62,8 +64,9 @@ final class ShellSession {
 
     func quit() { isOver = true }
 
-    /// Clears the interruption of the previous line. Must be called before a person types a line.
-    func beginLine() { work.begin() }
+    /// Clears the interruption of the previous line. Must be called before a person types a line, not when the
+    /// line begins to run: Ctrl-C raises a signal as soon as the line is complete.
+    func beginLine() { isStopped.clear() }
 
     func takeHistory() -> [String] {
         defer { history = [] }
@@ -94,7 +97,7 @@ final class ShellSession {
             if hasCompiled { keep(statement) }
             if isOver { return }
             // After an interruption, the remaining statements are discarded.
-            if work.isStopped { return cancel() }
+            if isStopped.isSet { return cancel() }
         }
         searched = pending.count
         if splitter.isBlank { cancel() }
@@ -192,18 +195,18 @@ final class ShellSession {
 
     /// Runs an interactive session, in which Ctrl-C always ends the work of a line but not the shell.
     func converse(_ body: () throws -> Void) rethrows {
-        let (queue, work) = (queue, work)
+        let (queue, isStopped) = (queue, isStopped)
         let stop: @Sendable () -> Void = {
-            work.stop()
+            isStopped.set()
             queue.interrupt()
         }
         // Repeated, because SQLite forgets an interrupt that arrives just before a statement begins.
-        try session.interruption.conversationally(onInterrupt: stop, repeatedWhile: { work.isStopped }, body)
+        try session.interruption.conversationally(onInterrupt: stop, repeatedWhile: { isStopped.isSet }, body)
     }
 
     /// - Throws: ``Failure`` with the reason `interrupted` if the work of the line is to end.
     func checkNotInterrupted() throws(Failure) {
-        if work.isStopped { throw session.interruption.failure(.interrupted) }
+        if isStopped.isSet { throw session.interruption.failure(.interrupted) }
         try session.interruption.check()
     }
 
@@ -231,7 +234,7 @@ final class ShellSession {
             guard statement.columnCount > 0 else {
                 try statement.execute(arguments: arguments)
                 let count = db.totalChangesCount - before
-                if count > 0 { reporter.note("\(TextLayout.counted(count, "row", "rows")) changed") }
+                if count > 0 { reporter.note("\(counted: count, "row") changed") }
                 continue
             }
             let printer = RowPrinter(style, reporter: reporter)

@@ -59,23 +59,19 @@ struct BackupFolder {
             }
         }
         let kept = pruning.kept.count + (isDryRun ? 1 : 0)
-        let counts = "\(TextLayout.counted(kept, "backup", "backups")) kept"
+        let counts = "\(counted: kept, "backup") kept"
         let lines = removed.map { "  \(isDryRun ? "would be removed" : "removed"): \($0)" }
         session.reporter.result(
             [
-                .init("path", .string(path)), .init("dry_run", .bool(isDryRun)),
-                .init("changed", .bool(!isDryRun && !removed.isEmpty)),
-                .init("kept", .count(kept)), .init("removed", .strings(removed)),
-                .init("unproved", .strings(pruning.unproved.map(\.backup.path))),
-                .init("future", .strings(pruning.future.map(\.path))),
-                .init("stray_keyrings", .strings(pruning.strayKeyrings)),
-                .init("code", .count(status.rawValue)),
+                "path": path, "dry_run": isDryRun, "changed": !isDryRun && !removed.isEmpty, "kept": kept,
+                "removed": removed, "unproved": pruning.unproved.map(\.backup.path),
+                "future": pruning.future.map(\.path), "stray_keyrings": pruning.strayKeyrings,
+                "code": status.rawValue,
             ],
             text: [
                 "\(path): \(counts), "
                     + "\(isDryRun ? "\(removed.count) would be removed" : "\(removed.count) removed")"
-            ] + lines,
-            isAnswer: isDryRun)
+            ] + lines, isAnswer: isDryRun)
         return status
     }
 }

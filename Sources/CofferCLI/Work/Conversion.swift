@@ -4,24 +4,28 @@ internal import Coffer
 struct Conversion {
     let source: String
     /// The file as the user named it, if that differs from its path.
-    var label: String?
+    let label: String?
     let work: DatabaseFile.Work
     var options: DatabaseFile.ConversionOptions
     /// Details about the file before the change: a line of text, and members for JSON.
     var remark: String?
-    var facts: [JSONValue.Member] = []
+    var facts: JSONObject = [:]
     /// Called after the work and before the report.
     var whenDone: @Sendable (DatabaseFile.ConversionResult) -> Void = { _ in }
     /// The keys that open the result, and the file that it replaces.
-    var keys = KeyPassage.unknown
+    let keys: KeyPassage
 
-    init(_ source: String, _ work: DatabaseFile.Work, cipher: CipherSettings? = nil, in session: Session) {
-        self.source = source
-        self.work = work
-        var options = DatabaseFile.ConversionOptions()
+    init(
+        _ source: String, label: String? = nil, _ work: DatabaseFile.Work, cipher: CipherSettings? = nil,
+        keys: KeyPassage = .unknown, companion: KeyringOfCopy? = nil, keepOldPath: String? = nil,
+        in session: Session
+    ) {
+        (self.source, self.label, self.work, self.keys) = (source, label, work, keys)
+        options = DatabaseFile.ConversionOptions()
         if let cipher { options.cipher = cipher }
+        options.companion = companion
+        options.keepOldPath = keepOldPath
         options.lockTimeout = session.lockTimeout
-        self.options = options
     }
 
     private var file: DatabaseFile { DatabaseFile(path: source) }
@@ -40,12 +44,12 @@ struct Conversion {
     func plan() throws -> DatabaseFile.ConversionPlan { try file.plan(work, options: options) }
 
     func tell(_ plan: DatabaseFile.ConversionPlan, _ reporter: Reporter) {
-        let details: [JSONValue.Member] = [
-            .init("dry_run", true), .init("changed", false), .init("already_done", .bool(plan.isAlreadyDone)),
-            .init("format", plan.format.map { .count($0) } ?? .null), .init("size", .int(plan.size)),
+        let details: JSONObject = [
+            "dry_run": true, "changed": false, "already_done": plan.isAlreadyDone,
+            "format": plan.format, "size": plan.size,
         ]
         reporter.result(
-            names + facts + details + plan.outlineFacts,
+            names, facts, details, plan.outlineFacts,
             text: plan.isAlreadyDone
                 ? ["\(name): \(work.alreadyWord); nothing would be done"]
                 : ["\(name): would be \(work.word) (\(plan.room)); nothing was changed"] + remarkLines
@@ -97,9 +101,9 @@ struct Conversion {
 
     private var remarkLines: [String] { remark.map { ["  " + $0] } ?? [] }
 
-    private var names: [JSONValue.Member] {
-        var names: [JSONValue.Member] = [.init("path", .string(label ?? source))]
-        if let destination = work.destination { names.append(.init("destination", .string(destination))) }
+    private var names: JSONObject {
+        var names: JSONObject = ["path": label ?? source]
+        if let destination = work.destination { names += ["destination": destination] }
         return names
     }
 
@@ -111,44 +115,36 @@ struct Conversion {
         var (name, names) = (name, names)
         if case .datedBackup = work {
             name = result.path
-            names = [.init("path", .string(label ?? source)), .init("destination", .string(name))]
+            names = ["path": label ?? source, "destination": name]
         }
-        var facts = names + self.facts
-        facts.append(.init("changed", .bool(result.isChanged)))
-        facts.append(.init("resumed", .bool(result.isResumed)))
-        if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
-        facts += result.evidence
-        facts.append(.init("code", 0))
-        let resumed = result.isResumed ? ", after an interrupted run" : ""
+        let facts = JSONObject(
+            names, self.facts, ["changed": result.isChanged, "resumed": result.isResumed], result.keptFacts,
+            result.evidence, ["code": 0])
         guard result.isChanged, let proof = result.proof else {
-            reporter.result(facts, text: ["\(name): \(work.alreadyWord)\(resumed); nothing was done"])
-            return
+            let words = "\(name): \(work.alreadyWord)\(result.resumption); nothing was done"
+            return reporter.result(facts, text: [words])
         }
         let size = TextLayout.size(Int64(proof.pageCount) * Int64(proof.pageSize))
-        let time = TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))
-        var lines = [
-            "\(name): \(work.word)\(resumed) (\(TextLayout.counted(proof.tableCount, "table", "tables")), "
-                + "\(TextLayout.counted(proof.rowCount, "row", "rows")), \(size), \(time))"
-        ]
-        lines += remarkLines
-        lines.append("  proved: it opens again, its pages and b-trees are intact, its content is the same")
-        if let kept = result.keptOldPath { lines.append("  the old file: \(kept)") }
-        reporter.result(facts, text: lines)
+        reporter.result(
+            facts,
+            text: [
+                "\(name): \(work.word)\(result.resumption) (\(counted: proof.tableCount, "table"), "
+                    + "\(counted: proof.rowCount, "row"), \(size), \(result.time))"
+            ] + remarkLines + [
+                "  proved: it opens again, its pages and b-trees are intact, its content is the same"
+            ] + (result.keptOldPath.map { ["  the old file: \($0)"] } ?? []))
     }
 }
 
-extension DatabaseFile.ConversionResult: AuditedResult {
+extension DatabaseFile.ConversionResult: FileResult {
     var madePath: String? { path }
 
-    var evidence: [JSONValue.Member] {
-        guard let proof else { return [] }
+    var evidence: JSONObject {
+        guard let proof else { return [:] }
         return [
-            .init("pages", .count(proof.pageCount)), .init("tables", .count(proof.tableCount)),
-            .init("rows", .count(proof.rowCount)),
-            .init("salt_before", .optional(proof.saltBefore)),
-            .init("salt_after", .optional(proof.saltAfter)),
-            .init("old_key_id", .optional(proof.oldKeyID)), .init("new_key_id", .optional(proof.newKeyID)),
-            .init("content_digest", .string(proof.contentDigest)),
+            "pages": proof.pageCount, "tables": proof.tableCount, "rows": proof.rowCount,
+            "salt_before": proof.saltBefore, "salt_after": proof.saltAfter, "old_key_id": proof.oldKeyID,
+            "new_key_id": proof.newKeyID, "content_digest": proof.contentDigest,
         ]
     }
 }
@@ -182,11 +178,8 @@ extension Conversion {
     /// Collects the facts about the file before the vacuum, for the report.
     mutating func lookBefore(_ key: DatabaseKey) throws {
         let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
-        let free = TextLayout.counted(before.freePageCount, "free page", "free pages")
-        remark = "before: \(free) of \(TextLayout.grouped(before.pageCount))"
-        facts = [
-            .init("pages_before", .count(before.pageCount)),
-            .init("free_pages_before", .count(before.freePageCount)),
-        ]
+        let free = TextLayout.counted(before.freePageCount, "free page")
+        remark = "before: \(free) of \(grouped: before.pageCount)"
+        facts = ["pages_before": before.pageCount, "free_pages_before": before.freePageCount]
     }
 }

@@ -22,7 +22,7 @@ struct EngineAge {
         let faults = EngineFault.allCases.filter { $0.isOfEngine(sqlite: version) && $0.treatment == .open }
             .map {
                 Finding(
-                    check: "engine fault", words: "\($0.rawValue): \($0.summary) (fixed in \($0.mendedIn))",
+                    "engine fault", "\($0.rawValue): \($0.summary) (fixed in \($0.mendedIn))",
                     advice: advice, isWarning: true)
             }
         return faults + (age.map { [$0] } ?? [])
@@ -32,12 +32,12 @@ struct EngineAge {
     private var age: Finding? {
         guard let day = try? Date(released + "T00:00:00Z", strategy: .iso8601) else {
             return Finding(
-                check: "engine age", words: "unknown: its release is '\(released)'", advice: advice,
+                "engine age", "unknown: its release is '\(released)'", advice: advice,
                 isWarning: true)
         }
         guard now.timeIntervalSince(day) > 366 * 86400 else { return nil }
         return Finding(
-            check: "engine age", words: "more than a year: SQLite of \(released)", advice: advice,
+            "engine age", "more than a year: SQLite of \(released)", advice: advice,
             isWarning: true)
     }
 

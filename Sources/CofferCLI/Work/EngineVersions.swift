@@ -53,21 +53,16 @@ struct EngineVersions {
         return ["\(origin), released \(Engine.releaseDay)"] + features + [pages.words] + faults
     }
 
-    var engineJSON: [JSONValue.Member] {
+    var engineJSON: JSONObject {
         [
-            .init("build", .optional(build)), .init("released", .string(Engine.releaseDay)),
-            .init("features", .strings(EngineFeature.allCases.filter(\.isAvailable).map(\.rawValue))),
-            .init("pages", .string(pages.word)),
-            .init("faults", .strings(EngineFault.ofThisEngine.map(\.rawValue))),
+            "build": build, "released": Engine.releaseDay,
+            "features": EngineFeature.allCases.filter(\.isAvailable).map(\.rawValue), "pages": pages.word,
+            "faults": EngineFault.ofThisEngine.map(\.rawValue),
         ]
     }
 
-    var json: [JSONValue.Member] {
-        [
-            .init("version", .string(EngineVersions.coffer)), .init("sqlcipher", .string(sqlcipher)),
-            .init("sqlite", .string(sqlite)),
-            .init("crypto", .string(provider)),
-        ]
+    var json: JSONObject {
+        ["version": EngineVersions.coffer, "sqlcipher": sqlcipher, "sqlite": sqlite, "crypto": provider]
     }
 }
 
@@ -88,7 +83,7 @@ extension PageProvider {
     var words: String {
         switch self {
         case .kept: "pages by coffer: state for a key is cached, and known pages are not hashed again"
-        case .engine(let reason): "pages by the engine alone, at its own speed: \(reason.words)"
+        case .engine(let reason): "pages by the engine alone, at its own speed: \(reason.texts.words)"
         }
     }
 
@@ -96,31 +91,23 @@ extension PageProvider {
     var word: String {
         switch self {
         case .kept: "coffer"
-        case .engine(let reason): reason.word
+        case .engine(let reason): reason.texts.word
         }
     }
 }
 
 extension PageProvider.Reason {
-    fileprivate var words: String {
+    /// The keyword for scripts, and a clause for people.
+    fileprivate var texts: (word: String, words: String) {
         switch self {
-        case .notWanted: "COFFER_PAGE_PROVIDER is set to this"
-        case .hidden: "it hides the functions for other providers"
-        case .unknownVersion: "coffer's faster code was not tested with this version of SQLCipher"
-        case .foreign: "the program has its own provider"
-        case .wrongAnswers: "coffer's results differ from the engine's; please report this"
-        case .noMemory: "there is not enough memory"
-        }
-    }
-
-    fileprivate var word: String {
-        switch self {
-        case .notWanted: "engine-wanted"
-        case .hidden: "engine-hides-functions"
-        case .unknownVersion: "engine-unknown-version"
-        case .foreign: "engine-foreign-provider"
-        case .wrongAnswers: "engine-wrong-answers"
-        case .noMemory: "engine-no-memory"
+        case .notWanted: ("engine-wanted", "COFFER_PAGE_PROVIDER is set to this")
+        case .hidden: ("engine-hides-functions", "it hides the functions for other providers")
+        case .unknownVersion:
+            ("engine-unknown-version", "coffer's faster code was not tested with this version of SQLCipher")
+        case .foreign: ("engine-foreign-provider", "the program has its own provider")
+        case .wrongAnswers:
+            ("engine-wrong-answers", "coffer's results differ from the engine's; please report this")
+        case .noMemory: ("engine-no-memory", "there is not enough memory")
         }
     }
 }

@@ -2,10 +2,10 @@ internal import Coffer
 
 /// The known facts about a file, as text and as JSON.
 struct FileFacts {
-    private var facts: [(name: String, words: String, json: [JSONValue.Member])] = []
+    private var facts: [(name: String, words: String, json: JSONObject)] = []
 
     var pairs: [(String, String)] { facts.filter { !$0.words.isEmpty }.map { ($0.name, $0.words) } }
-    var json: [JSONValue.Member] { facts.flatMap(\.json) }
+    var json: JSONObject { JSONObject(joining: facts.map(\.json)) }
 
     let kind: DatabaseFile.Inspection.Kind
 
@@ -18,105 +18,83 @@ struct FileFacts {
         let file = DatabaseFile(path: path)
         self.init(try file.inspect(), try file.inspect(key: key.database, cipher: cipher))
         add("opened by", isKeyTold ? key.option : "", try key.json(site))
-        if isKeyTold { add("key id", key.id ?? "", []) }
-        if isKeyTold, let site { add("site key id", try site.id(of: key.key), []) }
+        if isKeyTold { add("key id", key.id ?? "", [:]) }
+        if isKeyTold, let site { add("site key id", try site.id(of: key.key), [:]) }
     }
 
     init(_ inspection: DatabaseFile.Inspection, _ contents: DatabaseFile.Contents?) {
         kind = inspection.kind
-        add("kind", inspection.kind.words, [.init("kind", .string(inspection.kind.rawValue))])
-        add("size", "\(TextLayout.grouped(inspection.size)) bytes", [.init("size", .int(inspection.size))])
+        add("kind", inspection.kind.words, ["kind": inspection.kind.rawValue])
+        add("size", "\(grouped: inspection.size) bytes", ["size": inspection.size])
         if let contents {
             add(contents)
         } else if let size = inspection.pageSize {
             let guess = inspection.isPageSizeGuessed ? " (a guess)" : ""
             add(
-                "pages", "\(TextLayout.grouped(inspection.size / Int64(size))) of \(size) bytes\(guess)",
-                [
-                    .init("page_size", .count(size)),
-                    .init("page_size_guessed", .bool(inspection.isPageSizeGuessed)),
-                ])
+                "pages", "\(grouped: inspection.size / Int64(size)) of \(size) bytes\(guess)",
+                ["page_size": size, "page_size_guessed": inspection.isPageSizeGuessed])
         }
         if let salt = inspection.salt {
             let digits = Hex.digits(salt)
-            add("salt", digits, [.init("salt", .string(digits))])
+            add("salt", digits, ["salt": digits])
         }
         add(
             "mode", "\(String(inspection.mode, radix: 8)), owner \(inspection.userID):\(inspection.groupID)",
-            [
-                .init("mode", .string(String(inspection.mode, radix: 8))),
-                .init("uid", .count(inspection.userID)),
-                .init("gid", .count(inspection.groupID)),
-            ])
+            ["mode": String(inspection.mode, radix: 8), "uid": inspection.userID, "gid": inspection.groupID])
         if inspection.linkCount != 1 {
-            add(
-                "names", "\(inspection.linkCount) (hard links)",
-                [.init("links", .count(inspection.linkCount))])
+            add("names", "\(inspection.linkCount) (hard links)", ["links": inspection.linkCount])
         }
         let companions = inspection.companions.map {
-            "-\($0.role.rawValue) (\(TextLayout.grouped($0.size)) bytes)"
+            "-\($0.role.rawValue) (\(grouped: $0.size) bytes)"
         }
         add(
             "side files", companions.joined(separator: ", "),
             [
-                .init(
-                    "companions",
-                    .object(inspection.companions.map { .init($0.role.rawValue, .int($0.size)) }))
+                "companions": JSONObject(
+                    inspection.companions.map { JSONValue.Member($0.role.rawValue, .int($0.size)) })
             ])
         if !inspection.leftovers.isEmpty {
             add(
                 "left over",
                 inspection.leftovers.joined(separator: ", ") + " (from an interrupted run: run it again)",
-                [.init("leftovers", .strings(inspection.leftovers))])
+                ["leftovers": inspection.leftovers])
         }
     }
 
     private mutating func add(_ contents: DatabaseFile.Contents) {
-        let free = contents.freePageCount == 0 ? "" : ", \(TextLayout.grouped(contents.freePageCount)) free"
+        let free = contents.freePageCount == 0 ? "" : ", \(grouped: contents.freePageCount) free"
         add(
-            "pages", "\(TextLayout.grouped(contents.pageCount)) of \(contents.pageSize) bytes\(free)",
+            "pages", "\(grouped: contents.pageCount) of \(contents.pageSize) bytes\(free)",
             [
-                .init("page_size", .count(contents.pageSize)),
-                .init("page_count", .count(contents.pageCount)),
-                .init("free_pages", .count(contents.freePageCount)),
+                "page_size": contents.pageSize, "page_count": contents.pageCount,
+                "free_pages": contents.freePageCount,
             ])
         let format = contents.format.map { "SQLCipher \($0)" } ?? "other settings"
         add(
-            "format", "\(format), \(TextLayout.grouped(contents.cipher.kdfIterations)) PBKDF2 iterations",
+            "format", "\(format), \(grouped: contents.cipher.kdfIterations) PBKDF2 iterations",
             [
-                .init("format", contents.format.map { .count($0) } ?? .null),
-                .init("kdf_iterations", .count(contents.cipher.kdfIterations)),
-                .init("authenticated", .bool(contents.cipher.usesHMAC)),
+                "format": contents.format, "kdf_iterations": contents.cipher.kdfIterations,
+                "authenticated": contents.cipher.usesHMAC,
             ])
-        add("journal", contents.journalMode, [.init("journal_mode", .string(contents.journalMode))])
-        add("vacuum", contents.autoVacuum, [.init("auto_vacuum", .string(contents.autoVacuum))])
-        add("encoding", contents.encoding, [.init("encoding", .string(contents.encoding))])
+        add("journal", contents.journalMode, ["journal_mode": contents.journalMode])
+        add("vacuum", contents.autoVacuum, ["auto_vacuum": contents.autoVacuum])
+        add("encoding", contents.encoding, ["encoding": contents.encoding])
         add(
             "versions", "user \(contents.userVersion), application \(contents.applicationID)",
-            [
-                .init("user_version", .count(contents.userVersion)),
-                .init("application_id", .count(contents.applicationID)),
-            ])
+            ["user_version": contents.userVersion, "application_id": contents.applicationID])
         add(
             "tables", contents.tables.isEmpty ? "none" : contents.tables.joined(separator: ", "),
-            [.init("tables", .strings(contents.tables))])
+            ["tables": contents.tables])
     }
 
-    private mutating func add(_ name: String, _ words: String, _ json: [JSONValue.Member]) {
+    private mutating func add(_ name: String, _ words: String, _ json: JSONObject) {
         facts.append((name, words, json))
     }
 }
 
 extension DatabaseFile.Inspection.Kind {
     /// The name of the group that a batch counts the file in.
-    var name: String {
-        switch self {
-        case .encrypted: "encrypted"
-        case .plaintext: "plaintext"
-        case .empty: "empty"
-        case .notADatabase: "not a database"
-        }
-    }
+    var name: String { self == .notADatabase ? "not a database" : rawValue }
 
     var words: String {
         switch self {

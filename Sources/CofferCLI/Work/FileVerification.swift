@@ -14,16 +14,11 @@ struct FileVerification {
     /// True to checkpoint first those commits that would be lost when the processes that use the file end.
     var healsLog = false
 
-    /// True if the key opens the file.
-    var keyOpensFile: Bool {
-        (try? DatabaseFile(path: path).inspect(key: key.database, cipher: options.cipher)) != nil
-    }
-
     /// - Throws: ``Failure`` if the file is damaged, after the findings have been reported.
     func run(in session: Session, _ trail: AuditTrail) throws {
         try trail.record(path, .kept(key.key)) { entry in
             let result = try verify(in: session, trail.site)
-            try entry.end(isChanged: false, [.init("pages", .count(result.pageCount))])
+            try entry.end(isChanged: false, ["pages": result.pageCount])
             return false
         }
     }
@@ -35,8 +30,7 @@ struct FileVerification {
         if healsLog {
             let count = try DatabaseFile(path: path).healLog(key: key.database, options: options)
             if count > 0 {
-                session.reporter.note(
-                    "\(name): \(TextLayout.counted(count, "frame", "frames")) of the log saved")
+                session.reporter.note("\(name): \(counted: count, "frame") of the log saved")
             }
         }
         let result = try session.work(name) { [options] progress in
@@ -46,8 +40,8 @@ struct FileVerification {
             let words = result.findings.prefix(20).map { "  " + $0.words }
             let more = result.findings.count > 20 ? ["  and \(result.findings.count - 20) more"] : []
             try session.reporter.result(
-                json(result) + key.json(site) + [.init("code", 65)],
-                text: ["\(name): DAMAGED"] + words + more, isAnswer: true)
+                json(result), key.json(site), ["code": 65], text: ["\(name): DAMAGED"] + words + more,
+                isAnswer: true)
             guard result.findings != [.empty] else { throw FileNames.emptyFile }
             if result.findings.contains(where: \.isUnrecoverable) {
                 throw Failure(
@@ -61,18 +55,18 @@ struct FileVerification {
             let place =
                 result.damagedPageCount == 0
                 ? "its structure"
-                : TextLayout.counted(result.damagedPageCount, "page", "pages")
-                    + " of \(TextLayout.grouped(result.pageCount))"
+                : TextLayout.counted(result.damagedPageCount, "page")
+                    + " of \(grouped: result.pageCount)"
             throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
         }
         let fromLog =
             result.pageCountFromLog == 0
-            ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log"
+            ? "" : ", \(grouped: result.pageCountFromLog) of them in the log"
         let trailing =
             result.trailingByteCount == 0
             ? []
             : [
-                "  \(TextLayout.grouped(result.trailingByteCount)) bytes after the database, which SQLite "
+                "  \(grouped: result.trailingByteCount) bytes after the database, which SQLite "
                     + "does not read: no damage"
             ]
         let weak =
@@ -80,10 +74,10 @@ struct FileVerification {
             ? "" : "; format 1 has no MACs, so only the structure was checked"
         let opening = isKeyTold || site != nil ? ", opened by \(try key.words(site))" : ""
         try session.reporter.result(
-            json(result) + key.json(site) + [.init("code", 0)],
+            json(result), key.json(site), ["code": 0],
             text: [
-                "\(name): intact (\(TextLayout.counted(result.pageCount, "page", "pages"))\(fromLog), "
-                    + "\(TextLayout.seconds(ContinuousClock.now - began)))\(opening)\(weak)"
+                "\(name): intact (\(counted: result.pageCount, "page")\(fromLog), "
+                    + "\(seconds: ContinuousClock.now - began))\(opening)\(weak)"
             ] + trailing + remarks(result))
         return result
     }
@@ -97,16 +91,13 @@ struct FileVerification {
             + more
     }
 
-    private func json(_ result: DatabaseFile.Verification) -> [JSONValue.Member] {
+    private func json(_ result: DatabaseFile.Verification) -> JSONObject {
         [
-            .init("path", .string(name)), .init("intact", .bool(result.isIntact)), .init("changed", false),
-            .init("pages", .count(result.pageCount)),
-            .init("pages_from_log", .count(result.pageCountFromLog)),
-            .init("trailing_bytes", .int(result.trailingByteCount)),
-            .init("authenticated", .bool(result.isAuthenticated)),
-            .init("damaged_pages", .array(result.damagedPages.prefix(1000).map { .count($0) })),
-            .init("findings", .strings(result.findings.prefix(1000).map(\.words))),
-            .init("content_findings", .strings(result.contentFindings)),
+            "path": name, "intact": result.isIntact, "changed": false, "pages": result.pageCount,
+            "pages_from_log": result.pageCountFromLog, "trailing_bytes": result.trailingByteCount,
+            "authenticated": result.isAuthenticated,
+            "damaged_pages": Array(result.damagedPages.prefix(1000)),
+            "findings": result.findings.prefix(1000).map(\.words), "content_findings": result.contentFindings,
         ]
     }
 }
@@ -124,11 +115,11 @@ extension DatabaseFile.Verification.Finding {
             "page \(pages.lowerBound): missing at the end of the file"
         case .missing(let pages):
             "pages \(pages.lowerBound) to \(pages.upperBound): missing at the end of the file"
-        case .foreignBytes(let count): "\(TextLayout.grouped(count)) bytes after the last page"
+        case .foreignBytes(let count): "\(grouped: count) bytes after the last page"
         case .empty: "the file is empty"
         case .structure(let words): "structure: \(words)"
         case .unrecoverable(let count):
-            "log: \(TextLayout.counted(count, "frame", "frames")) with commits that will be lost when "
+            "log: \(counted: count, "frame") with commits that will be lost when "
                 + "the process that uses the file ends"
         }
     }

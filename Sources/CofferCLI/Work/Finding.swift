@@ -2,27 +2,35 @@
 struct Finding {
     /// The keyword of the check, for scripts.
     let check: String
-    var path: String?
+    let path: String?
     let words: String
     /// The recommended action, or nil if all is well.
-    var advice: String?
+    let advice: String?
 
     /// True if only the developers of the program can fix the problem. The operator of the machine cannot, so
     /// the exit code stays 0.
-    var isWarning = false
+    let isWarning: Bool
+
+    init(
+        _ check: String, of path: String? = nil, _ words: String, advice: String? = nil,
+        isWarning: Bool = false
+    ) {
+        self.check = check
+        self.path = path
+        self.words = words
+        self.advice = advice
+        self.isWarning = isWarning
+    }
 
     var isToMend: Bool { advice != nil && !isWarning }
 
     func tell(_ reporter: Reporter) {
-        let place = path ?? check
-        var lines = ["\(advice == nil ? "good" : isWarning ? "warn" : "FIX ")  \(place): \(words)"]
+        var lines = ["\(advice == nil ? "good" : isWarning ? "warn" : "FIX ")  \(path ?? check): \(words)"]
         if let advice { lines.append("      \(advice)") }
         reporter.result(
             [
-                .init("check", .string(check)), .init("path", .optional(path)),
-                .init("good", .bool(advice == nil)),
-                .init("warning", .bool(isWarning)), .init("finding", .string(words)),
-                .init("advice", .optional(advice)),
+                "check": check, "path": path, "good": advice == nil, "warning": isWarning, "finding": words,
+                "advice": advice,
             ], text: lines, isAnswer: isToMend)
     }
 }

@@ -16,15 +16,13 @@ struct KeyRotation {
 
     func plan(in session: Session) throws {
         let plan = try file.rotationPlan(from: old.database, to: new.database, options: options)
-        let facts: [JSONValue.Member] = [
-            .init("path", .string(name)), .init("dry_run", true), .init("changed", false),
-            .init("already_rotated", .bool(plan.isAlreadyRotated)),
-            .init("method", .string(plan.method.rawValue)),
-            .init("size", .int(plan.size)), .init("pages", .count(plan.pageCount)),
+        let facts: JSONObject = [
+            "path": name, "dry_run": true, "changed": false, "already_rotated": plan.isAlreadyRotated,
+            "method": plan.method.rawValue, "size": plan.size, "pages": plan.pageCount,
         ]
-        let pages = TextLayout.counted(plan.pageCount, "page", "pages")
+        let pages = TextLayout.counted(plan.pageCount, "page")
         session.reporter.result(
-            facts + plan.outlineFacts,
+            facts, plan.outlineFacts,
             text: plan.isAlreadyRotated
                 ? ["\(name): already has the new key; nothing would be done"]
                 : ["\(name): would be rotated (\(pages), \(plan.room)); nothing was changed"] + plan.lines,
@@ -61,52 +59,44 @@ struct KeyRotation {
     }
 
     private func tell(_ result: DatabaseFile.RotationResult, _ reporter: Reporter) {
-        var facts: [JSONValue.Member] = [
-            .init("path", .string(name)), .init("changed", .bool(result.isChanged)),
-            .init("resumed", .bool(result.isResumed)),
-            .init("seconds", .double((result.duration * 1000).rounded() / 1000)),
-        ]
-        if let kept = result.keptOldPath { facts.append(.init("kept_old", .string(kept))) }
-        if let proof = result.proof {
-            facts += result.evidence
-            facts += [
-                .init("old_key_rejected", .bool(proof.isOldKeyRejected)),
-                .init("new_key_accepted", .bool(proof.isNewKeyAccepted)),
-                .init("integrity_clean", .bool(proof.isIntegrityClean)),
-                .init("content_equal", .bool(proof.isContentEqual)),
-            ]
-        }
-        facts.append(.init("code", 0))
-        let resumed = result.isResumed ? ", after an interrupted run" : ""
+        let facts = JSONObject(
+            [
+                "path": name, "changed": result.isChanged, "resumed": result.isResumed,
+                "seconds": (result.duration * 1000).rounded() / 1000,
+            ], result.keptFacts, result.evidence, result.proof?.verdict ?? [:], ["code": 0])
         guard result.isChanged, let proof = result.proof else {
-            reporter.result(facts, text: ["\(name): already has the new key\(resumed); nothing was done"])
-            return
+            let words = "\(name): already has the new key\(result.resumption); nothing was done"
+            return reporter.result(facts, text: [words])
         }
-        let size = Int64(proof.pageCount) * Int64(proof.pageSize)
-        var lines = [
-            "\(name): rotated\(resumed) (\(TextLayout.counted(proof.pageCount, "page", "pages")), "
-                + "\(TextLayout.size(size)), "
-                + "\(TextLayout.seconds(.milliseconds(Int64(result.duration * 1000)))))"
-        ]
-        lines.append(
-            "  proved: the new key opens it, the old one does not, all pages are authentic, the content is "
-                + "the same"
-        )
-        if let kept = result.keptOldPath { lines.append("  the file with the old key: \(kept)") }
-        reporter.result(facts, text: lines)
+        let size = TextLayout.size(Int64(proof.pageCount) * Int64(proof.pageSize))
+        reporter.result(
+            facts,
+            text: [
+                "\(name): rotated\(result.resumption) (\(counted: proof.pageCount, "page"), \(size), "
+                    + "\(result.time))",
+                "  proved: the new key opens it, the old one does not, all pages are authentic, the content is "
+                    + "the same",
+            ] + (result.keptOldPath.map { ["  the file with the old key: \($0)"] } ?? []))
     }
 }
 
-extension DatabaseFile.RotationResult: AuditedResult {
+extension DatabaseFile.RotationResult: FileResult {
     var madePath: String? { nil }
 
-    var evidence: [JSONValue.Member] {
-        guard let proof else { return [] }
+    var evidence: JSONObject {
+        guard let proof else { return [:] }
         return [
-            .init("pages", .count(proof.pageCount)), .init("salt_before", .string(proof.saltBefore)),
-            .init("salt_after", .string(proof.saltAfter)), .init("old_key_id", .string(proof.oldKeyID)),
-            .init("new_key_id", .string(proof.newKeyID)),
-            .init("content_digest", .string(proof.contentDigest)),
+            "pages": proof.pageCount, "salt_before": proof.saltBefore, "salt_after": proof.saltAfter,
+            "old_key_id": proof.oldKeyID, "new_key_id": proof.newKeyID, "content_digest": proof.contentDigest,
+        ]
+    }
+}
+
+extension DatabaseFile.RotationProof {
+    fileprivate var verdict: JSONObject {
+        [
+            "old_key_rejected": isOldKeyRejected, "new_key_accepted": isNewKeyAccepted,
+            "integrity_clean": isIntegrityClean, "content_equal": isContentEqual,
         ]
     }
 }

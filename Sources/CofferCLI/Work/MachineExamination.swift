@@ -12,21 +12,18 @@ enum MachineExamination {
     private static func engine() throws -> Finding {
         let versions = try EngineVersions()
         return Finding(
-            check: "engine",
-            words: (versions.lines + [versions.origin, versions.pages.words]).joined(separator: ", "))
+            "engine", (versions.lines + [versions.origin, versions.pages.words]).joined(separator: ", "))
     }
 
     private static func entropy() -> Finding {
         // The nonblocking read returns nothing until the generator is ready.
         let byte = try? Descriptor(opening: "/dev/random", O_RDONLY | O_NONBLOCK).readAll(upTo: 1)
-        let isReady = byte?.count == 1
-        return Finding(
-            check: "entropy",
-            words: isReady
-                ? "the system's random generator is ready"
-                : "the system's random generator is not ready",
-            advice: isReady
-                ? nil : "Wait until the machine has started, or give it a source of randomness (virtio-rng).")
+        guard byte?.count == 1 else {
+            return Finding(
+                "entropy", "the system's random generator is not ready",
+                advice: "Wait until the machine has started, or give it a source of randomness (virtio-rng).")
+        }
+        return Finding("entropy", "the system's random generator is ready")
     }
 
     /// Checks the limit on locked memory: keys in unlocked memory may be swapped out.
@@ -42,17 +39,16 @@ enum MachineExamination {
             words += ", and a key of this process could not be locked"
         } else if !isUnlimited {
             let count = Int(clamping: limit.rlim_cur) / DatabaseKey.lockedByteCountOfPool
-            let pools = TextLayout.counted(count, "pool", "pools")
+            let pools = TextLayout.counted(count, "pool")
             words += ", enough for the keys of about \(pools) of one process"
         }
         let isEnough = unlocked == 0 && (limit.rlim_cur >= 64 * 1024 || isUnlimited)
         return Finding(
-            check: "locked memory", words: words,
+            "locked memory", words,
             advice: isEnough
                 ? nil
                 : "Keys may be written to the swap space. Raise the limit: 'ulimit -l', or LimitMEMLOCK= in "
-                    + "a unit."
-        )
+                    + "a unit.")
     }
 
     /// Reports the core dump limit of the parent process. Coffer never dumps core, but other programs that
@@ -61,15 +57,12 @@ enum MachineExamination {
         let text = KernelText.read("/proc/\(getppid())/limits") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
         guard let soft = line?.dropFirst("Max core file size".count).split(separator: " ").first else {
-            return Finding(
-                check: "core dumps", words: "coffer writes none; the limit of other programs is unknown")
+            return Finding("core dumps", "coffer writes none; the limit of other programs is unknown")
         }
-        guard soft != "0" else { return Finding(check: "core dumps", words: "off") }
+        guard soft != "0" else { return Finding("core dumps", "off") }
         return Finding(
-            check: "core dumps",
-            words:
-                "coffer writes none, but programs started from here do, with the keys in their "
-                + "memory",
+            "core dumps",
+            "coffer writes none, but programs started from here do, with the keys in their memory",
             advice: "Turn them off for programs that use keys: 'ulimit -c 0', or LimitCORE=0 in a unit.")
     }
 }

@@ -20,10 +20,9 @@ struct BatchProofTests {
 
     private func writeManifest(_ lastKey: (name: String, value: String)) throws {
         func line(_ name: String, _ key: (name: String, value: String)) -> String {
-            JSONValue.object([
-                .init("path", .string("\(name).db")), .init(key.name, .string(key.value)),
-                .init("key-type", "raw"),
-                .init("new-key-file", "new.key"), .init("new-key-type", "raw"),
+            JSONObject([
+                "path": "\(name).db", key.name: key.value, "key-type": "raw", "new-key-file": "new.key",
+                "new-key-type": "raw",
             ]).text
         }
         let lines = [line("a", ("key-file", "a.key")), line("b", ("key-file", "b.key")), line("c", lastKey)]

@@ -20,10 +20,9 @@ struct BatchTests {
         for index in 0..<count {
             try tool.makeDatabase("\(index).db", key: "\(index).key", UInt8(index + 100))
             lines.append(
-                JSONValue.object([
-                    .init("path", .string("\(index).db")), .init("key-file", .string("\(index).key")),
-                    .init("key-type", "raw"),
-                    .init("new-key-file", "b.key"), .init("new-key-type", "raw"),
+                JSONObject([
+                    "path": "\(index).db", "key-file": "\(index).key", "key-type": "raw",
+                    "new-key-file": "b.key", "new-key-type": "raw",
                 ]).text)
         }
         try tool.write(lines.joined(separator: "\n") + "\n", to: "fleet")

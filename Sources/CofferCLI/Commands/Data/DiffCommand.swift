@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct DiffCommand: RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "diff",
-        abstract: "Compare two databases by schema, tables and rows.",
-        usage: "coffer diff <old> <new> [--rows] [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "diff <old> <new> [--rows] [options]", abstract: "Compare two databases by schema, tables and rows.",
         discussion: """
             Shows the content that is in only one of the databases. Rows are matched by row ID, or by \
             primary key in tables without row IDs; values are compared byte for byte. Both databases may be \
@@ -49,9 +47,8 @@ struct DiffCommand: RecordedOperation {
     var names: [String] { [old, new] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let newRequest = try newKey.isGiven ? newKey.request(besides: key) : nil
-        try FileNames.checkReadable(new)
-        try FileNames.checkHasBytes(new)
+        let newRequest = try newKey.requestIfGiven(besides: key)
+        try FileNames.checkHasContent(new)
         let keys = try session.keys(key, of: old)
         let given = try newRequest.map { request throws(Failure) in
             try session.keys.key(request, subject: new).database
@@ -101,12 +98,10 @@ private struct DifferencePrinter {
         guard !reporter.isOutputClosed else {
             throw Failure(.inputOutput, "io", "The output was closed early.")
         }
-        var facts: [JSONValue.Member] = [
-            .init("table", .string(row.table)), .init("change", .string(row.change.rawValue)),
-            .init("columns", .strings(row.columns)),
+        let facts: JSONObject = [
+            "table": row.table, "change": row.change.rawValue, "columns": row.columns, "before": row.before,
+            "after": row.after,
         ]
-        facts.append(.init("before", row.before.map { .strings($0) } ?? .null))
-        facts.append(.init("after", row.after.map { .strings($0) } ?? .null))
         let sign =
             switch row.change {
             case .added: "+"
@@ -148,48 +143,38 @@ private struct DifferencePrinter {
         }
         for table in difference.tables where table.isDifferent {
             let counts =
-                "\(TextLayout.grouped(table.rowCountBefore)) -> "
-                + "\(TextLayout.counted(table.rowCountAfter, "row", "rows"))"
+                "\(grouped: table.rowCountBefore) -> \(counted: table.rowCountAfter, "row")"
             let changes =
                 table.isComparable
-                ? "\(TextLayout.grouped(table.removedCount)) removed, "
-                    + "\(TextLayout.grouped(table.addedCount)) added, "
-                    + "\(TextLayout.grouped(table.changedCount)) changed"
+                ? "\(grouped: table.removedCount) removed, \(grouped: table.addedCount) added, "
+                    + "\(grouped: table.changedCount) changed"
                 : "different, but not comparable row by row"
             lines.append("table \(SQLText.name(table.name)): \(counts) (\(changes))")
         }
-        let count = TextLayout.counted(difference.tables.count, "table", "tables")
-        let rows = TextLayout.counted(difference.tables.reduce(0) { $0 + $1.rowCountAfter }, "row", "rows")
+        let count = TextLayout.counted(difference.tables.count, "table")
+        let rows = TextLayout.counted(difference.tables.reduce(0) { $0 + $1.rowCountAfter }, "row")
         if difference.isEmpty { lines = ["\(new): the same content as \(old) (\(count), \(rows))"] }
         reporter.result(
             [
-                .init("path", .string(old)), .init("other", .string(new)),
-                .init("same", .bool(difference.isEmpty)),
-                .init("settings", .array(difference.settings.map(json))),
-                .init("objects", .array(difference.schema.map(json))),
-                .init("tables", .array(difference.tables.map(json))),
-                .init("code", .count(difference.isEmpty ? 0 : 1)),
+                "path": old, "other": new, "same": difference.isEmpty,
+                "settings": difference.settings.map(json), "objects": difference.schema.map(json),
+                "tables": difference.tables.map(json), "code": difference.isEmpty ? 0 : 1,
             ], text: lines, isAnswer: !difference.isEmpty)
     }
 
-    private func json(_ setting: DatabaseFile.SettingDifference) -> JSONValue {
-        ["name": .string(setting.name), "before": .string(setting.before), "after": .string(setting.after)]
+    private func json(_ setting: DatabaseFile.SettingDifference) -> JSONObject {
+        ["name": setting.name, "before": setting.before, "after": setting.after]
     }
 
-    private func json(_ object: DatabaseFile.SchemaDifference) -> JSONValue {
-        [
-            "type": .string(object.type), "name": .string(object.name), "before": .optional(object.before),
-            "after": .optional(object.after),
-        ]
+    private func json(_ object: DatabaseFile.SchemaDifference) -> JSONObject {
+        ["type": object.type, "name": object.name, "before": object.before, "after": object.after]
     }
 
-    private func json(_ table: DatabaseFile.TableDifference) -> JSONValue {
+    private func json(_ table: DatabaseFile.TableDifference) -> JSONObject {
         [
-            "name": .string(table.name), "rows_before": .count(table.rowCountBefore),
-            "rows_after": .count(table.rowCountAfter),
-            "removed": .count(table.removedCount), "added": .count(table.addedCount),
-            "changed": .count(table.changedCount),
-            "comparable": .bool(table.isComparable),
+            "name": table.name, "rows_before": table.rowCountBefore, "rows_after": table.rowCountAfter,
+            "removed": table.removedCount, "added": table.addedCount, "changed": table.changedCount,
+            "comparable": table.isComparable,
         ]
     }
 }

@@ -3,11 +3,9 @@ internal import Coffer
 internal import Glibc
 internal import SystemCalls
 
-struct DumpCommand: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "dump",
-        abstract: "Write a database as an SQL script.",
-        usage: "coffer dump <file> [options]",
+struct DumpCommand: AccessOperation, FileOperation {
+    static let configuration = CommandConfiguration.coffer(
+        "dump <file> [options]", abstract: "Write a database as an SQL script.",
         discussion: """
             The script creates the same content in any SQLite, byte for byte, with all row IDs, versions, \
             sequences, and the tables of virtual tables. It is one snapshot, even while other processes \
@@ -24,7 +22,7 @@ struct DumpCommand: AccessOperation, RecordedOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("Write into a new file.", valueName: "script"), completion: .file())
+    @Option(help: .value("script", "Write into a new file."), completion: .file())
     var out: String?
 
     @Flag(help: "Confirm that the file is readable without a key.")
@@ -44,13 +42,10 @@ struct DumpCommand: AccessOperation, RecordedOperation {
         }
     }
 
-    var subject: String? { file }
     var names: [String] { [file] + (out.map { [$0] } ?? []) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        if let out, NewFile.exists(out) {
-            throw Failure(.outputExists, "output_exists", "'\(out)' exists, and is not overwritten.")
-        }
+        if let out { try NewFile.checkIsNew(out) }
         return try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
             try dump(opening, session, trail)
         }
@@ -73,19 +68,11 @@ struct DumpCommand: AccessOperation, RecordedOperation {
             try queue.close()
             guard let summary else { return false }
             warn(of: summary.needs, session.reporter)
-            try entry.end(
-                isChanged: false,
-                [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+            try entry.end(isChanged: false, summary.facts)
             guard let out else { return false }
-            let counts =
-                "\(TextLayout.counted(summary.tableCount, "table", "tables")), "
-                + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
             session.reporter.result(
-                [
-                    .init("path", .string(file)), .init("destination", .string(out)), .init("changed", true),
-                    .init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount)),
-                    .init("code", 0),
-                ], text: ["\(out): written (\(counts)), readable by you only, without a key"])
+                ["path": file, "destination": out, "changed": true], summary.facts, ["code": 0],
+                text: ["\(out): written (\(summary.counts)), readable by you only, without a key"])
             return false
         }
         return .done

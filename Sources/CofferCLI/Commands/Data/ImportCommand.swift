@@ -1,13 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
-internal import SystemCalls
 
-struct ImportCommand: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "import",
+struct ImportCommand: AccessOperation, FileOperation {
+    static let configuration = CommandConfiguration.coffer(
+        "import <file> <table> [--from <input>] [options]",
         abstract: "Import rows of CSV or JSON into a table.",
-        usage: "coffer import <file> <table> [--from <input>] [options]",
         discussion: """
             Reads the output of coffer query, with NULL, blobs and infinities unchanged, and of other \
             programs, from a file or the standard input. The first line of CSV names the columns; each line \
@@ -31,39 +28,32 @@ struct ImportCommand: AccessOperation, RecordedOperation {
     @Argument(help: "The table.")
     var table: String
 
-    @Option(help: ArgumentHelp("Read the rows from a file.", valueName: "input"), completion: .file())
+    @Option(help: .value("input", "Read the rows from a file."), completion: .file())
     var from: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The format of the rows: by the extension of the file, or csv.", valueName: "format"))
+    @Option(help: .value("format", "The format of the rows: by the extension of the file, or csv."))
     var format: ImportFormat?
 
-    @Option(help: ArgumentHelp("The columns of the fields, separated by commas.", valueName: "names"))
+    @Option(help: .value("names", "The columns of the fields, separated by commas."))
     var columns: String?
 
     @Flag(help: "The first line has no column names.")
     var noHeader = false
 
-    @Option(
-        help: ArgumentHelp(
-            "The unquoted text for NULL in CSV: empty by default.", valueName: "text"))
+    @Option(help: .value("text", "The unquoted text for NULL in CSV: empty by default."))
     var nullText = ""
 
     @Flag(help: "Create the table.")
     var create = false
 
     @Option(
-        help: ArgumentHelp(
-            "The types of the created table's columns, such as 'id:integer,text:text'.", valueName: "types"))
+        help: .value("types", "The types of the created table's columns, such as 'id:integer,text:text'."))
     var types: String?
 
-    @Option(help: ArgumentHelp("Commit after so many rows, not only at the end.", valueName: "number"))
+    @Option(help: .value("number", "Commit after so many rows, not only at the end."))
     var batchRows: Int?
 
-    @Option(
-        help: ArgumentHelp("Write refused rows to a new file, and continue.", valueName: "file"),
-        completion: .file())
+    @Option(help: .value("file", "Write refused rows to a new file, and continue."), completion: .file())
     var rejects: String?
 
     @OptionGroup
@@ -81,13 +71,8 @@ struct ImportCommand: AccessOperation, RecordedOperation {
         if create, noHeader, columns == nil {
             throw ValidationError("The new table needs column names. Give --columns.")
         }
-        if from == nil || from == "-", try key.request().source == .standardInput {
-            throw ValidationError("The rows and the key cannot both come from the standard input.")
-        }
+        if from == nil || from == "-" { try key.request().checkSharesNoInput(with: "The rows") }
     }
-
-    var subject: String? { file }
-    var names: [String] { [file] }
 
     private var form: ImportFormat { format ?? ImportFormat(ofFile: from ?? "") }
 
@@ -104,22 +89,13 @@ struct ImportCommand: AccessOperation, RecordedOperation {
         // If the options name the columns, the header line, if any, is skipped.
         let skipsHeader = options.columns != nil && options.hasHeader
         if options.columns != nil { options.hasHeader = false }
-        if let rejects, NewFile.exists(rejects) {
-            throw Failure(.outputExists, "output_exists", "'\(rejects)' exists, and is not overwritten.")
-        }
-        let path = from == "-" ? nil : from
-        let name = path.map { "The input '\($0)'" } ?? "The standard input"
-        let input =
-            try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) }
-            ?? Descriptor(owning: dup(STDIN_FILENO))
-        guard let status = try? input.status(), !status.isDirectory else {
-            throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
-        }
+        if let rejects { try NewFile.checkIsNew(rejects) }
+        let input = try InputFile(from, "input")
         let keys = try session.keys(key, of: file)
-        let reader = form.reader(ByteSource(input.number, name: name), nullText: nullText)
+        let reader = form.reader(ByteSource(input), nullText: nullText)
         if skipsHeader { _ = try reader.next() }
-        let total = status.isRegular ? status.size : 0
-        let refusals = Refusals(rejects, name: name)
+        let total = input.size
+        let refusals = Refusals(rejects, name: input.name)
         let work = RowImport(reader, options) { record, reason in
             try refusals.add(record, reason)
         } checkpoint: { bytes in
@@ -132,7 +108,7 @@ struct ImportCommand: AccessOperation, RecordedOperation {
             configuration.allowsUnsafeTransactions = true
             try trail.record(file, .kept(opening.key)) { entry in
                 try bring(work, configuration, refusals, in: session)
-                try entry.end(isChanged: work.isChanged, [.init("rows", .count(work.importedCount))])
+                try entry.end(isChanged: work.isChanged, ["rows": work.importedCount])
                 return work.isChanged
             }
         }
@@ -175,20 +151,17 @@ struct ImportCommand: AccessOperation, RecordedOperation {
         let isWhole = work.refusedCount == 0
         let refused =
             isWhole
-            ? "" : ", \(TextLayout.counted(work.refusedCount, "row", "rows")) refused: see '\(rejects ?? "")'"
+            ? "" : ", \(counted: work.refusedCount, "row") refused: see '\(rejects ?? "")'"
         let ignored =
             work.ignoredCount == 0
-            ? "" : ", \(TextLayout.counted(work.ignoredCount, "row", "rows")) ignored by the table"
+            ? "" : ", \(counted: work.ignoredCount, "row") ignored by the table"
         reporter.result(
             [
-                .init("path", .string(file)), .init("table", .string(table)),
-                .init("changed", .bool(work.isChanged)),
-                .init("rows", .count(work.importedCount)), .init("ignored", .count(work.ignoredCount)),
-                .init("refused", .count(work.refusedCount)), .init("code", isWhole ? 0 : 1),
+                "path": file, "table": table, "changed": work.isChanged, "rows": work.importedCount,
+                "ignored": work.ignoredCount, "refused": work.refusedCount, "code": isWhole ? 0 : 1,
             ],
             text: [
-                "\(file): \(TextLayout.counted(work.importedCount, "row", "rows")) imported into "
-                    + "\(table)\(ignored)\(refused)"
+                "\(file): \(counted: work.importedCount, "row") imported into \(table)\(ignored)\(refused)"
             ])
         return isWhole ? .done : .answerIsNo
     }

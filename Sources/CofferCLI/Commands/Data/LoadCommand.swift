@@ -1,13 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
-internal import SystemCalls
 
-struct LoadCommand: RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "load",
+struct LoadCommand: FileOperation {
+    static let configuration = CommandConfiguration.coffer(
+        "load <file> [--from <script>] [options]",
         abstract: "Create an encrypted database from an SQL script.",
-        usage: "coffer load <file> [--from <script>] [options]",
         discussion: """
             Reads a script of coffer dump, of another shell's dump command, or any other, from the standard \
             input or a file. It is one transaction: all or nothing. The new file is proved before it gets \
@@ -27,7 +24,7 @@ struct LoadCommand: RecordedOperation {
     @Argument(help: "The file to create.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("Read the script from a file.", valueName: "script"), completion: .file())
+    @Option(help: .value("script", "Read the script from a file."), completion: .file())
     var from: String?
 
     @OptionGroup(title: "The key")
@@ -48,51 +45,30 @@ struct LoadCommand: RecordedOperation {
             guard try !key.isGiven else {
                 throw ValidationError("Give the new file a key or recipients, not both.")
             }
-        } else if from == nil || from == "-", try key.request().source == .standardInput {
-            throw ValidationError("The script and the key cannot both come from the standard input.")
+        } else if from == nil || from == "-" {
+            try key.request().checkSharesNoInput(with: "The script")
         }
     }
 
-    var subject: String? { file }
     var names: [String] { [file] + (from.map { [$0] } ?? []) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        guard !NewFile.exists(file) else {
-            throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
-        }
-        let path = from == "-" ? nil : from
-        let name = path.map { "The script '\($0)'" } ?? "The standard input"
-        let input =
-            try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) }
-            ?? Descriptor(owning: dup(STDIN_FILENO))
-        guard let status = try? input.status(), !status.isDirectory else {
-            throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
-        }
-        let reader = ScriptReader(input.number, name: name)
-        let total = status.isRegular ? status.size : 0
-        func load(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
+        try NewFile.checkIsNew(file)
+        let input = try InputFile(from, "script")
+        let reader = ScriptReader(input)
+        try recipients.making(file, orWith: key, isDryRun: false, session) { key, keys, keyring in
             try trail.record(file, keys) { entry in
                 let summary: ScriptSummary
                 do {
-                    summary = try make(key, keyring, reader, total: total, in: session)
+                    summary = try make(key, keyring, reader, total: input.size, in: session)
                 } catch let error as ScriptError {
                     throw reader.located(error)
                 }
                 let isProved = ScriptProof.digest(in: reader.rest) != nil
                 tell(summary, isProved: isProved, session.reporter)
-                try entry.end(
-                    isChanged: true,
-                    [.init("tables", .count(summary.tableCount)), .init("rows", .count(summary.rowCount))])
+                try entry.end(isChanged: true, summary.facts)
                 return true
             }
-        }
-        if recipients.isGiven {
-            try recipients.copying(to: file, recipients.slots(), isDryRun: false, session) {
-                try load($0, .unknown, $1)
-            }
-        } else {
-            let new = try session.keys.key(key.request(.new), subject: file)
-            try load(new.database, .changed(from: nil, to: new))
         }
         return .done
     }
@@ -124,18 +100,11 @@ struct LoadCommand: RecordedOperation {
     }
 
     private func tell(_ summary: ScriptSummary, isProved: Bool, _ reporter: Reporter) {
-        let counts =
-            "\(TextLayout.counted(summary.tableCount, "table", "tables")), "
-            + "\(TextLayout.counted(summary.rowCount, "row", "rows"))"
         reporter.result(
-            [
-                .init("path", .string(file)), .init("changed", true),
-                .init("tables", .count(summary.tableCount)),
-                .init("rows", .count(summary.rowCount)), .init("same_as_dumped", isProved ? true : .null),
-                .init("code", 0),
-            ],
+            ["path": file, "changed": true], summary.facts,
+            ["same_as_dumped": isProved ? true : nil as Bool?, "code": 0],
             text: [
-                "\(file): created from the script, encrypted (\(counts))",
+                "\(file): created from the script, encrypted (\(summary.counts))",
                 isProved
                     ? "  proved: it opens again, it is intact, and its content is equal to the dump"
                     : "  proved: it opens again, and it is intact; the script has no digest of its "

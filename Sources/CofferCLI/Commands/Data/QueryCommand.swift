@@ -3,11 +3,9 @@ internal import Coffer
 internal import Foundation
 internal import Glibc
 
-struct QueryCommand: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "query",
-        abstract: "Run SQL statements.",
-        usage: "coffer query <file> [<sql>] [options]",
+struct QueryCommand: AccessOperation, FileOperation {
+    static let configuration = CommandConfiguration.coffer(
+        "query <file> [<sql>] [options]", abstract: "Run SQL statements.",
         discussion: """
             Read-only, unless --write is given. The statements come from the argument, from a script \
             (--file), or from the standard input ('-', or nothing), where other users of the machine cannot \
@@ -32,8 +30,8 @@ struct QueryCommand: AccessOperation, RecordedOperation {
     var sql: String?
 
     @Option(
-        name: .customLong("file"),
-        help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
+        name: .customLong("file"), help: .value("script", "Read the statements from a file."),
+        completion: .file())
     var script: String?
 
     @Flag(help: "Allow the statements to change the database.")
@@ -42,7 +40,7 @@ struct QueryCommand: AccessOperation, RecordedOperation {
     @Flag(help: "Run the statements as one transaction: all or nothing.")
     var transaction = false
 
-    @Option(help: ArgumentHelp("A value for a parameter: name=text, or name:type=value.", valueName: "value"))
+    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value."))
     var bind: [String] = []
 
     @OptionGroup(title: "Rows")
@@ -59,13 +57,8 @@ struct QueryCommand: AccessOperation, RecordedOperation {
         if sql != nil && script != nil {
             throw ValidationError("Give the statements as an argument or with --file, not both.")
         }
-        if source == "-", try key.request().source == .standardInput {
-            throw ValidationError("The statement and the key cannot both come from the standard input.")
-        }
+        if source == "-" { try key.request().checkSharesNoInput(with: "The statement") }
     }
-
-    var subject: String? { file }
-    var names: [String] { [file] }
 
     /// The script to read if no argument contains statements.
     private var source: String? { script ?? (sql == nil || sql == "-" ? "-" : nil) }

@@ -1,11 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct SchemaCommand: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "schema",
+struct SchemaCommand: AccessOperation, FileOperation {
+    static let configuration = CommandConfiguration.coffer(
+        "schema <file> [<name>...] [options]",
         abstract: "Print the schema of a database: its tables, indexes, views and triggers.",
-        usage: "coffer schema <file> [<name>...] [options]",
         discussion: """
             Prints the CREATE statements, in the order of a dump. With names, prints only these tables and \
             views, with their indexes and triggers. Internal objects of SQLite and of virtual tables are \
@@ -27,9 +26,6 @@ struct SchemaCommand: AccessOperation, RecordedOperation {
 
     @OptionGroup
     var access: AccessOptions<OneFile, NoOptions>
-
-    var subject: String? { file }
-    var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in

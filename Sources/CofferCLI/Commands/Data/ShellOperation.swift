@@ -2,11 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 internal import Glibc
 
-struct ShellOperation: AccessOperation, RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "shell",
-        abstract: "Run SQL interactively.",
-        usage: "coffer shell <file> [options]",
+struct ShellOperation: AccessOperation, FileOperation {
+    static let configuration = CommandConfiguration.coffer(
+        "shell <file> [options]", abstract: "Run SQL interactively.",
         discussion: """
             Statements end with a semicolon, and can have several lines. Lines that begin with a dot are \
             shell commands: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \
@@ -31,7 +29,7 @@ struct ShellOperation: AccessOperation, RecordedOperation {
     @Flag(help: "Open a database without encryption.")
     var plaintext = false
 
-    @Option(help: ArgumentHelp("The file of the history.", valueName: "file"), completion: .file())
+    @Option(help: .value("file", "The file of the history."), completion: .file())
     var history: String?
 
     @Flag(help: "Use no history.")
@@ -49,13 +47,8 @@ struct ShellOperation: AccessOperation, RecordedOperation {
         }
         if noHistory, history != nil { throw ValidationError("Give --history or --no-history, not both.") }
         if plaintext, try key.isGiven { throw ValidationError("A database without encryption has no key.") }
-        if try key.request().source == .standardInput {
-            throw ValidationError("The statements and the key cannot both come from the standard input.")
-        }
+        try key.request().checkSharesNoInput(with: "The statements")
     }
-
-    var subject: String? { file }
-    var names: [String] { [file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         guard !plaintext else {
@@ -96,21 +89,14 @@ struct ShellOperation: AccessOperation, RecordedOperation {
         return .done
     }
 
-    private func nextLine(_ reader: inout LineReader) throws(Failure) -> LineReader.Line? {
-        do throws(LineReader.Problem) {
-            return try reader.next()
-        } catch {
-            switch error {
-            case .system(let error): throw Failure(error, "The standard input cannot be read")
-            case .tooLong(let line): throw Failure.usage("Line \(line) of the standard input is too long.")
-            }
-        }
-    }
-
     /// Runs the lines of a script.
     private func readLines(_ shell: ShellSession, _ session: Session) throws {
         var reader = LineReader(STDIN_FILENO, limit: 1 << 30)
-        while !shell.isOver, !shell.reporter.isOutputClosed, let line = try nextLine(&reader) {
+        while !shell.isOver, !shell.reporter.isOutputClosed,
+            let line = try reader.next(
+                of: "The standard input",
+                tooLong: { .usage("Line \($0) of the standard input is too long.") })
+        {
             guard let text = String(validating: line.bytes, as: UTF8.self) else {
                 throw Failure.usage("Line \(line.number) of the standard input is not UTF-8.")
             }
@@ -136,10 +122,8 @@ struct ShellOperation: AccessOperation, RecordedOperation {
             throw Failure(.unavailable, "terminal", "The terminal cannot be used for input.")
         }
         let kept = noHistory ? nil : (history ?? ShellHistory.standardPath).map(ShellHistory.init)
-        do throws(Failure) {
+        session.reporter.warn { () throws(Failure) in
             for line in try kept?.load() ?? [] { editor.remember(line) }
-        } catch {
-            session.reporter.warning(error.message)
         }
         session.reporter.note(
             "coffer \(EngineVersions.coffer): .help lists the commands, Ctrl-D ends the "
@@ -157,11 +141,7 @@ struct ShellOperation: AccessOperation, RecordedOperation {
             }
             let lines = shell.takeHistory()
             for line in lines { editor.remember(line) }
-            do throws(Failure) {
-                try kept?.add(lines)
-            } catch {
-                session.reporter.warning(error.message)
-            }
+            session.reporter.warn { () throws(Failure) in try kept?.add(lines) }
         }
     }
 }

@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct BackupCommand: ChangingOperation, MeasuredOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "backup",
+    static let configuration = CommandConfiguration.coffer(
+        "backup <source> (<destination> | --into <folder> | -) [options]",
         abstract: "Copy a database into a new file, while it is in use.",
-        usage: "coffer backup <source> (<destination> | --into <folder> | -) [options]",
         discussion: """
             The copy is a snapshot of the database, encrypted with the same key or a new one, and a fresh \
             salt. It gets its name only after it was read back and found equal. Never overwrites. To put a \
@@ -47,13 +46,12 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     var destination: String?
 
     @Option(
-        help: ArgumentHelp("Create a file with the date in its name in this folder.", valueName: "folder"),
+        help: .value("folder", "Create a file with the date in its name in this folder."),
         completion: .directory)
     var into: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The older backups to keep in the folder, such as 7d,4w,6m.", valueName: "numbers"),
+        help: .value("numbers", "The older backups to keep in the folder, such as 7d,4w,6m."),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 
@@ -124,7 +122,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             throw Failure.usage(
                 "The backup is binary, and a terminal could treat it as commands. Give a file or a pipe.")
         }
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.requestIfGiven(besides: key)
         let folder = try keep.flatMap { keep in
             try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
         }
@@ -143,9 +141,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             }
             if !dryRun { try removeLeftKeyrings() }
             let work = work(opening.database, newKey: copyKey?.database, session.reporter)
-            var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
+            var conversion = Conversion(
+                source, work, cipher: cipher.settings,
+                keys: .changed(from: nil, to: copyKey ?? opening.key), in: session)
             conversion.options.keepsStoredPages = samePages
-            conversion.keys = .changed(from: nil, to: copyKey ?? opening.key)
             try conversion.perform(isDryRun: dryRun, in: session, trail)
             let keys = [copyKey?.database, opening.database].compactMap { $0 }
             return try folder?.prune(keys: keys, isDryRun: dryRun, in: session, trail) ?? .done
@@ -156,8 +155,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         _ key: DatabaseKey, _ slots: [DatabaseKeyring.NewSlot], in session: Session, _ trail: AuditTrail
     ) throws {
         func perform(_ work: DatabaseFile.Work, _ keyring: KeyringOfCopy?, tells: Bool) throws {
-            var conversion = Conversion(source, work, cipher: cipher.settings, in: session)
-            conversion.options.companion = keyring
+            var conversion = Conversion(
+                source, work, cipher: cipher.settings, companion: keyring, in: session)
             if tells { conversion.whenDone = { recipients.tell("\($0.path).keys", session) } }
             try conversion.perform(isDryRun: dryRun, in: session, trail)
         }

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct CreateCommand: RecordingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "create",
-        abstract: "Create an empty, encrypted database.",
-        usage: "coffer create <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "create <file> [options]", abstract: "Create an empty, encrypted database.",
         discussion: """
             Never overwrites. Asks twice for a typed key. The file is readable by you only. For a database \
             with a keyring, also one for recipients, use 'coffer key init'.
@@ -35,18 +33,13 @@ struct CreateCommand: RecordingOperation {
     var subject: String? { file }
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file])), .init("dry_run", .bool(dryRun))])
-        guard !NewFile.exists(file) else {
-            throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
-        }
+        session.reporter.start(["files": [file], "dry_run": dryRun])
+        try NewFile.checkIsNew(file)
         try DatabaseFile(path: file).checkIsAlone()
         let key = try session.keys.key(key.request(.new), subject: file)
         guard !dryRun else {
             session.reporter.result(
-                [
-                    .init("path", .string(file)), .init("changed", false), .init("dry_run", true),
-                    .init("code", 0),
-                ],
+                ["path": file, "changed": false, "dry_run": true, "code": 0],
                 text: ["\(file): would be created, encrypted; nothing was changed"])
             return .done
         }
@@ -55,7 +48,7 @@ struct CreateCommand: RecordingOperation {
             return true
         }
         session.reporter.result(
-            [.init("path", .string(file)), .init("changed", true), .init("code", 0)],
+            ["path": file, "changed": true, "code": 0],
             text: ["\(file): created, encrypted, verified by opening it again"])
         return .done
     }

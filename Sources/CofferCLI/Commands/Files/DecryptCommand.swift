@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct DecryptCommand: AccessOperation, ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "decrypt",
+    static let configuration = CommandConfiguration.coffer(
+        "decrypt <source> <destination> --yes-plaintext [options]",
         abstract: "Create a plaintext copy of an encrypted database.",
-        usage: "coffer decrypt <source> <destination> --yes-plaintext [options]",
         discussion: """
             Anyone who can read the copy can read its content, and its plaintext may stay on the disk after \
             it is removed. The copy is readable by you only, has the row IDs and versions of the source, and \
@@ -43,10 +42,10 @@ struct DecryptCommand: AccessOperation, ChangingOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: source).open(source, cipher: cipher.settings) { opening in
-            var conversion = Conversion(
-                source, .decrypt(to: destination, opening.database), cipher: cipher.settings, in: session)
-            conversion.keys = .changed(from: nil, to: nil)
-            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            try Conversion(
+                source, .decrypt(to: destination, opening.database), cipher: cipher.settings,
+                keys: .changed(from: nil, to: nil), in: session
+            ).perform(isDryRun: dryRun, in: session, trail)
         }
         return .done
     }

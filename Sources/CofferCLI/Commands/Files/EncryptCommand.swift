@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct EncryptCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "encrypt",
+    static let configuration = CommandConfiguration.coffer(
+        "encrypt <source> <destination> [options]",
         abstract: "Create an encrypted copy of a plaintext SQLite database.",
-        usage: "coffer encrypt <source> <destination> [options]",
         discussion: """
             Keeps row IDs, versions and the auto-vacuum mode. The source is not changed: when the copy is in \
             use, remove the source, and remember its backups. Plaintext may stay on the disk until it is \
@@ -54,20 +53,11 @@ struct EncryptCommand: ChangingOperation {
                 .badData, "not_plaintext",
                 "'\(source)' is not a plaintext SQLite database; see 'coffer info'.")
         }
-        func perform(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
-            var conversion = Conversion(source, .encrypt(to: destination, key), in: session)
-            conversion.keys = keys
+        try recipients.making(destination, orWith: key, isDryRun: dryRun, session) { key, keys, keyring in
+            var conversion = Conversion(
+                source, .encrypt(to: destination, key), keys: keys, companion: keyring, in: session)
             conversion.options.newCipher = cipher.settings
-            conversion.options.companion = keyring
             try conversion.perform(isDryRun: dryRun, in: session, trail)
-        }
-        if recipients.isGiven {
-            try recipients.copying(to: destination, recipients.slots(), isDryRun: dryRun, session) {
-                try perform($0, .unknown, $1)
-            }
-        } else {
-            let new = try session.keys.key(key.request(.new), subject: destination)
-            try perform(new.database, .changed(from: nil, to: new))
         }
         return .done
     }

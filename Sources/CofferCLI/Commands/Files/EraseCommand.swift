@@ -1,11 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct EraseCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "erase",
+struct EraseCommand: ChangingOperation, FileOperation {
+    static let configuration = CommandConfiguration.coffer(
+        "erase <file> --yes-erase <name> [options]",
         abstract: "Remove a database, its keyring and log, and leftovers of interrupted runs.",
-        usage: "coffer erase <file> --yes-erase <name> [options]",
         discussion: """
             Overwrites the start of each file first, including the salt, without which no passphrase opens \
             any remnants. It cannot promise more: snapshots, copy-on-write file systems and flash memory may \
@@ -19,9 +18,7 @@ struct EraseCommand: ChangingOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The name of the file, without its directory, to confirm.", valueName: "name"))
+    @Option(help: .value("name", "The name of the file, without its directory, to confirm."))
     var yesErase: String?
 
     @Flag(help: "Show the files to remove; change nothing.")
@@ -30,44 +27,27 @@ struct EraseCommand: ChangingOperation {
     @OptionGroup
     var record: RecordOptions<NoOptions>
 
-    var subject: String? { file }
-    var names: [String] { [file] }
-
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let database = DatabaseKeyring(databasePath: file)
         guard !dryRun else {
             let files = try database.erasurePlan()
             session.reporter.result(
-                [
-                    .init("path", .string(file)), .init("dry_run", true), .init("changed", false),
-                    .init("files", .strings(files)),
-                    .init("code", 0),
-                ],
+                ["path": file, "dry_run": true, "changed": false, "files": files, "code": 0],
                 text: ["\(file): would be erased; nothing was changed"] + files.map { "  \($0)" },
                 isAnswer: true)
             return .done
         }
-        let name = FileNames.name(of: file)
-        guard let yesErase else { throw Failure.usage("To erase it, add: --yes-erase \(name)") }
-        guard yesErase == name else {
-            throw Failure(
-                .badData, "confirmation_mismatch",
-                "--yes-erase names '\(yesErase)', but the file is '\(name)'. Nothing was changed.")
-        }
+        let name = try FileNames.confirmed(yesErase, "--yes-erase", of: file, "To erase it")
         var files: [String] = []
         try trail.record(file) { _ in
             files = try database.eraseDatabase(confirming: name, lockTimeout: session.lockTimeout)
             return true
         }
         session.reporter.result(
-            [
-                .init("path", .string(file)), .init("changed", true), .init("files", .strings(files)),
-                .init("code", 0),
-            ],
-            text: ["\(file): erased (\(TextLayout.counted(files.count, "file", "files")))"])
+            ["path": file, "changed": true, "files": files, "code": 0],
+            text: ["\(file): erased (\(counted: files.count, "file"))"])
         session.reporter.note(
-            "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'."
-        )
+            "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'.")
         return .done
     }
 }

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct InfoCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "info",
-        abstract: "Show facts about files, with or without a key.",
-        usage: "coffer info [<file>...] [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "info [<file>...] [options]", abstract: "Show facts about files, with or without a key.",
         discussion: """
             Without a key option, shows whether a file is encrypted, its size, its salt, and its side files. \
             With a key, also shows its settings, tables and versions. Changes nothing. With several keys, \
@@ -26,7 +24,7 @@ struct InfoCommand: Operation {
     @Flag(help: "Show the versions in this program, and which code encrypts pages.")
     var engine = false
 
-    @Option(help: ArgumentHelp("Exit with 1 unless each file is encrypted, or plaintext.", valueName: "kind"))
+    @Option(help: .value("kind", "Exit with 1 unless each file is encrypted, or plaintext."))
     var expect: Expectation?
 
     @Flag(help: "Prompt for the key.")
@@ -60,11 +58,11 @@ struct InfoCommand: Operation {
         if engine {
             let versions = try EngineVersions()
             session.reporter.result(
-                versions.json + versions.engineJSON, text: versions.lines + versions.engineLines,
+                versions.json, versions.engineJSON, text: versions.lines + versions.engineLines,
                 isAnswer: true)
             if files.isEmpty { return .done }
         }
-        session.reporter.start([.init("files", .strings(files))])
+        session.reporter.start(["files": files])
         let withKey = try key.isGiven || askKey
         if keyID && !withKey { throw Failure.usage("--key-id needs a key.") }
         let keys =
@@ -84,10 +82,9 @@ struct InfoCommand: Operation {
             }
             let isExpected = expect.map { $0.rawValue == facts.kind.rawValue } ?? true
             if !isExpected { isAnswerNo.set() }
-            var json = [JSONValue.Member("path", .string(path))] + facts.json
-            if expect != nil { json.append(.init("as_expected", .bool(isExpected))) }
             session.reporter.result(
-                json + [.init("code", .count(isExpected ? 0 : 1))],
+                ["path": path], facts.json, expect == nil ? [:] : ["as_expected": isExpected],
+                ["code": isExpected ? 0 : 1],
                 text: [path + (isExpected ? "" : ": not as expected")] + TextLayout.pairs(facts.pairs),
                 isAnswer: true)
         }

@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct RecoverCommand: RecordedOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "recover",
+    static let configuration = CommandConfiguration.coffer(
+        "recover <damaged> <destination> [options]",
         abstract: "Copy the readable content of a damaged database to a new one.",
-        usage: "coffer recover <damaged> <destination> [options]",
         discussion: """
             Reads every page with a correct MAC, also in the write-ahead log, and never writes to the \
             damaged file. Rows return to their tables, with their row IDs. Rows whose table is uncertain, or \
@@ -30,19 +29,17 @@ struct RecoverCommand: RecordedOperation {
     var destination: String
 
     @Option(
-        help: ArgumentHelp(
+        help: .value(
+            "hex",
             "The salt of the damaged file, if it is lost there: its first 16 bytes, as hexadecimal "
-                + "digits.",
-            valueName: "hex"),
-        transform: RecoverCommand.salt)
+                + "digits."), transform: RecoverCommand.salt)
     var salt: [UInt8]?
 
     @Option(
-        help: ArgumentHelp(
+        help: .value(
+            "file",
             "A file that begins with the salt of the damaged one: another copy, or a backup made with "
-                + "--same-pages.",
-            valueName: "file"),
-        completion: .file())
+                + "--same-pages."), completion: .file())
     var saltFrom: String?
 
     @Flag(help: "Also look for deleted rows on free pages. They go to lost_and_found_N.")
@@ -69,7 +66,7 @@ struct RecoverCommand: RecordedOperation {
             """)
     var allowWriters = false
 
-    @Option(help: ArgumentHelp("The number of threads that read pages, from 1 to 64.", valueName: "number"))
+    @Option(help: .value("number", "The number of threads that read pages, from 1 to 64."))
     var threads = ThreadCount.usual
 
     @OptionGroup(title: "The key")
@@ -99,8 +96,7 @@ struct RecoverCommand: RecordedOperation {
     private func givenSalt() throws -> [UInt8]? {
         guard let saltFrom else { return salt }
         guard let salt = try DatabaseFile(path: saltFrom).inspect().salt else {
-            throw Failure(
-                .badData, "no_salt", "\(saltFrom): has no salt: it is not encrypted, or too short.")
+            throw Failure(.badData, "no_salt", "\(saltFrom): has no salt: it is not encrypted, or too short.")
         }
         return salt
     }
@@ -125,7 +121,7 @@ struct RecoverCommand: RecordedOperation {
         options.allowsWriters = allowWriters
         options.threadCount = threads.number
         options.lockTimeout = session.lockTimeout
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.requestIfGiven(besides: key)
         let keys = try session.keys(key, of: source)
         let newKey = try new.map { request throws(Failure) in
             try session.keys.key(request, subject: destination)
@@ -145,7 +141,7 @@ struct RecoverCommand: RecordedOperation {
                     }
                     isComplete = result.isComplete
                     tell(result, session.reporter)
-                    try entry.end(isChanged: true, Self.facts(result))
+                    try entry.end(isChanged: true, result.facts)
                     return true
                 }
             }
@@ -161,104 +157,84 @@ struct RecoverCommand: RecordedOperation {
         }
     }
 
-    private static func facts(_ result: DatabaseFile.Salvage) -> [JSONValue.Member] {
-        [
-            .init("damaged_pages", .count(result.damagedPages.count)),
-            .init("rows", .count(result.tables.reduce(0) { $0 + $1.rowCount })),
-            .init("lost_rows", .count(result.lostRowCount)),
-        ]
-    }
-
     private func tell(_ result: DatabaseFile.Salvage, _ reporter: Reporter) {
-        let status: ExitStatus = result.isComplete ? .done : .badData
-        reporter.result(
-            [
-                .init("path", .string(source)), .init("destination", .string(destination)),
-                .init("changed", true),
-                .init("complete", .bool(result.isComplete)), .init("pages", .count(result.pageCount)),
-                .init("damaged_pages", .array(result.damagedPages.map { .count($0) })),
-                .init("missing_pages", .count(result.missingPageCount)),
-                .init("tables", .array(result.tables.map(RecoverCommand.object))),
-                .init("lost_and_found_rows", .count(result.lostRowCount)),
-                .init("unassigned_pages", .array(result.unassignedPages.map { .count($0) })),
-                .init("problems", .strings(result.problems)),
-                .init("code", .count(status.rawValue)),
-            ],
-            text: lines(result), isAnswer: true)
-    }
-
-    private static func object(_ table: DatabaseFile.Salvage.Table) -> JSONValue {
-        .object([
-            .init("name", .string(table.name)), .init("rows", .count(table.rowCount)),
-            .init("refused_rows", .count(table.refusedRowCount)),
-            .init("unreadable_rows", .count(table.unreadableRowCount)),
-            .init("missing_pages", .count(table.missingPageCount)),
-            .init("estimated_lost_rows", table.estimatedLostRowCount.map { .count($0) } ?? .null),
-            .init(
-                "missing_row_ids",
-                .array(table.missingRowIDs.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
-        ])
-    }
-
-    private func lines(_ result: DatabaseFile.Salvage) -> [String] {
-        let rows = result.tables.reduce(0) { $0 + $1.rowCount }
         let counts =
-            "\(TextLayout.counted(result.tables.count, "table", "tables")), "
-            + "\(TextLayout.counted(rows, "row", "rows"))"
-        guard !result.isComplete else {
-            return ["\(destination): has all content of \(source) (\(counts))"]
-        }
-        var lines = [
-            "\(destination): has the readable content of \(source) (\(counts))",
-            "  \(TextLayout.counted(result.damagedPages.count, "page", "pages")) of \(result.pageCount) not "
-                + "authentic",
+            "\(counted: result.tables.count, "table"), \(counted: result.rowCount, "row")"
+        let lines =
+            result.isComplete
+            ? ["\(destination): has all content of \(source) (\(counts))"]
+            : ["\(destination): has the readable content of \(source) (\(counts))"] + result.losses
+                + ["  compare it with the last backup, which may have the lost rows"]
+        reporter.result(
+            ["path": source, "destination": destination, "changed": true], result.json,
+            ["code": result.isComplete ? 0 : ExitStatus.badData.rawValue], text: lines, isAnswer: true)
+    }
+}
+
+extension DatabaseFile.Salvage {
+    fileprivate var rowCount: Int { tables.reduce(0) { $0 + $1.rowCount } }
+
+    /// The members of the audit record.
+    fileprivate var facts: JSONObject {
+        ["damaged_pages": damagedPages.count, "rows": rowCount, "lost_rows": lostRowCount]
+    }
+
+    fileprivate var json: JSONObject {
+        [
+            "complete": isComplete, "pages": pageCount, "damaged_pages": damagedPages,
+            "missing_pages": missingPageCount, "tables": tables.map(\.json),
+            "lost_and_found_rows": lostRowCount,
+            "unassigned_pages": unassignedPages, "problems": problems,
         ]
-        if result.missingPageCount > 0 {
-            lines.append(
-                "  \(TextLayout.counted(result.missingPageCount, "page", "pages")) missing at the end: the "
-                    + "file was truncated"
-            )
+    }
+
+    /// The losses as lines of text.
+    fileprivate var losses: [String] {
+        var lines = ["\(counted: damagedPages.count, "page") of \(pageCount) not authentic"]
+        if missingPageCount > 0 {
+            let pages = TextLayout.counted(missingPageCount, "page")
+            lines.append("\(pages) missing at the end: the file was truncated")
         }
-        for table in result.tables
-        where table.missingPageCount + table.unreadableRowCount + table.refusedRowCount > 0 {
-            var losses: [String] = []
-            if table.missingPageCount > 0 {
-                let rows = table.estimatedLostRowCount.map {
-                    "about \(TextLayout.counted($0, "row", "rows"))"
-                }
-                let estimate = rows ?? "an unknown number of rows"
-                losses.append(
-                    "\(TextLayout.counted(table.missingPageCount, "page", "pages")) missing, with \(estimate)"
-                )
-            }
-            if table.unreadableRowCount > 0 {
-                losses.append("\(TextLayout.counted(table.unreadableRowCount, "row", "rows")) unreadable")
-            }
-            if table.refusedRowCount > 0 {
-                losses.append(
-                    "\(TextLayout.counted(table.refusedRowCount, "row", "rows")) in lost_and_found, because "
-                        + "they break a constraint or are cut off"
-                )
-            }
-            lines.append(
-                "  \(table.name): \(TextLayout.counted(table.rowCount, "row", "rows")); "
-                    + losses.joined(separator: ", "))
-            for range in table.missingRowIDs.prefix(20) {
-                lines.append("    row IDs that may be missing: \(RecoverCommand.words(for: range))")
-            }
-            if table.missingRowIDs.count > 20 {
-                lines.append("    and \(table.missingRowIDs.count - 20) other ranges")
-            }
+        lines += tables.flatMap(\.losses)
+        if lostRowCount > 0 {
+            let rows = TextLayout.counted(lostRowCount, "row")
+            lines.append("\(rows) in lost_and_found tables: look through them")
         }
-        if result.lostRowCount > 0 {
-            lines.append(
-                "  \(TextLayout.counted(result.lostRowCount, "row", "rows")) in lost_and_found tables: look "
-                    + "through them"
-            )
+        return (lines + problems).map { "  " + $0 }
+    }
+}
+
+extension DatabaseFile.Salvage.Table {
+    fileprivate var json: JSONObject {
+        [
+            "name": name, "rows": rowCount, "refused_rows": refusedRowCount,
+            "unreadable_rows": unreadableRowCount, "missing_pages": missingPageCount,
+            "estimated_lost_rows": estimatedLostRowCount,
+            "missing_row_ids": missingRowIDs.map { [$0.lowerBound, $0.upperBound] },
+        ]
+    }
+
+    /// The losses as lines of text. The result is empty for a complete table.
+    fileprivate var losses: [String] {
+        var losses: [String] = []
+        if missingPageCount > 0 {
+            let rows = estimatedLostRowCount.map { "about \(counted: $0, "row")" }
+            losses.append(
+                "\(counted: missingPageCount, "page") missing, with " + (rows ?? "an unknown number of rows"))
         }
-        lines += result.problems.map { "  " + $0 }
-        lines.append("  compare it with the last backup, which may have the lost rows")
-        return lines
+        if unreadableRowCount > 0 {
+            losses.append("\(counted: unreadableRowCount, "row") unreadable")
+        }
+        if refusedRowCount > 0 {
+            losses.append(
+                "\(counted: refusedRowCount, "row") in lost_and_found, because they break a "
+                    + "constraint or are cut off")
+        }
+        guard !losses.isEmpty else { return [] }
+        let ranges = missingRowIDs.prefix(20).map { "  row IDs that may be missing: \(Self.words(for: $0))" }
+        let more = missingRowIDs.count > 20 ? ["  and \(missingRowIDs.count - 20) other ranges"] : []
+        return ["\(name): \(counted: rowCount, "row"); \(losses.joined(separator: ", "))"] + ranges
+            + more
     }
 
     private static func words(for range: ClosedRange<Int64>) -> String {

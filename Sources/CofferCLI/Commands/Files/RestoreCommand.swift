@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct RestoreCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "restore",
-        abstract: "Replace a database with a backup.",
-        usage: "coffer restore <backup> <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "restore <backup> <file> [options]", abstract: "Replace a database with a backup.",
         discussion: """
             Copies the backup next to the database with a fresh salt, proves the copy (each page, the \
             structure, all content), and replaces the database with it atomically. Refuses if another \
@@ -33,7 +31,7 @@ struct RestoreCommand: ChangingOperation {
     var file: String
 
     @Option(
-        help: ArgumentHelp("Keep the old file under this name, on the same file system.", valueName: "path"),
+        help: .value("path", "Keep the old file under this name, on the same file system."),
         completion: .file())
     var keepOld: String?
 
@@ -67,7 +65,7 @@ struct RestoreCommand: ChangingOperation {
     var names: [String] { [backup, file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.requestIfGiven(besides: key)
         let keys = try session.keys(key, of: backup)
         let fileKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: file) }
         return try keys.open(backup, cipher: cipher.settings) { opening in
@@ -75,18 +73,19 @@ struct RestoreCommand: ChangingOperation {
                 try restoreWithKeyring(opening, in: session, trail)
                 return .done
             }
-            var conversion = conversion(opening.database, fileKey?.database, session)
-            conversion.keys = .changed(from: nil, to: fileKey ?? opening.key)
-            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            let keys = KeyPassage.changed(from: nil, to: fileKey ?? opening.key)
+            try conversion(opening.database, fileKey?.database, session, keys: keys).perform(
+                isDryRun: dryRun, in: session, trail)
             return .done
         }
     }
 
-    private func conversion(_ key: DatabaseKey, _ newKey: DatabaseKey?, _ session: Session) -> Conversion {
-        var conversion = Conversion(
-            backup, .restore(to: file, key, newKey: newKey), cipher: cipher.settings, in: session)
-        conversion.options.keepOldPath = keepOld
-        return conversion
+    private func conversion(
+        _ key: DatabaseKey, _ newKey: DatabaseKey?, _ session: Session, keys: KeyPassage = .unknown
+    ) -> Conversion {
+        Conversion(
+            backup, .restore(to: file, key, newKey: newKey), cipher: cipher.settings, keys: keys,
+            keepOldPath: keepOld, in: session)
     }
 
     /// Restores into a database that has a keyring or is to get one.

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct RotateCommand: ChangingOperation, MeasuredOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "rotate",
-        abstract: "Encrypt files with a new key.",
-        usage: "coffer rotate <file>... [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "rotate <file>... [options]", abstract: "Encrypt files with a new key.",
         discussion: """
             Creates a copy with the new key and a fresh salt next to the file, proves it, and replaces the \
             file with it atomically. Needs space for the copy, and no other process may use the file. \
@@ -27,12 +25,10 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
     @Flag(help: "Rewrite the file itself, if there is no space for a copy. Keeps the salt.")
     var inPlace = false
 
-    @Option(
-        help: ArgumentHelp("Keep the file with the old key under this name.", valueName: "path"),
-        completion: .file())
+    @Option(help: .value("path", "Keep the file with the old key under this name."), completion: .file())
     var keepOld: String?
 
-    @Option(help: ArgumentHelp("The number of threads that copy pages, from 1 to 64.", valueName: "number"))
+    @Option(help: .value("number", "The number of threads that copy pages, from 1 to 64."))
     var threads = ThreadCount.usual
 
     @OptionGroup(title: "The current key")

@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct UpgradeCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "upgrade",
+    static let configuration = CommandConfiguration.coffer(
+        "upgrade <file>... [options]",
         abstract: "Upgrade files of SQLCipher 1 to 3, or with other cipher settings, to format 4.",
-        usage: "coffer upgrade <file>... [options]",
         discussion: """
             Detects the format, creates a copy in format 4, proves it, and replaces the file with it \
             atomically. The key stays. Interrupted? Run the same command again. A file in format 4 is not \
@@ -24,7 +23,7 @@ struct UpgradeCommand: ChangingOperation {
     @Flag(help: "Try the key and show the plan; change nothing.")
     var dryRun = false
 
-    @Option(help: ArgumentHelp("Keep the old file under this name.", valueName: "path"), completion: .file())
+    @Option(help: .value("path", "Keep the old file under this name."), completion: .file())
     var keepOld: String?
 
     @OptionGroup(title: "The key")
@@ -48,11 +47,10 @@ struct UpgradeCommand: ChangingOperation {
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
             try keys.open(path, cipher: cipher.given) { opening in
-                var conversion = Conversion(
-                    path, .upgrade(opening.database, newKey: nil), cipher: cipher.given, in: session)
-                conversion.options.keepOldPath = keepOld
-                conversion.keys = .changed(from: opening.key, to: opening.key)
-                try conversion.perform(isDryRun: dryRun, in: session, trail)
+                try Conversion(
+                    path, .upgrade(opening.database, newKey: nil), cipher: cipher.given,
+                    keys: .changed(from: opening.key, to: opening.key), keepOldPath: keepOld, in: session
+                ).perform(isDryRun: dryRun, in: session, trail)
             }
         }
     }

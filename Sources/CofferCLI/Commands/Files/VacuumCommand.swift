@@ -1,11 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VacuumCommand: ChangingOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "vacuum",
-        abstract: "Return free pages to the disk.",
-        usage: "coffer vacuum <file> [--into <path>] [options]",
+struct VacuumCommand: ChangingOperation, FileOperation {
+    static let configuration = CommandConfiguration.coffer(
+        "vacuum <file> [--into <path>] [options]", abstract: "Return free pages to the disk.",
         discussion: """
             Copies the rows to a new file without free pages, with the same key and a fresh salt, and proves \
             the copy. The copy replaces the file atomically, while no other process may use the file. With \
@@ -21,7 +19,7 @@ struct VacuumCommand: ChangingOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("Create a new file instead.", valueName: "path"), completion: .file())
+    @Option(help: .value("path", "Create a new file instead."), completion: .file())
     var into: String?
 
     @Flag(help: "Try the key and show the plan; change nothing.")
@@ -46,30 +44,24 @@ struct VacuumCommand: ChangingOperation {
         if let into { try FileNames.checkIsNoDash(into, "the copy") }
     }
 
-    var subject: String? { file }
-    var names: [String] { [file] }
-
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
-            if let into, case let slots = try recipients.slotsOfCopy(of: file, opening.key), !slots.isEmpty {
-                return try recipients.copying(to: into, slots, isDryRun: dryRun, session) {
-                    copyKey, keyring in
-                    var conversion = Conversion(
-                        file, .copy(to: into, opening.database, newKey: copyKey), cipher: cipher.settings,
-                        in: session)
-                    conversion.options.companion = keyring
-                    try conversion.lookBefore(opening.database)
-                    try conversion.perform(isDryRun: dryRun, in: session, trail)
-                }
+            func perform(
+                _ work: DatabaseFile.Work, _ keys: KeyPassage = .unknown, _ keyring: KeyringOfCopy? = nil
+            ) throws {
+                var conversion = Conversion(
+                    file, work, cipher: cipher.settings, keys: keys, companion: keyring, in: session)
+                try conversion.lookBefore(opening.database)
+                try conversion.perform(isDryRun: dryRun, in: session, trail)
             }
-            let work: DatabaseFile.Work =
-                if let into { .copy(to: into, opening.database, newKey: nil) } else {
-                    .vacuum(opening.database)
-                }
-            var conversion = Conversion(file, work, cipher: cipher.settings, in: session)
-            conversion.keys = .kept(opening.key)
-            try conversion.lookBefore(opening.database)
-            try conversion.perform(isDryRun: dryRun, in: session, trail)
+            guard let into else { return try perform(.vacuum(opening.database), .kept(opening.key)) }
+            let slots = try recipients.slotsOfCopy(of: file, opening.key)
+            guard !slots.isEmpty else {
+                return try perform(.copy(to: into, opening.database, newKey: nil), .kept(opening.key))
+            }
+            try recipients.copying(to: into, slots, isDryRun: dryRun, session) { copyKey, keyring in
+                try perform(.copy(to: into, opening.database, newKey: copyKey), .unknown, keyring)
+            }
         }
         return .done
     }

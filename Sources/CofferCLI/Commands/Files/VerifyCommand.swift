@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "verify",
-        abstract: "Check every page and the structure of files.",
-        usage: "coffer verify <file>... [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "verify <file>... [options]", abstract: "Check every page and the structure of files.",
         discussion: """
             Checks the MAC of each page, as a reader would see it with the write-ahead log, and then the \
             structure. Changes nothing without --heal-log. Exit code 65 means damage, and the pages are \
@@ -23,22 +21,17 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
     var files: [String]
 
     @Option(
-        help: ArgumentHelp(
-            "The depth of the structure check: full also compares indexes with their tables.",
-            valueName: "depth")
-    )
+        help: .value(
+            "depth", "The depth of the structure check: full also compares indexes with their tables."))
     var structure = Structure.quick
 
     @Flag(help: "Accept empty files as databases that were never used. Otherwise they are damaged.")
     var allowEmpty = false
 
-    @Flag(
-        help: ArgumentHelp(
-            "First checkpoint commits that only processes with the file open can read.")
-    )
+    @Flag(help: "First checkpoint commits that only processes with the file open can read.")
     var healLog = false
 
-    @Option(help: ArgumentHelp("The number of threads that check pages, from 1 to 64.", valueName: "number"))
+    @Option(help: .value("number", "The number of threads that check pages, from 1 to 64."))
     var threads = ThreadCount.usual
 
     @OptionGroup

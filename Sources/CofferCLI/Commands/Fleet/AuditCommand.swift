@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Glibc
-internal import SystemCalls
 
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,10 +13,8 @@ struct AuditCommand: ParsableCommand {
 }
 
 struct AuditVerifyCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "verify",
-        abstract: "Check the chain of an audit log.",
-        usage: "coffer audit verify <file> [--last <hash>] [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "audit verify <file> [--last <hash>] [options]", abstract: "Check the chain of an audit log.",
         discussion: """
             Each record contains the hash of the previous one. A changed, added or removed record breaks the \
             chain, and a file without records is not a log (exit code 65). Records removed at the end are \
@@ -34,12 +30,10 @@ struct AuditVerifyCommand: Operation {
               coffer audit verify /var/log/coffer.log --audit-key-file audit.key
             """)
 
-    static let title = "audit verify"
-
     @Argument(help: "The log.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The hash of a record that must be in the log.", valueName: "hash"))
+    @Option(help: .value("hash", "The hash of a record that must be in the log."))
     var last: String?
 
     @OptionGroup(title: "The log secret")
@@ -49,30 +43,21 @@ struct AuditVerifyCommand: Operation {
     var output: OutputOptions
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file]))])
-        let descriptor = try Descriptor.reading(file, name: "The audit log '\(file)'")
-        var chain = AuditChain(seal: try secret.seal(session.keys))
+        session.reporter.start(["files": [file]])
         var isThere = last == nil
-        do {
-            // The lock keeps a writer from being halfway through a record.
-            try? descriptor.lock(LOCK_SH)
-            try chain.add(linesOf: descriptor) { hash, _ in if hash == last { isThere = true } }
-        } catch let error as Errno {
-            throw Failure(error, "The audit log '\(file)' cannot be read")
+        let chain = try AuditChain(log: file, seal: secret.seal(session.keys)) { hash, _ in
+            if hash == last { isThere = true }
         }
-        if let problem = chain.finding { throw Failure(problem, log: file) }
         session.reporter.result(
             try [
-                .init("path", .string(file)), .init("records", .count(chain.recordCount)),
-                .init("torn_lines", .count(chain.tornLineCount)), .init("keyed", .bool(secret.isGiven)),
-                .init("last_hash", .string(chain.lastHash)), .init("code", .count(isThere ? 0 : 1)),
-            ],
-            text: try lines(chain, isThere), isAnswer: true)
+                "path": file, "records": chain.recordCount, "torn_lines": chain.tornLineCount,
+                "keyed": secret.isGiven, "last_hash": chain.lastHash, "code": isThere ? 0 : 1,
+            ], text: try lines(chain, isThere), isAnswer: true)
         return isThere ? .done : .answerIsNo
     }
 
     private func lines(_ chain: AuditChain, _ isThere: Bool) throws -> [String] {
-        let records = TextLayout.counted(chain.recordCount, "record", "records")
+        let records = TextLayout.counted(chain.recordCount, "record")
         var lines = [
             "\(file): \(isThere ? "intact" : "the record is missing: the end of the log was removed") "
                 + "(\(records))"
@@ -80,8 +65,7 @@ struct AuditVerifyCommand: Operation {
         lines.append("  last hash: \(chain.lastHash)")
         if chain.tornLineCount > 0 {
             lines.append(
-                "  \(TextLayout.counted(chain.tornLineCount, "torn line", "torn lines")), as after a "
-                    + "crash: a record may be lost there"
+                "  \(counted: chain.tornLineCount, "torn line"), as after a crash: a record may be lost there"
             )
         }
         if try !secret.isGiven {

@@ -1,10 +1,9 @@
 internal import ArgumentParser
 
 struct AuditFindKeyCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "find-key",
+    static let configuration = CommandConfiguration.coffer(
+        "audit find-key <log>... [options]",
         abstract: "List the files that a key still opens, according to audit logs.",
-        usage: "coffer audit find-key <log>... [options]",
         discussion: """
             Takes logs of commands that ran with the site secret, and the key or its identifier. The last \
             record of each file counts: a file is listed if the key opened it then, or if an interrupted \
@@ -18,14 +17,10 @@ struct AuditFindKeyCommand: Operation {
               coffer audit find-key one.log two.log --id 93b1c5d2e7f80a46 --json
             """)
 
-    static let title = "audit find-key"
-
     @Argument(help: "The logs.", completion: .file())
     var files: [String]
 
-    @Option(
-        help: ArgumentHelp(
-            "The identifier of the key, as 'coffer info --key-id' prints it.", valueName: "digits"))
+    @Option(help: .value("digits", "The identifier of the key, as 'coffer info --key-id' prints it."))
     var id: String?
 
     @OptionGroup(title: "The key")
@@ -59,7 +54,7 @@ struct AuditFindKeyCommand: Operation {
     }
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings(files))])
+        session.reporter.start(["files": files])
         let wanted: String
         if let id {
             wanted = id
@@ -84,16 +79,13 @@ struct AuditFindKeyCommand: Operation {
         for file in found {
             session.reporter.result(
                 [
-                    .init("path", .string(file.path)), .init("certainty", .string(file.certainty.rawValue)),
-                    .init("time", .string(file.time)), .init("last_command", .string(file.command)),
-                ],
-                text: ["\(file.path): \(file.certainty.words) (\(file.command), \(file.time))"],
+                    "path": file.path, "certainty": file.certainty.rawValue, "time": file.time,
+                    "last_command": file.command,
+                ], text: ["\(file.path): \(file.certainty.words) (\(file.command), \(file.time))"],
                 isAnswer: true)
         }
         session.reporter.note(
-            "key \(wanted): \(TextLayout.grouped(found.count)) of "
-                + "\(TextLayout.counted(history.fileCount, "file", "files")) in the log"
-        )
+            "key \(wanted): \(grouped: found.count) of \(counted: history.fileCount, "file") in the log")
         return found.isEmpty ? .done : .answerIsNo
     }
 }

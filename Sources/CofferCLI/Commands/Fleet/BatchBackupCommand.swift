@@ -19,12 +19,11 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
             --key-file app.key
             """)
 
-    @Option(help: ArgumentHelp("The folder of the backups.", valueName: "folder"), completion: .directory)
+    @Option(help: .value("folder", "The folder of the backups."), completion: .directory)
     var into: String
 
     @Option(
-        help: ArgumentHelp(
-            "The older backups to keep of each file, such as 7d,4w,6m.", valueName: "numbers"),
+        help: .value("numbers", "The older backups to keep of each file, such as 7d,4w,6m."),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 
@@ -47,7 +46,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
         try recipients.checkFits(newKey, keeps: keep != nil)
     }
 
-    func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key) : nil }
+    func newKeyRequest() throws -> KeyRequest? { try newKey.requestIfGiven(besides: key) }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, into, keep, recipients, session) = (
@@ -57,8 +56,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
         return BatchJob(identity: into) { item in
             setting.opens(item, cipher: cipher)
         } prepare: { item in
-            try FileNames.checkReadable(item.location)
-            try FileNames.checkHasBytes(item.location)
+            try FileNames.checkHasContent(item.location)
             let folder = try Self.folder(of: item.path, in: into)
             let keys = try setting.keys(of: item)
             let copyKey = try setting.newKey(of: item)
@@ -79,14 +77,13 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
                             slots, ofBackupOf: item.location, in: folder)
                     let work = DatabaseFile.Work.datedBackup(
                         in: folder, key.database, newKey: keyring?.key ?? copyKey?.database)
-                    var conversion = Conversion(item.location, work, cipher: cipher, in: session)
-                    conversion.options.companion = keyring
                     if keyring == nil {
                         try DatabaseFile(path: item.location).removeLeftKeyrings(in: folder)
                     }
-                    conversion.label = item.path
-                    conversion.keys = .changed(from: nil, to: copyKey ?? key.key)
-                    try conversion.perform(isDryRun: false, in: session, setting.trail)
+                    try Conversion(
+                        item.location, label: item.path, work, cipher: cipher,
+                        keys: .changed(from: nil, to: copyKey ?? key.key), companion: keyring, in: session
+                    ).perform(isDryRun: false, in: session, setting.trail)
                     let all = [copyKey?.database, key.database].compactMap { $0 }
                     if let status = try pruning?.prune(
                         keys: all, isDryRun: false, in: session, setting.trail), status != .done

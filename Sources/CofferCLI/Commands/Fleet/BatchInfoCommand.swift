@@ -52,7 +52,6 @@ struct BatchInfoCommand: AccessOperation, BatchOperation {
 
     private func tell(_ item: Manifest.Item, _ facts: FileFacts, _ words: String, _ setting: BatchSetting) {
         setting.session.reporter.result(
-            [.init("path", .string(item.path))] + facts.json + [.init("code", 0)],
-            text: ["\(item.path): \(words)"], isAnswer: true)
+            ["path": item.path], facts.json, ["code": 0], text: ["\(item.path): \(words)"], isAnswer: true)
     }
 }

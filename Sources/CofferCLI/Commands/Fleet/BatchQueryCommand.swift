@@ -19,8 +19,8 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
     var sql: String?
 
     @Option(
-        name: .customLong("file"),
-        help: ArgumentHelp("Read the statements from a file.", valueName: "script"), completion: .file())
+        name: .customLong("file"), help: .value("script", "Read the statements from a file."),
+        completion: .file())
     var script: String?
 
     @Flag(help: "Allow the statements to change the databases.")
@@ -29,7 +29,7 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
     @Flag(help: "Run the statements as one transaction per file: all or nothing.")
     var transaction = false
 
-    @Option(help: ArgumentHelp("A value for a parameter: name=text, or name:type=value.", valueName: "value"))
+    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value."))
     var bind: [String] = []
 
     @OptionGroup(title: "Rows")

@@ -59,8 +59,7 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
     private func rotation<Result>(
         _ item: Manifest.Item, _ setting: BatchSetting, _ body: (KeyRotation, FileKey) throws -> Result
     ) throws -> Result {
-        try FileNames.checkReadable(item.location)
-        try FileNames.checkHasBytes(item.location)
+        try FileNames.checkHasContent(item.location)
         guard let new = try setting.newKey(of: item), let old = try setting.keys(of: item).except(new) else {
             throw Failure(.usage, "same_key", "The new key is the current one.")
         }

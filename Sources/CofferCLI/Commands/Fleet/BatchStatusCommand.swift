@@ -2,10 +2,9 @@ internal import ArgumentParser
 
 /// Combines the recorded results of a manifest's batches, or of its shards.
 struct BatchStatusCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "status",
+    static let configuration = CommandConfiguration.coffer(
+        "batch status --manifest <file> [--shards <count>] [options]",
         abstract: "Show the files that a batch, or all its shards, have not done yet.",
-        usage: "coffer batch status --manifest <file> [--shards <count>] [options]",
         discussion: """
             Reads the states next to the manifest, one for each shard, as far as they belong to the last \
             command. A line of the manifest that was changed since counts as not begun. Exit code 0 if all \
@@ -17,21 +16,15 @@ struct BatchStatusCommand: Operation {
               coffer batch status --manifest fleet.jsonl --shards 8 --remove
             """)
 
-    static let title = "batch status"
-
     @OptionGroup
     var list: ManifestOptions
 
     @Option(
-        help: ArgumentHelp(
-            "The number of shards. Without it, reads the state of a batch of the whole manifest.",
-            valueName: "count")
-    )
+        help: .value(
+            "count", "The number of shards. Without it, reads the state of a batch of the whole manifest."))
     var shards: Int?
 
-    @Option(
-        name: .customLong("of"),
-        help: ArgumentHelp("The command of the batch: rotate by default.", valueName: "command"))
+    @Option(name: .customLong("of"), help: .value("command", "The command of the batch: rotate by default."))
     var command: Batch = .rotate
 
     enum Batch: String, ExpressibleByArgument, CaseIterable, Sendable {
@@ -55,7 +48,7 @@ struct BatchStatusCommand: Operation {
 
     func run(in session: Session) throws -> ExitStatus {
         let items = try list.read().items
-        session.reporter.start([.init("files", .strings(items.map(\.path)))])
+        session.reporter.start(["files": items.map(\.path)])
         let shares: [Shard?] =
             try shards.map { count in try (1...count).map { try Shard(number: $0, of: count) } } ?? [nil]
         let states = shares.compactMap { list.state(of: $0, command == .rotate ? nil : command.rawValue) }
@@ -70,18 +63,14 @@ struct BatchStatusCommand: Operation {
             case let code:
                 failed += code == nil ? 0 : 1
                 session.reporter.result(
-                    [
-                        .init("path", .string(item.path)), .init("begun", .bool(code != nil)),
-                        .init("code", .count(code ?? 1)),
-                    ],
+                    ["path": item.path, "begun": code != nil, "code": code ?? 1],
                     text: ["\(item.path): \(code.map { "failed (exit code \($0))" } ?? "not begun")"],
                     isAnswer: true)
             }
         }
         session.reporter.note(
-            "\(TextLayout.grouped(done)) of \(TextLayout.counted(items.count, "file", "files")) done, "
-                + "\(TextLayout.grouped(failed)) failed, \(TextLayout.grouped(items.count - done - failed)) "
-                + "not begun")
+            "\(grouped: done) of \(counted: items.count, "file") done, "
+                + "\(grouped: failed) failed, \(grouped: items.count - done - failed) not begun")
         guard done == items.count else { return .answerIsNo }
         if remove { try states.forEach { try BatchState.remove($0) } }
         return .done

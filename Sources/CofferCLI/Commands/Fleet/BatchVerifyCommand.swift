@@ -15,10 +15,8 @@ struct BatchVerifyCommand: AccessOperation, BatchOperation, MeasuredOperation {
     var batch: BatchOptions
 
     @Option(
-        help: ArgumentHelp(
-            "The depth of the structure check: full also compares indexes with their tables.",
-            valueName: "depth")
-    )
+        help: .value(
+            "depth", "The depth of the structure check: full also compares indexes with their tables."))
     var structure = VerifyCommand.Structure.quick
 
     @Flag(help: "Accept empty files as databases that were never used. Otherwise they are damaged.")

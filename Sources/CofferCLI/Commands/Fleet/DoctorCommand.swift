@@ -1,10 +1,9 @@
 internal import ArgumentParser
 
 struct DoctorCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "doctor",
+    static let configuration = CommandConfiguration.coffer(
+        "doctor [<path>...] [options]",
         abstract: "Check a machine, and folders of databases and keys, for problems.",
-        usage: "coffer doctor [<path>...] [options]",
         discussion: """
             Checks the engine, its age and known faults, the random generator, the limit of locked memory, \
             and core dumps. With folders or files, also checks who can read keys, write to databases and \
@@ -26,18 +25,18 @@ struct DoctorCommand: Operation {
     var output: OutputOptions
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings(paths))])
+        session.reporter.start(["files": paths])
         var findings = try MachineExamination.findings()
         for path in paths {
             try FileNames.checkReadable(path)
-            findings += try FolderExamination(path) { try session.interruption.check() }.findings()
+            findings += try FolderExamination(path: path) { try session.interruption.check() }.findings()
         }
         for finding in findings { finding.tell(session.reporter) }
         let count = findings.count(where: \.isToMend)
         let warnings = findings.count(where: \.isWarning)
         session.reporter.note(
-            (count == 0 ? "nothing to fix" : "\(TextLayout.counted(count, "problem", "problems")) to fix")
-                + (warnings == 0 ? "" : ", \(TextLayout.counted(warnings, "warning", "warnings"))"))
+            (count == 0 ? "nothing to fix" : "\(counted: count, "problem") to fix")
+                + (warnings == 0 ? "" : ", \(counted: warnings, "warning")"))
         return count == 0 ? .done : .answerIsNo
     }
 }

@@ -1,10 +1,8 @@
 internal import ArgumentParser
 
 struct HealthCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "health",
-        abstract: "Check the metrics of earlier runs for problems.",
-        usage: "coffer health <metrics> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "health <metrics> [options]", abstract: "Check the metrics of earlier runs for problems.",
         discussion: """
             Reads the results of runs with --metrics, and needs no key and no database. Exit code 0 if the \
             last run of each kind on each target succeeded, and is not older than the given age; 1 if one \
@@ -21,21 +19,16 @@ struct HealthCommand: Operation {
     @Argument(help: "The metrics file.", completion: .file())
     var metrics: String
 
-    @Option(
-        help: ArgumentHelp("Maximum age of the last good verification.", valueName: "age"),
-        transform: Age.init)
+    @Option(help: .value("age", "Maximum age of the last good verification."), transform: Age.init)
     var verifiedWithin: Age?
 
-    @Option(help: ArgumentHelp("Maximum age of the last good backup.", valueName: "age"), transform: Age.init)
+    @Option(help: .value("age", "Maximum age of the last good backup."), transform: Age.init)
     var backedUpWithin: Age?
 
-    @Option(
-        help: ArgumentHelp("Maximum age of the last good rotation.", valueName: "age"), transform: Age.init)
+    @Option(help: .value("age", "Maximum age of the last good rotation."), transform: Age.init)
     var rotatedWithin: Age?
 
-    @Option(
-        help: ArgumentHelp("Check this target only, which must exist (repeatable).", valueName: "name")
-    )
+    @Option(help: .value("name", "Check this target only, which must exist (repeatable)."))
     var target: [String] = []
 
     @OptionGroup(title: "Output and waiting")
@@ -61,13 +54,12 @@ struct HealthCommand: Operation {
 
     func run(in session: Session) throws -> ExitStatus {
         try FileNames.checkIsNoDash(metrics, "the metrics file")
-        session.reporter.start([.init("files", .strings([metrics]))])
+        session.reporter.start(["files": [metrics]])
         let known = try MetricsFile(path: metrics).read()
         let findings = findings(known, now: RunMetrics.now)
         for finding in findings { finding.tell(session.reporter) }
         let count = findings.count { $0.problem != nil }
-        session.reporter.note(
-            count == 0 ? "all is well" : "\(TextLayout.counted(count, "problem", "problems"))")
+        session.reporter.note(count == 0 ? "all is well" : "\(counted: count, "problem")")
         return count == 0 ? .done : .answerIsNo
     }
 
@@ -79,17 +71,17 @@ struct HealthCommand: Operation {
         }
     }
 
-    private func findings(_ known: RunMetrics, now: Int64) -> [Finding] {
+    private func findings(_ known: RunMetrics, now: Int64) -> [Verdict] {
         let wanted = Set(target.map { Array($0.utf8) })
         let subjects = known.subjects.filter { wanted.isEmpty || wanted.contains(Array($0.target.utf8)) }
         var findings = subjects.map { subject in
             let samples = known.samples[subject] ?? [:]
-            return Finding(
+            return Verdict(
                 work: subject.work.rawValue, target: subject.target, samples: samples,
                 problem: problem(subject.work, samples, now))
         }
-        func missing(_ work: RunMetrics.Work?, _ target: String?) -> Finding {
-            Finding(work: work?.rawValue, target: target, samples: [:], problem: "no run is recorded")
+        func missing(_ work: RunMetrics.Work?, _ target: String?) -> Verdict {
+            Verdict(work: work?.rawValue, target: target, samples: [:], problem: "no run is recorded")
         }
         // Work or a target that was asked for and has no samples counts as a problem too.
         for work in RunMetrics.Work.allCases where limit(work) != nil {
@@ -129,7 +121,8 @@ struct HealthCommand: Operation {
         return "the last good run was \(TextLayout.ago(now - success)), more than \(limit.text)"
     }
 
-    private struct Finding {
+    /// The state of one kind of work on one target.
+    private struct Verdict {
         let work: String?
         let target: String?
         let samples: [RunMetrics.Metric: Double]
@@ -137,22 +130,17 @@ struct HealthCommand: Operation {
 
         func tell(_ reporter: Reporter) {
             let place = [work, target].compactMap { $0 }.joined(separator: " ")
-            func time(_ metric: RunMetrics.Metric) -> JSONValue {
-                samples[metric].map { .count(Int64($0)) } ?? .null
-            }
+            func time(_ metric: RunMetrics.Metric) -> Int64? { samples[metric].map { Int64($0) } }
             reporter.result(
                 [
-                    .init("work", .optional(work)), .init("target", .optional(target)),
-                    .init("good", .bool(problem == nil)),
-                    .init("finding", .optional(problem)), .init("last_success", time(.lastSuccess)),
-                    .init("last_run", time(.lastRun)),
-                    .init("files", time(.files)), .init("failed_files", time(.failedFiles)),
+                    "work": work, "target": target, "good": problem == nil, "finding": problem,
+                    "last_success": time(.lastSuccess), "last_run": time(.lastRun), "files": time(.files),
+                    "failed_files": time(.failedFiles),
                 ],
                 text: [
                     "\(problem == nil ? "good" : "BAD ")  \(place.isEmpty ? "metrics" : place): "
                         + "\(problem ?? "the last run succeeded")"
-                ],
-                isAnswer: problem != nil)
+                ], isAnswer: problem != nil)
         }
     }
 }
@@ -161,9 +149,9 @@ extension TextLayout {
     /// Returns an age as text: in minutes below two hours, in hours below two days, and in days beyond.
     fileprivate static func ago(_ seconds: Int64) -> String {
         switch seconds {
-        case ..<7200: "\(counted(Int(max(0, seconds) / 60), "minute", "minutes")) ago"
-        case ..<172_800: "\(counted(Int(seconds / 3600), "hour", "hours")) ago"
-        default: "\(counted(Int(seconds / 86_400), "day", "days")) ago"
+        case ..<7200: "\(counted(Int(max(0, seconds) / 60), "minute")) ago"
+        case ..<172_800: "\(counted(Int(seconds / 3600), "hour")) ago"
+        default: "\(counted(Int(seconds / 86_400), "day")) ago"
         }
     }
 }

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct KeyInitCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "init",
-        abstract: "Create a database with a keyring, or add one to a database.",
-        usage: "coffer key init <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "key init <file> [options]", abstract: "Create a database with a keyring, or add one to a database.",
         discussion: """
             A missing file is created, empty and encrypted. An existing database is encrypted with a new key \
             in a proved copy; its present key, given with --key-..., then no longer opens it. Interrupted? \
@@ -30,9 +28,7 @@ struct KeyInitCommand: KeyringOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
-        if slot.recovery && output.json {
-            throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
-        }
+        try slot.check(output)
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -113,10 +109,9 @@ struct KeyInitCommand: KeyringOperation {
 }
 
 struct KeyRotateCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "rotate",
+    static let configuration = CommandConfiguration.coffer(
+        "key rotate <file> [options]",
         abstract: "Encrypt a database with a new data key, and keep all slots.",
-        usage: "coffer key rotate <file> [options]",
         discussion: """
             For a data key that may have leaked, or a removed slot whose secret is still known. Needs no \
             other passphrases. Interrupted? Run the same command again to complete it.
@@ -149,10 +144,9 @@ struct KeyRotateCommand: KeyringOperation {
 }
 
 struct KeyExportCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "export-header",
+    static let configuration = CommandConfiguration.coffer(
+        "key export-header <file> <copy> [options]",
         abstract: "Copy the keyring to a file, to keep elsewhere.",
-        usage: "coffer key export-header <file> <copy> [options]",
         discussion: """
             Needs no key. The copy opens the database with any secret of its slots, even slots that are \
             removed later.
@@ -178,10 +172,8 @@ struct KeyExportCommand: KeyringOperation {
 }
 
 struct KeyRestoreCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "restore-header",
-        abstract: "Put an exported keyring back.",
-        usage: "coffer key restore-header <file> <copy> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "key restore-header <file> <copy> [options]", abstract: "Put an exported keyring back.",
         discussion: """
             First opens and verifies the copy. It must belong to the database, and must not be older than \
             the present keyring.
@@ -216,10 +208,9 @@ struct KeyRestoreCommand: KeyringOperation {
 }
 
 struct KeyDestroyCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "destroy",
+    static let configuration = CommandConfiguration.coffer(
+        "key destroy <file> --yes-destroy <name> [options]",
         abstract: "Destroy the keyring, and with it the only way to open a database.",
-        usage: "coffer key destroy <file> --yes-destroy <name> [options]",
         discussion: """
             Overwrites and removes the keyring: no passphrase opens the database any more. Does not reach \
             backups of the keyring, exported headers and raw keys, backups with their own keyrings, \
@@ -232,24 +223,14 @@ struct KeyDestroyCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The name of the database, without its directory, to confirm.", valueName: "name"))
+    @Option(help: .value("name", "The name of the database, without its directory, to confirm."))
     var yesDestroy: String?
 
     @OptionGroup
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let name = FileNames.name(of: file)
-        guard let yesDestroy else {
-            throw Failure.usage("To destroy its keyring, add: --yes-destroy \(name)")
-        }
-        guard yesDestroy == name else {
-            throw Failure(
-                .badData, "confirmation_mismatch",
-                "--yes-destroy names '\(yesDestroy)', but the file is '\(name)'. Nothing was changed.")
-        }
+        let name = try FileNames.confirmed(yesDestroy, "--yes-destroy", of: file, "To destroy its keyring")
         let status = try change(session, trail, "its keyring was destroyed") {
             try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
         }

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct KeyListCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "Show the slots of a keyring, without a key.",
-        usage: "coffer key list <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "key list <file> [options]", abstract: "Show the slots of a keyring, without a key.",
         discussion: """
             Without a secret, the list is not authenticated. With an --unlock-... option, the keyring is \
             opened and checked, including that it belongs to the database. Slots of passphrases show the \
@@ -15,8 +13,6 @@ struct KeyListCommand: Operation {
             EXAMPLES
               coffer key list app.db
             """)
-    static let title = "key list"
-
     @Argument(help: "The database.", completion: .file())
     var file: String
 
@@ -29,14 +25,14 @@ struct KeyListCommand: Operation {
     var subject: String? { file }
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([.init("files", .strings([file]))])
+        session.reporter.start(["files": [file]])
         let keyring = DatabaseKeyring(databasePath: file)
         let contents = try keyring.inspect()
         let opened = try unlock.request().map { request in
             try keyring.check(unlockedBy: session.keys.slotSecret(request, subject: file))
         }
         let proof = opened.map { ", verified with slot \($0)" } ?? ""
-        var lines = ["\(file): \(TextLayout.counted(contents.slots.count, "slot", "slots"))\(proof)"]
+        var lines = ["\(file): \(counted: contents.slots.count, "slot")\(proof)"]
         for slot in contents.slots {
             lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
             if slot.kind == .recipient { lines.append("     \(slot.recipient)") }
@@ -51,13 +47,11 @@ struct KeyListCommand: Operation {
         for damage in contents.damage { lines.append("  damaged, but the other copy is intact: \(damage)") }
         session.reporter.result(
             [
-                .init("path", .string(file)), .init("keyring", .string(keyring.path)),
-                .init("generation", .count(Int(contents.generation))),
-                .init("epoch", .count(Int(contents.epoch))), .init("rotating", .bool(contents.isRotating)),
-                .init("proved", .bool(opened != nil)),
-                .init("slots", .strings(contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" })),
-                .init("passphrase_costs", .array(contents.slots.compactMap(\.costFacts))),
-                .init("damage", .strings(contents.damage.map(\.description))), .init("code", 0),
+                "path": file, "keyring": keyring.path, "generation": Int(contents.generation),
+                "epoch": Int(contents.epoch), "rotating": contents.isRotating, "proved": opened != nil,
+                "slots": contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" },
+                "passphrase_costs": contents.slots.compactMap(\.costFacts),
+                "damage": contents.damage.map(\.description), "code": 0,
             ], text: lines, isAnswer: true)
         return .done
     }
@@ -73,17 +67,17 @@ struct KeyListCommand: Operation {
 }
 
 extension DatabaseKeyring.PassphraseCost {
-    fileprivate var words: String { "2^\(logarithm) steps and \(TextLayout.size(Int64(memory)))" }
+    fileprivate var words: String { "2^\(logarithm) steps and \(size: Int64(memory))" }
 }
 
 extension DatabaseKeyring.Contents.Slot {
     /// The cost of the slot's passphrase, as JSON.
-    fileprivate var costFacts: JSONValue? {
+    fileprivate var costFacts: JSONObject? {
         guard let cost = passphraseCost else { return nil }
-        return .object([
-            .init("slot", .count(number)), .init("logarithm", .count(cost.logarithm)),
-            .init("memory", .count(cost.memory)), .init("below_standard", .bool(cost.isBelowStandard)),
-        ])
+        return [
+            "slot": number, "logarithm": cost.logarithm, "memory": cost.memory,
+            "below_standard": cost.isBelowStandard,
+        ]
     }
 }
 

@@ -2,10 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 
 struct KeyAddCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "add",
-        abstract: "Add a way to open a database.",
-        usage: "coffer key add <file> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "key add <file> [options]", abstract: "Add a way to open a database.",
         discussion: """
             EXAMPLES
               coffer key add app.db --new-key-file second.txt --name Ben
@@ -27,24 +25,17 @@ struct KeyAddCommand: KeyringOperation {
     @OptionGroup
     var record: RecordOptions<NoOptions>
 
-    func validate() throws {
-        // Programs store and forward JSON, so it must not contain a secret.
-        if slot.recovery && output.json {
-            throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
-        }
-    }
+    func validate() throws { try slot.check(output) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        _ = try keyring.inspect()
-        let secret = try session.keys.unlocking(unlock, file)
+        let secret = try secret(unlock, session)
         let made = try slot.make(besides: unlock, session, subject: file)
         var numbers: [Int] = []
         let status = try change(
-            session, trail, "added \(TextLayout.counted(made.slots.count, "slot", "slots"))"
+            session, trail, "added \(counted: made.slots.count, "slot")"
         ) {
             for slot in made.slots {
-                numbers.append(
-                    try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout))
+                numbers.append(try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout))
             }
         }
         try made.tell()
@@ -54,10 +45,8 @@ struct KeyAddCommand: KeyringOperation {
 }
 
 struct KeyRemoveCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: "Remove a slot.",
-        usage: "coffer key remove <file> --slot <number> [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "key remove <file> --slot <number> [options]", abstract: "Remove a slot.",
         discussion: """
             The secret of the slot still opens the database with an old copy of the keyring, until 'coffer \
             key rotate'. The last slot cannot be removed.
@@ -69,7 +58,7 @@ struct KeyRemoveCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
+    @Option(help: .value("number", "The number of the slot in 'coffer key list'."))
     var slot: Int
 
     @OptionGroup(title: "The secret that opens the keyring")
@@ -79,8 +68,7 @@ struct KeyRemoveCommand: KeyringOperation {
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        _ = try keyring.inspect()
-        let secret = try session.keys.unlocking(unlock, file)
+        let secret = try secret(unlock, session)
         return try change(session, trail, "removed slot \(slot)") {
             try keyring.remove(slot: slot, unlockedBy: secret, lockTimeout: session.lockTimeout)
         }
@@ -88,10 +76,9 @@ struct KeyRemoveCommand: KeyringOperation {
 }
 
 struct KeyChangeCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "change",
+    static let configuration = CommandConfiguration.coffer(
+        "key change <file> [--slot <number>] [options]",
         abstract: "Change the passphrase or raw key of a slot.",
-        usage: "coffer key change <file> [--slot <number>] [options]",
         discussion: """
             Without --slot, changes the slot that the secret opens. Writes no page of the database.
 
@@ -103,7 +90,7 @@ struct KeyChangeCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
+    @Option(help: .value("number", "The number of the slot in 'coffer key list'."))
     var slot: Int?
 
     @OptionGroup(title: "The secret that opens the keyring")
@@ -116,8 +103,7 @@ struct KeyChangeCommand: KeyringOperation {
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        _ = try keyring.inspect()
-        let secret = try session.keys.unlocking(unlock, file)
+        let secret = try secret(unlock, session)
         let new = try new.slotSecret(besides: unlock, session, subject: file)
         return try change(session, trail, "changed \(slot.map { "slot \($0)" } ?? "the slot")") {
             try keyring.change(
@@ -127,10 +113,9 @@ struct KeyChangeCommand: KeyringOperation {
 }
 
 struct KeyRecoverCommand: KeyringOperation {
-    static let configuration = CommandConfiguration(
-        commandName: "recover",
+    static let configuration = CommandConfiguration.coffer(
+        "key recover <file> [--slot <number>] [options]",
         abstract: "Set a new passphrase with a recovery key.",
-        usage: "coffer key recover <file> [--slot <number>] [options]",
         discussion: """
             Prompts for the recovery key and for the new passphrase of the slot. Without --slot, changes the \
             first passphrase of the keyring, or adds a slot if there is none. The recovery key stays valid.
@@ -142,7 +127,7 @@ struct KeyRecoverCommand: KeyringOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The number of the slot in 'coffer key list'.", valueName: "number"))
+    @Option(help: .value("number", "The number of the slot in 'coffer key list'."))
     var slot: Int?
 
     @OptionGroup(title: "The recovery key")

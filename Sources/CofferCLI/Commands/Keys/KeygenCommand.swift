@@ -1,13 +1,12 @@
 internal import ArgumentParser
+internal import Coffer
 internal import Glibc
 internal import KeyMaterial
 internal import SystemCalls
 
 struct KeygenCommand: Operation {
-    static let configuration = CommandConfiguration(
-        commandName: "keygen",
-        abstract: "Create a random key.",
-        usage: "coffer keygen [options]",
+    static let configuration = CommandConfiguration.coffer(
+        "keygen [options]", abstract: "Create a random key.",
         discussion: """
             A raw key has 256 bits, for programs; use it with --key-type raw. Words are a passphrase for \
             people: each consists of syllables and has 16 bits of entropy. With --out the key goes to a new \
@@ -19,7 +18,7 @@ struct KeygenCommand: Operation {
               coffer keygen --recipient --out office.identity > office.pub
             """)
 
-    @Option(help: ArgumentHelp("Create a passphrase of so many words, from 5 to 32.", valueName: "number"))
+    @Option(help: .value("number", "Create a passphrase of so many words, from 5 to 32."))
     var words: Int?
 
     @Flag(help: "Create a raw key with a salt, for --key-type raw+salt.")
@@ -36,8 +35,8 @@ struct KeygenCommand: Operation {
     var recipient = false
 
     @Option(
-        name: .customLong("out"),
-        help: ArgumentHelp("The file to create; never overwritten.", valueName: "file"), completion: .file())
+        name: .customLong("out"), help: .value("file", "The file to create; never overwritten."),
+        completion: .file())
     var file: String?
 
     @OptionGroup(title: "Output and waiting")
@@ -63,8 +62,8 @@ struct KeygenCommand: Operation {
     }
 
     func run(in session: Session) throws -> ExitStatus {
-        session.reporter.start([])
-        if recipient, let file { return try IdentityFile.make(file, session) }
+        session.reporter.start([:])
+        if recipient, let file { return try makeIdentity(file, session) }
         let key: SecretBytes
         do throws(RandomnessFailure) {
             key = try make()
@@ -75,33 +74,39 @@ struct KeygenCommand: Operation {
             words.map { ("passphrase", $0 * WordPassphrase.bitsPerWord) } ?? (
                 withSalt ? "raw+salt" : "raw", 256
             )
-        if let file {
-            try NewFile.write(key, to: file)
-        } else {
+        guard let file else {
             // Written directly from the wiped memory, without a copy in a string.
-            do throws(Errno) {
+            try Failure.explaining("The key cannot be written") { () throws(Errno) in
                 try key.withUnsafeBytes { bytes throws(Errno) in
                     try unsafe Descriptor.write(bytes, to: STDOUT_FILENO)
                 }
-            } catch {
-                throw Failure(error, "The key cannot be written")
             }
-        }
-        if let file {
-            session.reporter.result(
-                [
-                    .init("path", .string(file)), .init("key_type", .string(kind)),
-                    .init("bits", .count(bits)), .init("code", 0),
-                ],
-                text: [
-                    kind == "passphrase"
-                        ? "\(file): a passphrase of \(bits) bits, readable by you only"
-                        : "\(file): a \(kind) key of \(bits) bits, readable by you only; use it with "
-                            + "--key-type \(kind)"
-                ])
-        } else {
             session.reporter.note("\(bits) bits; use it with --key-type \(kind)")
+            return .done
         }
+        try NewFile.write(key, to: file)
+        session.reporter.result(
+            ["path": file, "key_type": kind, "bits": bits, "code": 0],
+            text: [
+                kind == "passphrase"
+                    ? "\(file): a passphrase of \(bits) bits, readable by you only"
+                    : "\(file): a \(kind) key of \(bits) bits, readable by you only; use it with "
+                        + "--key-type \(kind)"
+            ])
+        return .done
+    }
+
+    /// Writes an identity to a new file and prints its recipient.
+    private func makeIdentity(_ path: String, _ session: Session) throws -> ExitStatus {
+        let identity = try DatabaseKeyring.Identity.random()
+        let text = unsafe identity.withUnsafeText { unsafe SharedSecret(SecretBytes(copying: $0)) }
+        try NewFile.write(text.bytes.line(), to: path)
+        let recipient = identity.recipient.description
+        session.reporter.result(
+            ["path": path, "key_type": "identity", "recipient": recipient, "code": 0], text: [recipient],
+            isAnswer: true)
+        session.reporter.note(
+            "\(path): the identity, readable by you only; use it with --unlock-type identity")
         return .done
     }
 
