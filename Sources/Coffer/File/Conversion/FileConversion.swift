@@ -9,8 +9,7 @@ struct FileConversion {
     let options: DatabaseFile.ConversionOptions
     let change: FileChange
     private let target: any ConversionTarget
-    /// True if pages are copied instead of rows.
-    private let copiesPages: Bool
+    private let way: ContentFile.Way
     /// The format that was found, for an upgrade.
     private let format: Int?
 
@@ -22,18 +21,21 @@ struct FileConversion {
         do {
             target = try FileConversion.target(of: work, on: path, options)
             let (before, after, format) = try FileConversion.protections(of: path, work, options)
+            change = FileChange(path: path, before: before, after: after)
             if options.keepsStoredPages {
-                guard work.copiesPages, before.ring != nil, options.newCipher == nil, work.keepsKey else {
+                guard before.ring != nil, options.newCipher == nil, work.keepsKey else {
                     throw DatabaseFileError(
                         .unsupported(
                             "Stored pages can only be kept in a backup of an encrypted file that keeps its "
                                 + "key."),
                         path: path)
                 }
+                way = .storedPages(change)
+            } else if work.copiesPages, options.newCipher == nil, before.ring != nil || after.ring == nil {
+                way = .pages(change)
+            } else {
+                way = .rows(RowCopy.Source(path: path, protection: before))
             }
-            copiesPages =
-                work.copiesPages && options.newCipher == nil && (before.ring != nil || after.ring == nil)
-            change = FileChange(path: path, before: before, after: after)
             self.format = format
         } catch {
             throw DatabaseFileError.publicError(error, path: path)
@@ -150,10 +152,8 @@ extension FileConversion {
             guard try source.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
             try prepare(source)
             let file = ContentFile(
-                protection: change.after, pages: copiesPages ? change : nil,
-                keepsStoredPages: options.keepsStoredPages,
-                file: RowCopy.Source(path: path, protection: change.before), prepare: prepare,
-                progress: progress, companion: options.companion)
+                protection: change.after, way: way, prepare: prepare, progress: progress,
+                companion: options.companion)
             let made = try tellingDamage { try make(file, source) }
             return try result(made, keyBefore: change.before.key(of: FileHeader(source)), since: start)
         }
@@ -351,8 +351,8 @@ extension FileConversion {
     }
 
     private var steps: [String] {
-        let copy =
-            "copy the \(copiesPages ? "pages" : "rows") into a new file next to \(target.newPath ?? path)"
+        let parts = if case .rows = way { "rows" } else { "pages" }
+        let copy = "copy the \(parts) into a new file next to \(target.newPath ?? path)"
         let verify = "verify the copy on a new connection: key, every page, structure, all rows"
         return target.steps(copying: [copy, verify], from: path)
     }
