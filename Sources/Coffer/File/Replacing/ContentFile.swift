@@ -162,7 +162,7 @@ struct ContentFile {
         let fresh = try protection.withoutDerivedKeys()
         let connection = try fresh.open(viewing: file.file)
         try checkIsEncrypted(connection.handle, path)
-        try PageProof.reading(
+        try PageProof.readNewFile(
             connection.handle, in: file.file, fresh, path, threadCount: threadCount - 1, progress
         ) { try checkContent(of: $0, path, isComplete) }
         try FailPoint.verified.pass(path)
@@ -222,7 +222,7 @@ struct ContentFile {
         let fresh = try protection.withoutDerivedKeys()
         let connection = try fresh.open(viewing: file)
         try checkIsEncrypted(connection.handle, path)
-        try PageProof.reading(connection.handle, in: file, fresh, path, progress) { copy in
+        try PageProof.readNewFile(connection.handle, in: file, fresh, path, progress) { copy in
             try proof.prove(copy.handle, path, pageCount: pageCount, progress)
             try copy.proveStructure { try progress(.checkingStructure, 0, of: 0) }
         }
@@ -281,7 +281,8 @@ extension ContentFile {
         let connection = try change.after.open(viewing: file)
         let copy = connection.handle
         try checkIsEncrypted(copy, change.path)
-        let content = try PageProof.prove(file, against: source, change, progress) { rows, provedCount in
+        let content = try PageProof.proveBackup(file, against: source, change, progress) {
+            rows, provedCount in
             func report() throws { try progress(.verifying, provedCount(), of: pageCount) }
             try prepare(rows.handle)
             try report()

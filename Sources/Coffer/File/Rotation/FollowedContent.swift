@@ -62,7 +62,7 @@ struct CopiedContent: FollowedContent {
         let digests = PageDigests(
             lockPage: DatabaseHeader.lockPage(pageSize: change.before.ring?.settings.pageSize ?? 4096))
         digests.resize(to: pageCount)
-        var content = try PageProof.prove(
+        var content = try PageProof.proveRotation(
             copy.handle, in: target, against: source, change, progress
         ) { number, digest in
             digests.note(number, digest)
