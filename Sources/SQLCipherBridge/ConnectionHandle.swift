@@ -176,7 +176,7 @@ extension ConnectionHandle {
 
     /// Prevents the connection from checkpointing the WAL file when it is closed, even if it is the last
     /// connection.
-    func leaveLogAtEnd() {
+    package func leaveLogAtEnd() {
         _ = unsafe coffer_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil)
     }
 

@@ -87,7 +87,7 @@ struct RowProof: ContentProof {
         _ change: FileChange,
         _ progress: ProgressReport
     ) throws -> ProvedContent {
-        let structure = try PageProof.reading(copy, in: file, change.after, change.path, progress) {
+        let structure = try PageProof.readNewFile(copy, in: file, change.after, change.path, progress) {
             content in
             let pageCount = try Int(content.handle.integer(pragma: "page_count"))
             try prove(content.handle, change.path, pageCount: pageCount, progress)

@@ -5,174 +5,125 @@ internal import SQLCipherBridge
 ///
 /// Keys that its plan derives are reused when it runs.
 struct FileConversion {
-    private let path: String
-    private let options: DatabaseFile.ConversionOptions
-    private let target: Target
-    private let change: FileChange
-    /// True if pages are copied instead of rows.
-    private var copiesPages = false
+    let path: String
+    let options: DatabaseFile.ConversionOptions
+    let change: FileChange
+    private let target: any ConversionTarget
+    private let way: ContentFile.Way
     /// The format that was found, for an upgrade.
-    private var format: Int?
-
-    /// The destination of the result.
-    private enum Target {
-        /// Replaces the file, under a note of this operation.
-        case place(ReplacementOperation)
-        case newFile(NewFilePlace)
-        /// A file without a name in this folder, whose content is passed to a function.
-        case stream(folder: String, ([UInt8]) throws -> Void)
-        /// Replaces another file.
-        case restored(RestoredPlace)
-
-        /// - Parameter path: the path of a new file; nil to replace the file.
-        init(_ path: String?, _ operation: ReplacementOperation) {
-            self = path.map { .newFile(NewFilePlace(path: $0)) } ?? .place(operation)
-        }
-
-        /// The path of the new file if the source is not changed; nil if the result replaces it.
-        var newPath: String? {
-            switch self {
-            case .newFile(let place): place.path
-            case .stream(let folder, _): "\(folder)/backup"
-            case .restored(let place): place.path
-            case .place: nil
-            }
-        }
-    }
+    private let format: Int?
 
     /// Asks providers for their keys, and checks the keys and the settings. Opens no file, except for an
     /// upgrade, which has to find the format.
     init(path: String, _ work: DatabaseFile.Work, _ options: DatabaseFile.ConversionOptions) throws {
-        func protection(_ key: DatabaseKey?, _ cipher: CipherSettings?) throws -> FileProtection {
-            guard let key else { return .plaintext }
-            return try .encrypted(key, cipher: cipher ?? CipherSettings())
-        }
-        // A copy of a file without a key may get one, but a copy of an encrypted file is never plaintext.
-        func copied(_ key: DatabaseKey?, _ newKey: DatabaseKey?) throws -> FileProtection {
-            try protection(newKey ?? key, options.newCipher ?? (key == nil ? nil : options.cipher))
-        }
         self.path = path
         self.options = options
         do {
-            let before: FileProtection
-            let after: FileProtection
-            switch work {
-            case .encrypt(let path, let key):
-                target = Target(path, .encrypt)
-                (before, after) = try (.plaintext, protection(key, options.newCipher))
-            case .decrypt(let path, let key):
-                target = Target(path, .decrypt)
-                (before, after) = try (protection(key, options.cipher), .plaintext)
-            case .upgrade(let key, let newKey):
-                target = .place(.upgrade)
-                let key = try key.stayingInPlace(path)
-                let format = try FileConversion.format(of: path, key: key, newKey: newKey, options)
-                self.format = format.number
-                (before, after) = try (
-                    protection(key, format.settings), protection(newKey ?? key, options.newCipher)
-                )
-            case .vacuum(let key):
-                target = .place(.vacuum)
-                guard options.newCipher == nil else {
-                    throw DatabaseFileError(
-                        .unsupported("A vacuum keeps the cipher settings of the file."), path: path)
-                }
-                before = try protection(key?.stayingInPlace(path), options.cipher)
-                // A separate key ring, because the copy has its own salt.
-                after = try before.withoutDerivedKeys()
-            case .backup(let path, let key, let newKey):
-                (target, copiesPages) = (.newFile(NewFilePlace(path: path)), true)
-                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
-            case .datedBackup(let folder, let key, let newKey):
-                var place = try BackupName.place(of: path, in: folder, at: .now)
-                if let companion = options.companion, let name = place.name {
-                    place.name = { start in
-                        let path = try name(start)
-                        try companion.make(beside: path)
-                        return path
-                    }
-                }
-                (target, copiesPages) = (.newFile(place), true)
-                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
-            case .streamedBackup(let folder, let key, let newKey, let write):
-                (target, copiesPages) = (.stream(folder: folder, write), true)
-                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
-            case .restore(let path, let key, let newKey):
-                let place = try RestoredPlace(
-                    path, keepOldPath: options.keepOldPath, keepsKeyring: options.keepsKeyring,
-                    timeout: options.lockTimeout)
-                (target, copiesPages) = (.restored(place), true)
-                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
-            case .copy(let path, let key, let newKey):
-                target = .newFile(NewFilePlace(path: path))
-                (before, after) = try (protection(key, options.cipher), copied(key, newKey))
-            }
+            target = try FileConversion.target(of: work, on: path, options)
+            let (before, after, format) = try FileConversion.protections(of: path, work, options)
+            change = FileChange(path: path, before: before, after: after)
             if options.keepsStoredPages {
-                guard copiesPages, before.ring != nil, options.newCipher == nil, work.keepsKey else {
+                guard before.ring != nil, options.newCipher == nil, work.keepsKey else {
                     throw DatabaseFileError(
                         .unsupported(
                             "Stored pages can only be kept in a backup of an encrypted file that keeps its "
                                 + "key."),
                         path: path)
                 }
+                way = .storedPages(change)
+            } else if work.copiesPages, options.newCipher == nil, before.ring != nil || after.ring == nil {
+                way = .pages(change)
+            } else {
+                way = .rows(RowCopy.Source(path: path, protection: before))
             }
-            copiesPages = copiesPages && options.newCipher == nil && (before.ring != nil || after.ring == nil)
-            change = FileChange(path: path, before: before, after: after)
+            self.format = format
         } catch {
             throw DatabaseFileError.publicError(error, path: path)
         }
     }
 
-    func perform(progress: ProgressReport) throws -> DatabaseFile.ConversionResult {
-        let start = ContinuousClock.now
-        return try DatabaseFileError.translated(path) {
-            let operation: ReplacementOperation
-            switch target {
-            case .newFile(let place):
-                return try copy(progress: progress, since: start) { try $0.make(from: $1, at: place) }
-            case .stream(let folder, let write):
-                return try copy(progress: progress, since: start) {
-                    try $0.make(from: $1, inFolder: folder, write)
+    private static func target(
+        of work: DatabaseFile.Work, on path: String, _ options: DatabaseFile.ConversionOptions
+    ) throws -> any ConversionTarget {
+        func replacing(_ operation: ReplacementOperation) -> PlaceOfSource {
+            PlaceOfSource(operation: operation, keptOldPath: options.keepOldPath)
+        }
+        switch work {
+        case .encrypt(let new, _): return new.map { NewFilePlace(path: $0) } ?? replacing(.encrypt)
+        case .decrypt(let new, _): return new.map { NewFilePlace(path: $0) } ?? replacing(.decrypt)
+        case .upgrade: return replacing(.upgrade)
+        case .vacuum: return replacing(.vacuum)
+        case .backup(let new, _, _), .copy(let new, _, _): return NewFilePlace(path: new)
+        case .datedBackup(let folder, _, _):
+            var place = try BackupName.place(of: path, in: folder, at: .now)
+            if let companion = options.companion, let name = place.name {
+                place.name = { start in
+                    let path = try name(start)
+                    try companion.make(beside: path)
+                    return path
                 }
-            case .restored(let place): return try restore(to: place, progress: progress, since: start)
-            case .place(let ofFile): operation = ofFile
             }
-            var job = job(operation)
-            if let audit = options.audit {
-                job.audit = { proof in try audit(result(proof, path: path, since: start)) }
-            }
-            let done = try FileReplacement(job, progress: progress).run()
-            var answer = result(done.proof, path: path, since: start)
-            (answer.isChanged, answer.isResumed) = (done.isChanged, done.isResumed)
-            if !done.isChanged { answer.keptOldPath = nil }
-            return answer
+            return place
+        case .streamedBackup(let folder, _, _, let write): return StreamedFile(folder: folder, write: write)
+        case .restore(let place, _, _):
+            return try RestoredPlace(
+                place, keepOldPath: options.keepOldPath, keepsKeyring: options.keepsKeyring,
+                timeout: options.lockTimeout)
         }
     }
 
-    private func job(_ operation: ReplacementOperation) -> ReplacementJob {
-        ReplacementJob(
-            operation: operation, change: change, method: RowCopy(prepare: prepare),
-            keepsKey: operation == .vacuum,
-            lockTimeout: options.lockTimeout, keepOldPath: options.keepOldPath)
+    /// Returns the protection of the file and of the result, and the format that an upgrade has found.
+    private static func protections(
+        of path: String, _ work: DatabaseFile.Work, _ options: DatabaseFile.ConversionOptions
+    ) throws -> (before: FileProtection, after: FileProtection, format: Int?) {
+        func protection(_ key: DatabaseKey?, _ cipher: CipherSettings?) throws -> FileProtection {
+            guard let key else { return .plaintext }
+            return try .encrypted(key, cipher: cipher ?? CipherSettings())
+        }
+        switch work {
+        case .encrypt(_, let key): return (.plaintext, try protection(key, options.newCipher), nil)
+        case .decrypt(_, let key): return (try protection(key, options.cipher), .plaintext, nil)
+        case .upgrade(let key, let newKey):
+            let key = try key.stayingInPlace(path)
+            let format = try FileConversion.format(of: path, key: key, newKey: newKey, options)
+            let after = newKey ?? key
+            return try (
+                protection(key, format.settings), protection(after, options.newCipher), format.number
+            )
+        case .vacuum(let key):
+            guard options.newCipher == nil else {
+                throw DatabaseFileError(
+                    .unsupported("A vacuum keeps the cipher settings of the file."), path: path)
+            }
+            let before = try protection(key?.stayingInPlace(path), options.cipher)
+            // A separate key ring, because the copy has its own salt.
+            return (before, try before.withoutDerivedKeys(), nil)
+        case .backup(_, let key, let newKey), .datedBackup(_, let key, let newKey),
+            .streamedBackup(_, let key, let newKey, _), .restore(_, let key, let newKey),
+            .copy(_, let key, let newKey):
+            // A copy of a file without a key may get one, but a copy of an encrypted file is never plaintext.
+            let cipher = options.newCipher ?? (key == nil ? nil : options.cipher)
+            return try (protection(key, options.cipher), protection(newKey ?? key, cipher), nil)
+        }
     }
 
-    private func result(
-        _ proof: ReplacementProof?, path: String, since start: ContinuousClock.Instant
-    ) -> DatabaseFile.ConversionResult {
-        let kept: String? =
-            switch target {
-            case .place: options.keepOldPath
-            case .restored(let place): place.keptFile
-            case .newFile, .stream: nil
-            }
-        return DatabaseFile.ConversionResult(
+    func perform(progress: ProgressReport) throws -> DatabaseFile.ConversionResult {
+        let start = ContinuousClock.now
+        return try DatabaseFileError.translated(path) { try target.make(self, progress, since: start) }
+    }
+
+    /// Returns the result of a conversion that made a file.
+    func result(_ proof: ReplacementProof?, path: String, since start: ContinuousClock.Instant)
+        -> DatabaseFile.ConversionResult
+    {
+        DatabaseFile.ConversionResult(
             isChanged: true, isResumed: false, proof: proof.map(DatabaseFile.ConversionProof.init),
-            path: path, keptOldPath: kept,
+            path: path, keptOldPath: target.keptOldPath,
             duration: (ContinuousClock.now - start) / .seconds(1))
     }
 
     /// Adds the functions and collations that the schema of the file may need.
-    private func prepare(_ connection: ConnectionHandle) throws {
+    func prepare(_ connection: ConnectionHandle) throws {
         try connection.install(options.functions, options.collations)
     }
 }
@@ -190,7 +141,8 @@ extension DatabaseFile.ConversionProof {
 // MARK: - Into another file
 
 extension FileConversion {
-    private func copy(
+    /// Copies the content of the source with `make`, which is called with a connection to the source.
+    func copy(
         progress: ProgressReport, since start: ContinuousClock.Instant,
         _ make: (ContentFile, ConnectionHandle) throws -> ContentFile.Made
     ) throws -> DatabaseFile.ConversionResult {
@@ -200,29 +152,14 @@ extension FileConversion {
             guard try source.fileSize() != 0 else { throw DatabaseFileError(.emptyFile, path: path) }
             try prepare(source)
             let file = ContentFile(
-                protection: change.after, pages: copiesPages ? change : nil,
-                keepsStoredPages: options.keepsStoredPages,
-                file: RowCopy.Source(path: path, protection: change.before), prepare: prepare,
-                progress: progress, companion: options.companion)
+                protection: change.after, way: way, prepare: prepare, progress: progress,
+                companion: options.companion)
             let made = try tellingDamage { try make(file, source) }
             return try result(made, keyBefore: change.before.key(of: FileHeader(source)), since: start)
         }
     }
 
-    private func restore(
-        to place: RestoredPlace, progress: ProgressReport, since start: ContinuousClock.Instant
-    ) throws -> DatabaseFile.ConversionResult {
-        try place.checkIsNot(path)
-        try place.checkIsFree()
-        return try copy(progress: progress, since: start) { content, source in
-            let keyBefore = try change.before.key(of: FileHeader(source))
-            return try place.fill(content, from: source) { made in
-                try options.audit?(result(made, keyBefore: keyBefore, since: start))
-            }
-        }
-    }
-
-    private func result(
+    func result(
         _ made: ContentFile.Made, keyBefore: FileKey?, since start: ContinuousClock.Instant
     ) throws -> DatabaseFile.ConversionResult {
         let proof = try ReplacementProof(
@@ -395,19 +332,7 @@ extension FileConversion {
                 }
                 isAlreadyDone = true
             }
-            let room: CopyRoom
-            switch target {
-            case .newFile(let place): room = try checkDestination(place.path, isName: place.name == nil)
-            case .restored(let place):
-                try place.checkIsNot(path)
-                try place.checkIsFree()
-                room = try checkDestination(place.path, isName: false)
-            case .stream(let folder, _): room = try checkDestination("\(folder)/backup", isName: false)
-            case .place(let operation):
-                let examined = try ExaminedFile(job(operation), progress: ProgressReport(nil))
-                if !isAlreadyDone { try examined.checkKeptPath() }
-                room = examined.room
-            }
+            let room = try target.room(for: self, isAlreadyDone: isAlreadyDone)
             return DatabaseFile.ConversionPlan(
                 isAlreadyDone: isAlreadyDone, format: format, size: room.size, requiredSpace: room.required,
                 availableSpace: room.available,
@@ -416,11 +341,8 @@ extension FileConversion {
         }
     }
 
-    /// Checks that a new file can be made.
-    private func checkDestination(_ destination: String, isName: Bool) throws -> CopyRoom {
-        guard try !isName || SystemFile.status(destination) == nil else {
-            throw DatabaseFileError(.exists, path: destination)
-        }
+    /// Checks that a new file can be made, and returns the room for it.
+    func room(at destination: String) throws -> CopyRoom {
         try SystemFile.checkIsWritable(directoryOf: destination)
         if change.after.ring == nil { try FolderSafety(owner: nil).check(directoryOf: destination) }
         let room = try CopyRoom(of: path, beside: destination)
@@ -429,27 +351,20 @@ extension FileConversion {
     }
 
     private var steps: [String] {
-        let copy =
-            "copy the \(copiesPages ? "pages" : "rows") into a new file next to \(target.newPath ?? path)"
-        let prove = "verify the copy on a new connection: key, every page, structure, all rows"
-        switch target {
-        case .newFile(let place) where place.name != nil:
-            return [copy, prove, "give the copy a name with the date"]
-        case .newFile: return [copy, prove, "give the copy its name, which must still be free"]
-        case .restored(let place) where place.isOccupied:
-            let aside = "rename the existing file, and its log or journal, to \(place.keptPath)"
-            return [copy, prove, aside, "put the copy in its place"]
-        case .restored: return [copy, prove, "give it its name"]
-        case .stream: return [copy, prove, "write the copy to its reader, and delete it"]
-        case .place: break
+        let parts = if case .rows = way { "rows" } else { "pages" }
+        let copy = "copy the \(parts) into a new file next to \(target.newPath ?? path)"
+        let verify = "verify the copy on a new connection: key, every page, structure, all rows"
+        return target.steps(copying: [copy, verify], from: path)
+    }
+}
+
+extension DatabaseFile.Work {
+    /// True if pages are copied, if the result can have the same ones.
+    fileprivate var copiesPages: Bool {
+        switch self {
+        case .backup, .datedBackup, .streamedBackup, .restore: true
+        case .encrypt, .decrypt, .upgrade, .vacuum, .copy: false
         }
-        return [
-            "open \(path) and roll back or replay the work of an interrupted process",
-            "create a note next to it",
-            "leave WAL mode and lock the file", copy,
-            prove, "sync the copy to disk, and replace the file with it",
-            "restore the journal mode, and remove the note",
-        ]
     }
 }
 

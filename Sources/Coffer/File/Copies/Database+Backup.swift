@@ -212,13 +212,13 @@ extension Database {
             guard let state = try? StoredState(pinning: path, protection, timeout: 0.5) else {
                 return try check(ContentReader(fresh))
             }
-            return try PageProof.reading(state, protection, progress, check)
+            return try PageProof.readState(state, protection, progress, check)
         }
         try fresh.withReadTransaction {
             guard let state = try StoredState(in: fresh, protection) else {
                 return try check(ContentReader(fresh))
             }
-            try PageProof.reading(state, protection, progress, check)
+            try PageProof.readState(state, protection, progress, check)
         }
     }
 

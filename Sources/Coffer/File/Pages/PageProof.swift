@@ -19,15 +19,15 @@ struct PageProof: ContentProof {
         _ change: FileChange,
         _ progress: ProgressReport
     ) throws -> ProvedContent {
-        try PageProof.prove(copy, in: file, against: PageFile(source, change.before), change, progress) {
-            _, _ in
-        }
+        try PageProof.proveRotation(
+            copy, in: file, against: PageFile(source, change.before), change, progress
+        ) { _, _ in }
     }
 
     /// Proves a copy against the pages of its source, whether they are in the file or in a log.
     ///
     /// - Parameter note: called with the number of each page and the digest of its content.
-    static func prove(
+    static func proveRotation(
         _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, against source: PageFile,
         _ change: FileChange,
         _ progress: ProgressReport, note: (Int, [UInt8]) -> Void
@@ -71,14 +71,14 @@ extension PageProof {
     ///   - source: a state that nothing changes.
     ///   - body: called with a connection to the content of the copy, which equals the content of the source,
     ///     and with a function that returns the number of pages proved so far. It has to check the structure.
-    static func prove<Rows>(
+    static func proveBackup<Rows>(
         _ file: any StoredBytes & Sendable, against source: StoredState, _ change: FileChange,
         _ progress: ProgressReport,
         reading body: (ContentReader, _ provedCount: () -> Int) throws -> Rows
     ) throws -> Rows {
         let (sourcePath, openSource) = (source.path, source.open)
         let proved = PageCount()
-        return try reading(file, change.after, progress) { content in
+        return try read(file, change.after, progress) { content in
             try body(content) { proved.value.load(ordering: .relaxed) }
         } beside: { signal in
             let connection = try EngineConnection(path: sourcePath, flags: .readOnly)
@@ -101,13 +101,13 @@ extension PageProof {
     ///   - copy: a fresh connection, which verifies that the key opens the file.
     ///   - path: the path for error messages.
     /// - Throws: ``DatabaseFileError/Reason/copyRejected(_:)``.
-    static func reading<Result>(
+    static func readNewFile<Result>(
         _ copy: ConnectionHandle, in file: any StoredBytes & Sendable, _ protection: FileProtection,
         _ path: String, threadCount: Int = 1, _ progress: ProgressReport,
         _ body: (ContentReader) throws -> Result
     ) throws -> Result {
         guard protection.ring?.settings.usesHMAC == true else { return try body(ContentReader(copy)) }
-        return try reading(file, protection, progress) { content in
+        return try read(file, protection, progress) { content in
             // Rows that were inserted through the caller's functions are also checked with them.
             try content.handle.execute("PRAGMA trusted_schema = ON")
             return try body(content)
@@ -126,7 +126,7 @@ extension PageProof {
     /// another thread checks the MACs of all pages. Without MACs, the engine reads the file itself.
     ///
     /// - Throws: `SQLITE_CORRUPT` if a page is not authentic.
-    static func reading<Result>(
+    static func readState<Result>(
         _ state: StoredState, _ protection: FileProtection, _ progress: ProgressReport,
         _ body: (ContentReader) throws -> Result
     ) throws -> Result {
@@ -134,7 +134,7 @@ extension PageProof {
             return try body(ContentReader(state.connection))
         }
         let (path, open) = (state.path, state.open)
-        return try reading(state.bytes, protection, progress, body) { signal in
+        return try read(state.bytes, protection, progress, body) { signal in
             let connection = try EngineConnection(path: path, flags: .readOnly)
             let damaged = try open(connection.handle).damagedPages { _ in try signal.check() }
             if let page = (damaged.notAuthentic + damaged.zeroed).first {
@@ -146,7 +146,7 @@ extension PageProof {
 
     /// Calls `body` with a connection to the content of a new file that does not check MACs, while another
     /// thread verifies the pages.
-    private static func reading<Result>(
+    private static func read<Result>(
         _ file: any StoredBytes, _ protection: FileProtection, _ progress: ProgressReport,
         _ body: (ContentReader) throws -> Result,
         beside provePages: @escaping @Sendable (StopSignal) throws -> Void

@@ -5,16 +5,17 @@ internal import SQLCipherBridge
 struct ContentFile {
     let protection: FileProtection
 
-    /// The file whose pages are copied, including free ones, and its protection before and after; nil to copy
-    /// rows. Both layouts must be the same.
-    var pages: FileChange?
+    /// The way in which the content of a source is copied.
+    enum Way {
+        /// Row by row, from this file; nil if the source may have uncommitted changes of its own.
+        case rows(RowCopy.Source?)
+        /// All pages, including free ones. Both page sizes and reserves must be the same.
+        case pages(FileChange)
+        /// The stored pages, with their salt and their ciphertext. The copy has the key of the file.
+        case storedPages(FileChange)
+    }
 
-    /// True to keep the stored pages unchanged, with their salt and their ciphertext. Requires ``pages``,
-    /// whose key the copy keeps.
-    var keepsStoredPages = false
-
-    /// The file that the source reads; nil if the source may have uncommitted changes of its own.
-    var file: RowCopy.Source?
+    var way = Way.rows(nil)
 
     /// Adds the functions and collations that the schema needs.
     let prepare: (ConnectionHandle) throws -> Void
@@ -98,22 +99,33 @@ struct ContentFile {
     ///
     /// - Parameter path: the path for error messages.
     func make(from source: ConnectionHandle, in file: HeldFile, _ path: String) throws -> Made {
-        if keepsStoredPages, let pages { return try keepStoredPages(pages, of: source, in: file, path) }
-        if let pages, let made = try copyPinnedPages(pages, of: source, to: file) { return made }
-        // One transaction covers everything from the first page to the last comparison.
-        return try source.withReadTransaction {
-            let pageCount = try Int(source.integer(pragma: "page_count"))
-            if let pages, ContentFile.haveSameLayout(pages),
-                let state = try StoredState(in: source, pages.before)
-            {
-                return try copyPages(pages, of: state, to: file)
+        switch way {
+        case .storedPages(let change):
+            return try StoredPagesCopy(content: self, change: change, source: source, file: file, path: path)
+                .make()
+        case .pages(let change):
+            if let made = try copyPinnedPages(change, of: source, to: file) { return made }
+            // One transaction covers everything from the first page to the last comparison.
+            return try source.withReadTransaction {
+                let pageCount = try Int(source.integer(pragma: "page_count"))
+                if ContentFile.haveSameLayout(change),
+                    let state = try StoredState(in: source, change.before)
+                {
+                    return try copyPages(change, of: state, to: file)
+                }
+                try protection.fill(file, path) { try copyPages(from: source, to: $0, path) }
+                let fingerprint = try ContentFingerprint(of: source) {
+                    try progress(.verifying, 0, of: pageCount)
+                }
+                return try prove(file, fingerprint, pageCount: pageCount, path)
             }
-            let fingerprint = try write(file, from: source, pageCount: pageCount, path: path)
-            try FailPoint.copied.pass(path)
-            let made = try prove(
-                file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
-            try FailPoint.verified.pass(path)
-            return made
+        case .rows(let origin):
+            return try source.withReadTransaction {
+                let pageCount = try Int(source.integer(pragma: "page_count"))
+                let fingerprint = try RowCopy(prepare: prepare).write(
+                    source, of: origin, to: file, protection, path, progress)
+                return try prove(file, fingerprint, pageCount: pageCount, path)
+            }
         }
     }
 
@@ -127,10 +139,7 @@ struct ContentFile {
         let (fingerprint, pageCount) = try protection.fill(file.file, path) {
             try (fill($0), Int($0.integer(pragma: "page_count")))
         }
-        try FailPoint.copied.pass(path)
-        let made = try prove(
-            file.file, RowProof(fingerprint: fingerprint, prepare: prepare), pageCount: pageCount, path: path)
-        try FailPoint.verified.pass(path)
+        let made = try prove(file.file, fingerprint, pageCount: pageCount, path)
         _ = try publish(file, at: place)
         return made
     }
@@ -153,7 +162,7 @@ struct ContentFile {
         let fresh = try protection.withoutDerivedKeys()
         let connection = try fresh.open(viewing: file.file)
         try checkIsEncrypted(connection.handle, path)
-        try PageProof.reading(
+        try PageProof.readNewFile(
             connection.handle, in: file.file, fresh, path, threadCount: threadCount - 1, progress
         ) { try checkContent(of: $0, path, isComplete) }
         try FailPoint.verified.pass(path)
@@ -176,17 +185,6 @@ struct ContentFile {
         }
     }
 
-    private func write(_ file: HeldFile, from source: ConnectionHandle, pageCount: Int, path: String) throws
-        -> ContentFingerprint
-    {
-        guard pages != nil else {
-            return try RowCopy(prepare: prepare).write(
-                source, of: self.file, to: file, protection, path, progress)
-        }
-        try protection.fill(file, path) { try copyPages(from: source, to: $0, path) }
-        return try ContentFingerprint(of: source) { try progress(.verifying, 0, of: pageCount) }
-    }
-
     private func copyPages(from source: ConnectionHandle, to handle: ConnectionHandle, _ path: String) throws
     {
         let backup = try BackupHandle(from: source, to: handle)
@@ -205,12 +203,26 @@ struct ContentFile {
         try backup.finish()
     }
 
+    private func prove(
+        _ file: HeldFile, _ fingerprint: ContentFingerprint, pageCount: Int, _ path: String
+    ) throws -> Made {
+        try FailPoint.copied.pass(path)
+        let made = try read(file, expecting: fingerprint, pageCount: pageCount, path)
+        try FailPoint.verified.pass(path)
+        return made
+    }
+
     /// Opens the file as any other program would, with a newly derived key, and reads everything.
-    private func prove(_ file: HeldFile, _ proof: RowProof, pageCount: Int, path: String) throws -> Made {
+    ///
+    /// - Throws: `copyRejected` if the content has another fingerprint.
+    func read(
+        _ file: HeldFile, expecting fingerprint: ContentFingerprint, pageCount: Int, _ path: String
+    ) throws -> Made {
+        let proof = RowProof(fingerprint: fingerprint, prepare: prepare)
         let fresh = try protection.withoutDerivedKeys()
         let connection = try fresh.open(viewing: file)
         try checkIsEncrypted(connection.handle, path)
-        try PageProof.reading(connection.handle, in: file, fresh, path, progress) { copy in
+        try PageProof.readNewFile(connection.handle, in: file, fresh, path, progress) { copy in
             try proof.prove(copy.handle, path, pageCount: pageCount, progress)
             try copy.proveStructure { try progress(.checkingStructure, 0, of: 0) }
         }
@@ -233,7 +245,7 @@ struct ContentFile {
     }
 }
 
-// MARK: - By stored pages
+// MARK: - By pages
 
 extension ContentFile {
     private static func haveSameLayout(_ change: FileChange) -> Bool {
@@ -269,7 +281,8 @@ extension ContentFile {
         let connection = try change.after.open(viewing: file)
         let copy = connection.handle
         try checkIsEncrypted(copy, change.path)
-        let content = try PageProof.prove(file, against: source, change, progress) { rows, provedCount in
+        let content = try PageProof.proveBackup(file, against: source, change, progress) {
+            rows, provedCount in
             func report() throws { try progress(.verifying, provedCount(), of: pageCount) }
             try prepare(rows.handle)
             try report()
@@ -289,110 +302,5 @@ extension ContentFile {
         let made = try made(copy, content)
         try FailPoint.verified.pass(change.path)
         return made
-    }
-}
-
-// MARK: - The stored pages themselves
-
-extension ContentFile {
-    /// The number of attempts at copying pages of one state.
-    private static let attempts = 4
-
-    /// Copies the stored pages of a file unchanged, with those in the log replacing those in the file, and
-    /// proves that their content equals the content that the source reads.
-    ///
-    /// A page that is not written to has the same bytes in the next copy.
-    private func keepStoredPages(
-        _ change: FileChange, of source: ConnectionHandle, in file: HeldFile, _ path: String
-    ) throws -> Made {
-        let mayChange = try source.journalMode() == .wal
-        for attempt in 1...(mayChange ? ContentFile.attempts : 1) {
-            do {
-                return try pausingWriters(change, mayChange) { goOn in
-                    try source.withReadTransaction {
-                        // Begins the transaction.
-                        let pageCount = try Int(source.integer(pragma: "page_count"))
-                        let view = try StoredView(
-                            SystemFile.resolved(change.path),
-                            pageSize: Int(source.integer(pragma: "page_size")), timeout: 5)
-                        goOn()
-                        try copy(view, upTo: pageCount, to: file, path)
-                        try FailPoint.copied.pass(path)
-                        let fingerprint = try ContentFingerprint(of: source) {
-                            try progress(.verifying, 0, of: pageCount)
-                        }
-                        let proof = RowProof(fingerprint: fingerprint, prepare: prepare)
-                        let made = try prove(file, proof, pageCount: pageCount, path: path)
-                        guard made.pageCount == pageCount,
-                            Int64(pageCount) * Int64(made.pageSize) == file.size
-                        else {
-                            throw DatabaseFileError(
-                                .copyRejected("its size does not match its \(pageCount) pages"), path: path)
-                        }
-                        try FailPoint.verified.pass(path)
-                        return made
-                    }
-                }
-            } catch
-                where attempt < ContentFile.attempts && mayChange && ContentFile.mayComeFromWriters(error)
-            {
-                // The log may have been restarted while it was read.
-                _ = file.truncate(to: 0)
-            }
-        }
-        throw DatabaseFileError(.busy([]), path: path)
-    }
-
-    private static func mayComeFromWriters(_ error: any Error) -> Bool {
-        switch error {
-        case is EngineError, is KeyError: return true
-        case let error as DatabaseFileError:
-            if case .inputOutput = error.reason { return false }
-            return error.reason != .diskFull
-        default: return false
-        }
-    }
-
-    /// - Parameter pageCount: the number of pages of the database, whose file may be longer.
-    private func copy(_ view: StoredView, upTo pageCount: Int, to file: HeldFile, _ path: String) throws {
-        let size = min(view.size, Int64(pageCount) * Int64(view.pageSize))
-        var offset: Int64 = 0
-        while offset < size {
-            let part = try view.read(at: offset, count: Int(min(1 << 18, size - offset)))
-            guard !part.isEmpty else {
-                throw EngineError(
-                    code: EngineCode.corrupt,
-                    message:
-                        "The file is shorter than its header states")
-            }
-            try file.writer.write(part, at: offset)
-            offset += Int64(part.count)
-            try FailPoint.copying.pass(path)
-            try progress(.copying, Int(offset / Int64(view.pageSize)), of: view.pageCount)
-        }
-    }
-
-    /// Keeps other connections from writing until `body` calls the function that it receives, so that both of
-    /// its ways of reading see the same state.
-    private func pausingWriters<Result>(
-        _ change: FileChange, _ mayChange: Bool, _ body: (_ goOn: () -> Void) throws -> Result
-    ) throws -> Result {
-        guard mayChange else { return try body {} }
-        let connection: EngineConnection
-        do {
-            connection = try change.before.open(change.path, timeout: 5)
-        } catch KeyError.engine(let error)
-            where [EngineCode.readOnly, EngineCode.cantOpen].contains(error.primaryCode)
-        {
-            return try body {}
-        }
-        let handle = connection.handle
-        func goOn() {
-            if !handle.isAutocommit { try? handle.execute("ROLLBACK") }
-        }
-        defer { goOn() }
-        // If the lock is unavailable (for example, the file is read-only), the proof detects a conflict.
-        try? handle.execute("BEGIN IMMEDIATE")
-        return try body(goOn)
     }
 }

@@ -28,24 +28,20 @@ struct FileReplacement {
             case .oldContent(let opened):
                 return try opened.noted().quiesced().staged().proved().published().completed()
             }
-        } catch let error as FailureAfterPublishing {
-            throw FileReplacement.describe(
-                error.reason, of: examined.status, isPublished: true, path: job.path)
         } catch {
-            throw FileReplacement.describe(error, of: examined.status, isPublished: false, path: job.path)
+            throw FileReplacement.describe(error, of: examined.status, path: job.path)
         }
     }
 
     /// Returns the error to throw for the failure of a stage.
-    static func describe(_ failure: any Error, of status: FileStatus, isPublished: Bool, path: String)
-        -> any Error
-    {
-        let failure = DatabaseFileError.publicError(failure, path: path)
+    static func describe(_ failure: any Error, of status: FileStatus, path: String) -> any Error {
+        let published = failure as? FailureAfterPublishing
+        let failure = DatabaseFileError.publicError(published?.reason ?? failure, path: path)
         guard var error = failure as? DatabaseFileError else { return failure }
         if case .busy(let users) = error.reason, users.isEmpty {
             error = FileUsers.busy(status, error.path)
         }
-        error.isPublished = isPublished
+        error.isPublished = published != nil
         return error
     }
 }

@@ -117,16 +117,15 @@ struct QuiescedFile: ~Copyable {
         try FailPoint.copied.pass(examined.path)
         return StagedCopy(copy: copy, content: content, quiesced: self)
     }
+
     /// Takes over a copy that was made while other connections wrote, and completes it.
     ///
-    /// - Parameter complete: copies the content that the copy does not have yet.
+    /// - Parameter complete: copies the content that the file of the copy does not have yet.
     consuming func staged(
         _ copy: consuming CopyFile,
-        completing complete: (_ source: ConnectionHandle) throws -> any ContentProof
-    ) throws
-        -> StagedCopy
-    {
-        let content = try complete(source.reader)
+        completing complete: (_ source: ConnectionHandle, _ file: HeldFile) throws -> any ContentProof
+    ) throws -> StagedCopy {
+        let content = try complete(source.reader, copy.file)
         try FailPoint.copied.pass(noted.opened.examined.path)
         return StagedCopy(copy: copy, content: content, quiesced: self)
     }

@@ -9,10 +9,9 @@ extension Database {
     ///
     /// - Parameter audit: records the result before the note is removed.
     func rekeyInPlace(
-        _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing,
-        _ progress: ProgressReport,
-        audit: (ReplacementProof) throws -> Void
+        _ change: KeyChange, _ progress: ProgressReport, audit: (ReplacementProof) throws -> Void
     ) throws -> (proof: ReplacementProof, isResumed: Bool) {
+        let (file, before, after) = (change.file, change.before, change.after)
         try checkKeyCanChange(in: after, file)
         let header = try FileHeader(handle)
         guard let oldMaterial = try before.material(fileSalt: header.salt),
@@ -38,13 +37,14 @@ extension Database {
             release(note, before)
             throw DatabaseFileError.publicError(error, path: file)
         }
-        var hasNewKey = false
         do {
-            try rekey(file, before, after, wanted, material, digest: digest.digest, note, &hasNewKey)
+            try changeKey(to: change.wanted, note, Rekeying(change, material, digest: digest.digest, self))
+        } catch let failure as FailureAfterPublishing {
+            throw published(failure.reason, file)
         } catch {
             // The connection was not replaced if the application holds a statement since.
             if !isClosed, handle == original { release(note, before) }
-            throw hasNewKey ? published(error, file) : error
+            throw error
         }
         let proof = try ReplacementProof(
             pageCount: digest.pageCount, pageSize: digest.pageSize,
@@ -70,80 +70,34 @@ extension Database {
         return failure
     }
 
-    private func rekey(
-        _ file: String, _ before: FileProtection, _ after: FileProtection, _ wanted: KeyRing,
-        _ material: KeyRing.Material, digest: String,
-        _ note: InPlaceNote, _ hasNewKey: inout Bool
-    ) throws {
-        var failure: (any Error)?
-        // Also set if the content turns out to differ: the old key can no longer open the file.
-        var isOpenWithNewKey = false
-        defer { hasNewKey = isOpenWithNewKey }
-        try replaceHandle(
-            working: { handle in
-                do throws(EngineError) {
-                    try handle.rekey(rawKey: material.secret.bytes)
-                } catch {
-                    failure = error
-                }
-                do throws(DatabaseFileError) {
-                    try FailPoint.rekeyed.pass(file)
-                } catch {
-                    failure = error
-                }
-            },
-            reopening: {
-                func openNew() throws -> EngineConnection {
-                    let new = try openAndVerify(file, after, digest: digest) { isOpenWithNewKey = true }
-                    adopt(wanted, openedBy: after, new.handle)
-                    // Done before observers are attached, which would be notified of a commit.
-                    try? note.restoreJournalMode(new.handle, after)
-                    failure = nil
-                    return new
-                }
-                var reason: any Error
-                do {
-                    return try openNew()
-                } catch {
-                    reason = error
-                }
-                do {
-                    let old = try before.openForWriting(
-                        file, locking: configuration.engineLocking, work: keying.keys.pageWork)
-                    // The engine rolled its work back without reporting a reason.
-                    if Database.isOfFormerKey(reason) { reason = Database.takenBack(file) }
-                    failure = failure ?? reason
-                    return old
-                } catch {
-                    failure = failure ?? reason
-                    // Neither key opens the file. The fault may be temporary, so the new key is tried again.
-                    // If that fails too, the user needs the diagnosis for the old key.
-                    guard let new = try? openNew() else { throw isOpenWithNewKey ? reason : error }
-                    return new
-                }
-            })
+    /// Changes the key of the file, and continues with a fresh connection.
+    ///
+    /// - Throws: the reason why the file keeps its old key, or ``FailureAfterPublishing``.
+    private func changeKey(to wanted: KeyRing, _ note: InPlaceNote, _ rekeying: Rekeying) throws {
+        var (failure, hasNewKey): ((any Error)?, Bool) = (nil, false)
+        do {
+            try replaceHandle(
+                working: { handle in failure = rekeying.rekey(handle) },
+                reopening: {
+                    switch try rekeying.outcome(failure) {
+                    case .newKey(let new):
+                        (failure, hasNewKey) = (nil, true)
+                        adopt(wanted, openedBy: rekeying.after, new.handle)
+                        // Done before observers are attached, which would be notified of a commit.
+                        try? note.restoreJournalMode(new.handle, rekeying.after)
+                        return new
+                    case .oldKey(let old, let reason):
+                        failure = reason
+                        return old
+                    }
+                })
+        } catch {
+            throw hasNewKey ? FailureAfterPublishing(reason: error) : error
+        }
         if let failure {
-            // After an error the file has the old key.
-            try? note.restoreAndRemove(handle, before)
+            try? note.restoreAndRemove(handle, rekeying.before)
             throw failure
         }
-    }
-
-    /// Returns true if the file, or the journal that completes it, has the former key.
-    private static func isOfFormerKey(_ error: any Error) -> Bool {
-        switch error {
-        case KeyError.encryption(.wrongKey, _),
-            KeyError.encryption(.foreignSideFile(path: _, isFileWhole: false), _):
-            true
-        default: false
-        }
-    }
-
-    private static func takenBack(_ file: String) -> DatabaseFileError {
-        let words =
-            "The pages could not be written with the new key, for example because the disk is full. The file "
-            + "is unchanged and still has its old key"
-        return DatabaseFileError(.engine(.SQLITE_IOERR, words), path: file)
     }
 
     private func checkKeyCanChange(in after: FileProtection, _ file: String) throws {
@@ -210,30 +164,110 @@ extension Database {
         // The lock is released by the next transaction.
         try? handle.verifyKey()
     }
+}
 
-    /// Returns a fresh connection after it has verified the key, the authenticity of each page, the content,
-    /// and the structure.
+/// A key change by the engine's rekey, whose outcome is decided by the key that opens the file afterwards.
+private struct Rekeying {
+    let before: FileProtection
+    let after: FileProtection
+    private let file: String
+    private let material: KeyRing.Material
+    /// The digest of the content before the change.
+    private let digest: String
+    private let locking: FileLocking
+    private let work: PageWork
+
+    /// A fresh connection, under the key that opens the file.
+    enum Outcome: ~Copyable {
+        case newKey(EngineConnection)
+        case oldKey(EngineConnection, reason: any Error)
+    }
+
+    init(_ change: Database.KeyChange, _ material: KeyRing.Material, digest: String, _ db: Database) {
+        (before, after, file) = (change.before, change.after, change.file)
+        (self.material, self.digest) = (material, digest)
+        (locking, work) = (db.configuration.engineLocking, db.keying.keys.pageWork)
+    }
+
+    /// Lets the engine encrypt all pages with the new key.
     ///
-    /// - Parameter didOpen: called when the new key has opened the file.
-    private func openAndVerify(
-        _ file: String, _ after: FileProtection, digest: String, didOpen: () -> Void
-    ) throws -> EngineConnection {
-        var connection = try after.openForWriting(file, locking: configuration.engineLocking)
-        didOpen()
-        connection.checkpointsAtEnd = true
+    /// - Returns: the error, which does not decide the outcome.
+    func rekey(_ handle: ConnectionHandle) -> (any Error)? {
+        let result = Result { try handle.rekey(rawKey: material.secret.bytes) }
+        do {
+            try FailPoint.rekeyed.pass(file)
+            try result.get()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Opens the file with the key that it has now.
+    ///
+    /// - Parameter failure: the error of ``rekey(_:)``.
+    /// - Throws: the reason why neither key opens the file, or ``FailureAfterPublishing`` if the new key
+    ///   opens it but its content differs.
+    func outcome(_ failure: (any Error)?) throws -> Outcome {
+        var hasNewKey = false
+        func openNew() throws -> EngineConnection {
+            var new = try after.openForWriting(file, locking: locking)
+            hasNewKey = true
+            new.checkpointsAtEnd = true
+            try verify(new.handle)
+            return new
+        }
+        let reason: any Error
+        do {
+            return .newKey(try openNew())
+        } catch {
+            reason = error
+        }
+        do {
+            let old = try before.openForWriting(file, locking: locking, work: work)
+            // The engine may have rolled its work back without reporting a reason.
+            return .oldKey(old, reason: failure ?? (isOfFormerKey(reason) ? takenBack : reason))
+        } catch {
+            // Neither key opens the file. The fault may be temporary, so the new key is tried again. If that
+            // fails too, the user needs the diagnosis for the old key.
+            guard let new = try? openNew() else {
+                throw hasNewKey ? FailureAfterPublishing(reason: reason) : error
+            }
+            return .newKey(new)
+        }
+    }
+
+    /// Verifies the authenticity of each page, the content, and the structure.
+    private func verify(_ handle: ConnectionHandle) throws {
         // The caller cannot cancel these checks: the file already has its new key.
         let silent = ProgressReport(nil, isCancellable: false)
-        let found = try PageDigest.compute(connection.handle, after, path: file, progress: silent)
+        let found = try PageDigest.compute(handle, after, path: file, progress: silent)
         guard found.digest == digest else {
             throw DatabaseFileError(
                 .engine(
                     .SQLITE_IOERR, "The file has its new key, but not the content from before the change"),
                 path: file)
         }
-        guard try StructureCheck.quick.findings(connection.handle, progress: silent).damage.isEmpty else {
+        guard try StructureCheck.quick.findings(handle, progress: silent).damage.isEmpty else {
             throw DatabaseFileError(.damaged(pages: []), path: file)
         }
-        return connection
+    }
+
+    /// Returns true if the file, or the journal that completes it, has the former key.
+    private func isOfFormerKey(_ error: any Error) -> Bool {
+        switch error {
+        case KeyError.encryption(.wrongKey, _),
+            KeyError.encryption(.foreignSideFile(path: _, isFileWhole: false), _):
+            true
+        default: false
+        }
+    }
+
+    private var takenBack: DatabaseFileError {
+        let words =
+            "The pages could not be written with the new key, for example because the disk is full. The file "
+            + "is unchanged and still has its old key"
+        return DatabaseFileError(.engine(.SQLITE_IOERR, words), path: file)
     }
 }
 

@@ -20,9 +20,7 @@ extension Database {
             case .copy:
                 return try rotateByCopy(change, options, progress, since: start)
             case .inPlace:
-                let (proof, isResumed) = try rekeyInPlace(
-                    file, change.before, change.after, change.wanted, progress
-                ) { proof in
+                let (proof, isResumed) = try rekeyInPlace(change, progress) { proof in
                     try FileRotation.audit(proof, options, path: file, since: start)
                 }
                 return FileRotation.result(proof, isResumed: isResumed, options, since: start)

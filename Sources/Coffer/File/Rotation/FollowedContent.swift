@@ -1,62 +1,56 @@
 internal import SQLCipherBridge
 
 /// The content of a copy that is brought up to date while other connections write to its source.
-struct FollowedContent {
-    let change: FileChange
-    let target: HeldFile
+protocol FollowedContent {
+    /// Copies the pages of a state that have changed since the last one.
+    ///
+    /// - Returns: the pages that were copied.
+    @discardableResult
+    mutating func follow(
+        _ changes: LogHistory.Changes, of source: PageFile, to target: HeldFile, _ progress: ProgressReport
+    ) throws -> [Range<Int>]
+}
 
+/// A copy of all pages of one state, none of which is proved.
+struct CopiedContent: FollowedContent {
+    fileprivate let change: FileChange
     /// The copy's salt.
     private let salt: [UInt8]
-    private var pageCount = 0
-    private let digests: PageDigests
-    /// The facts that were proved about all pages of one state.
-    private var proved: ProvedContent?
+    fileprivate private(set) var pageCount: Int
 
     /// The maximum number of pages in a range that is copied and compared at once.
     private static let portion = 64
 
-    init(_ change: FileChange, in target: HeldFile) throws {
-        self.change = change
-        self.target = target
-        salt = try change.after.saltForNewFile()
-        digests = PageDigests(
-            lockPage: DatabaseHeader.lockPage(pageSize: change.before.ring?.settings.pageSize ?? 4096))
-    }
-
     /// Copies all pages of a pinned state.
-    mutating func copyAll(
-        of pin: borrowing PinnedState, _ contents: LogContents, threadCount: Int, _ progress: ProgressReport
+    init(
+        of pin: borrowing PinnedState, _ contents: LogContents, to target: HeldFile, _ change: FileChange,
+        threadCount: Int, _ progress: ProgressReport
     ) throws {
-        let (size, before) = (pin.size, change.before)
-        let source = try pages(pin, contents)
-        try FollowedContent.namingDamage(of: source, change.path) {
+        self.change = change
+        let (size, before, salt) = (pin.size, change.before, try change.after.saltForNewFile())
+        let source = try PageFile(PinnedBytes(pin.handle, size, contents), before)
+        try CopiedContent.namingDamage(of: source, change.path) {
             try PageCopy(threadCount: threadCount).copy(
                 source, to: target, salt: salt, change, progress, path: change.path
             ) { handle in try PageFile(PinnedBytes(handle, size, contents), before) }
         }
+        self.salt = salt
         pageCount = size.pageCount
     }
 
-    /// Copies the pages of a pinned state that have changed since the last one.
     mutating func follow(
-        _ pin: borrowing PinnedState, _ contents: LogContents, _ changes: LogHistory.Changes,
-        _ progress: ProgressReport
-    )
-        throws
-    {
-        let source = try pages(pin, contents)
-        let pages = try FollowedContent.namingDamage(of: source, change.path) {
-            try copy(changes, of: source, progress)
+        _ changes: LogHistory.Changes, of source: PageFile, to target: HeldFile, _ progress: ProgressReport
+    ) throws -> [Range<Int>] {
+        try CopiedContent.namingDamage(of: source, change.path) {
+            try copy(changes, of: source, to: target, progress)
         }
-        guard proved != nil else { return }
-        try prove(pages, PageFile(target, change.after), against: source)
     }
 
     /// Proves all pages of the state that was copied or followed last.
     ///
     /// This takes as long as the copy. Pages that are copied later are proved one by one.
-    mutating func proveAll(of pin: borrowing PinnedState, _ contents: LogContents, _ progress: ProgressReport)
-        throws
+    func proved(in target: HeldFile, against source: PageFile, _ progress: ProgressReport) throws
+        -> ProvedFollowedContent
     {
         let copy: EngineConnection
         do {
@@ -65,9 +59,11 @@ struct FollowedContent {
             throw DatabaseFileError(
                 .copyRejected("the new key does not open it (\(failure))"), path: change.path)
         }
+        let digests = PageDigests(
+            lockPage: DatabaseHeader.lockPage(pageSize: change.before.ring?.settings.pageSize ?? 4096))
         digests.resize(to: pageCount)
-        var content = try PageProof.prove(
-            copy.handle, in: target, against: pages(pin, contents), change, progress
+        var content = try PageProof.proveRotation(
+            copy.handle, in: target, against: source, change, progress
         ) { number, digest in
             digests.note(number, digest)
         }
@@ -82,36 +78,15 @@ struct FollowedContent {
         guard content.isOldKeyAccepted == false else {
             throw DatabaseFileError(.copyRejected("the old key opens it, too"), path: change.path)
         }
-        proved = content
+        return ProvedFollowedContent(copied: self, digests: digests, proved: content)
     }
 
-    /// Copies the remaining pages, from a file that no connection writes to.
-    ///
-    /// - Returns: the proof for these pages.
-    mutating func completed(
-        from source: ConnectionHandle, _ changes: LogHistory.Changes, _ progress: ProgressReport
-    ) throws -> any ContentProof {
-        guard let proved else {
-            throw DatabaseFileError(.copyRejected("it was not verified"), path: change.path)
-        }
-        var changes = changes
-        // The header on page 1 contains the journal mode.
-        changes.pages.insert(1)
-        let pages = try copy(changes, of: PageFile(source, change.before), progress)
-        return FollowedProof(pages: pages, digests: digests, proved: proved)
-    }
-
-    private func pages(_ pin: borrowing PinnedState, _ contents: LogContents) throws -> PageFile {
-        try PageFile(PinnedBytes(pin.handle, pin.size, contents), change.before)
-    }
-
-    private mutating func copy(_ changes: LogHistory.Changes, of source: PageFile, _ progress: ProgressReport)
-        throws -> [Range<Int>]
-    {
-        let pages = FollowedContent.portions(changes.pages(from: pageCount, to: source.pageCount))
+    fileprivate mutating func copy(
+        _ changes: LogHistory.Changes, of source: PageFile, to target: HeldFile, _ progress: ProgressReport
+    ) throws -> [Range<Int>] {
+        let pages = CopiedContent.portions(changes.pages(from: pageCount, to: source.pageCount))
         try PageCopy().copy(pages, of: source, to: target, salt: salt, change, progress)
         pageCount = source.pageCount
-        if proved != nil { digests.resize(to: pageCount) }
         return pages
     }
 
@@ -132,10 +107,6 @@ struct FollowedContent {
         }
     }
 
-    private mutating func prove(_ pages: [Range<Int>], _ copy: PageFile, against source: PageFile) throws {
-        try PageComparison(source: source, copy: copy, path: change.path).run(pages) { digests.note($0, $1) }
-    }
-
     /// Groups page numbers into ranges of consecutive pages.
     static func portions(_ pages: [Int]) -> [Range<Int>] {
         var portions: [Range<Int>] = []
@@ -147,6 +118,48 @@ struct FollowedContent {
             }
         }
         return portions
+    }
+}
+
+/// A copy whose pages were all proved in one state. Each page that is copied later is proved, too.
+struct ProvedFollowedContent: FollowedContent {
+    private var copied: CopiedContent
+    private let digests: PageDigests
+    /// The facts that were proved about all pages of one state.
+    private let proved: ProvedContent
+
+    fileprivate init(copied: CopiedContent, digests: PageDigests, proved: ProvedContent) {
+        self.copied = copied
+        self.digests = digests
+        self.proved = proved
+    }
+
+    mutating func follow(
+        _ changes: LogHistory.Changes, of source: PageFile, to target: HeldFile, _ progress: ProgressReport
+    ) throws -> [Range<Int>] {
+        let pages = try copied.follow(changes, of: source, to: target, progress)
+        digests.resize(to: copied.pageCount)
+        let copy = try PageFile(target, copied.change.after)
+        try PageComparison(source: source, copy: copy, path: copied.change.path).run(pages) {
+            digests.note($0, $1)
+        }
+        return pages
+    }
+
+    /// Copies the remaining pages, from a file that no connection writes to.
+    ///
+    /// - Returns: the proof for these pages.
+    func completed(
+        from source: ConnectionHandle, _ changes: LogHistory.Changes, to target: HeldFile,
+        _ progress: ProgressReport
+    ) throws -> any ContentProof {
+        var (copied, changes) = (copied, changes)
+        // The header on page 1 contains the journal mode.
+        changes.pages.insert(1)
+        let pages = try copied.copy(
+            changes, of: PageFile(source, copied.change.before), to: target, progress)
+        digests.resize(to: copied.pageCount)
+        return FollowedProof(pages: pages, digests: digests, proved: proved)
     }
 }
 

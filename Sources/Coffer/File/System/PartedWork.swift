@@ -23,7 +23,9 @@ final class PartedWork<Room: ~Copyable, Found: Sendable>: Sendable {
         fileprivate var isDone: Bool { outcome.withLock { $0 != nil } }
 
         fileprivate func found() throws -> Found {
-            guard let outcome = outcome.withLock({ $0.take() }) else { throw CancellationError() }
+            guard let outcome = outcome.withLock({ $0.take() }) else {
+                preconditionFailure("The result of a part was taken before the part was done.")
+            }
             return try outcome.get()
         }
     }

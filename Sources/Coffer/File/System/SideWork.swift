@@ -66,7 +66,9 @@ final class SideWork<Value: Sendable>: Sendable {
     func value(_ whileWaiting: () throws -> Void) throws -> Value {
         begin()
         while end.wait(timeout: .now() + .milliseconds(10)) == .timedOut { try whileWaiting() }
-        guard let outcome = result.withLock({ $0 }) else { throw CancellationError() }
+        guard let outcome = result.withLock({ $0 }) else {
+            preconditionFailure("The work has ended without a result.")
+        }
         return try outcome.get()
     }
 }

@@ -30,7 +30,7 @@ struct ContentCopyTests {
             ("engine.db", RowCopy.Source(path: file.path, protection: before)), ("values.db", nil),
         ] {
             let copy = ContentFile(
-                protection: try .encrypted(Keys.new, cipher: CipherSettings()), file: origin,
+                protection: try .encrypted(Keys.new, cipher: CipherSettings()), way: .rows(origin),
                 prepare: { _ in }, progress: ProgressReport(nil))
             let made = try copy.make(from: source.handle, at: directory.path(name))
             digests.append(try made.content.digest)
