@@ -47,13 +47,6 @@ public struct SQLRequest<RowDecoder> {
 
 extension SQLRequest where RowDecoder == Row {
     /// Creates a request of rows from plain SQL; see `init(sql:arguments:adapter:cached:)`.
-    ///
-    /// - Parameters:
-    ///   - sql: a single SQL statement.
-    ///   - arguments: the values of its parameters.
-    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
-    ///     nothing.
-    ///   - cached: true to keep the prepared statement for the next use of the same SQL.
     public init(
         sql: String, arguments: StatementArguments = StatementArguments(), adapter: (any RowAdapter)? = nil,
         cached: Bool = false
@@ -61,13 +54,7 @@ extension SQLRequest where RowDecoder == Row {
         self.init(literal: SQL(sql: sql, arguments: arguments), adapter: adapter, cached: cached)
     }
 
-    /// Creates a request of rows from an SQL literal; see `init(sql:arguments:adapter:cached:)`.
-    ///
-    /// - Parameters:
-    ///   - sqlLiteral: the statement, with values as arguments.
-    ///   - adapter: an adapter that changes the columns of each row before it is decoded; nil changes
-    ///     nothing.
-    ///   - cached: true to keep the prepared statement for the next use of the same SQL.
+    /// Creates a request of rows from an SQL literal; see `init(literal:adapter:cached:)`.
     public init(literal sqlLiteral: SQL, adapter: (any RowAdapter)? = nil, cached: Bool = false) {
         self.sqlLiteral = sqlLiteral
         self.adapter = adapter

@@ -29,22 +29,16 @@ public struct FTS3Pattern: Sendable {
     }
 
     /// Creates a pattern that matches texts with all of the words: `red oak`.
-    ///
-    /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingAllTokensIn string: String) {
         self.init(string) { $0.joined(separator: " ") }
     }
 
     /// Creates a pattern that matches texts with words that begin with these, in any order: `red* oak*`.
-    ///
-    /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingAllPrefixesIn string: String) {
         self.init(string) { $0.map { $0 + "*" }.joined(separator: " ") }
     }
 
     /// Creates a pattern that matches texts with the words in sequence: `"red oak"`.
-    ///
-    /// - Parameter string: any text, as for ``init(matchingAnyTokenIn:)``.
     public init?(matchingPhrase string: String) {
         self.init(string) { "\"\($0.joined(separator: " "))\"" }
     }

@@ -25,7 +25,7 @@ package final class KeyringOfCopy: FileCompanion {
     }
 
     private init(_ slots: [DatabaseKeyring.NewSlot], _ left: LeftKeyrings) throws {
-        keyring = try NewKeyring.content(slots, KeyringFile(ofDatabase: left.place))
+        keyring = try NewKeyring.content(slots, KeyringFile(path: "\(left.place).keys"))
         key = try keyring.databaseKey(keyring.document.epochs[0])
         self.left = left
     }

@@ -11,14 +11,9 @@ struct NewKeyring {
     private let isOwn: Bool
 
     private let lockTimeout: TimeInterval
+}
 
-    private init(place: KeyringPlace, content: UnlockedKeyring, isOwn: Bool, lockTimeout: TimeInterval) {
-        self.place = place
-        self.content = content
-        self.isOwn = isOwn
-        self.lockTimeout = lockTimeout
-    }
-
+extension NewKeyring {
     /// Creates the file.
     ///
     /// - Parameter lockTimeout: the time to wait for other processes that create it, in seconds.

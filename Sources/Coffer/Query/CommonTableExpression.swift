@@ -64,12 +64,8 @@ public struct CommonTableExpression<RowDecoder>: Sendable {
 }
 
 extension CommonTableExpression where RowDecoder == Row {
-    /// Creates a common table expression from a request, and fetches its rows as ``Row``.
-    ///
-    /// - Parameters:
-    ///   - recursive: true if the query may refer to the expression by its name.
-    ///   - tableName: the name of the expression in other requests.
-    ///   - columns: the names of its columns; nil uses the column names of the request.
+    /// Creates a common table expression from a request, and fetches its rows as ``Row``: see
+    /// `init(recursive:named:columns:request:)`.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil,
         request: some SQLSubqueryable
@@ -77,14 +73,8 @@ extension CommonTableExpression where RowDecoder == Row {
         self.init(tableName, recursive: recursive, columns: columns, query: request.sqlSubquery)
     }
 
-    /// Creates a common table expression from plain SQL, and fetches its rows as ``Row``.
-    ///
-    /// - Parameters:
-    ///   - recursive: true if the query may refer to the expression by its name.
-    ///   - tableName: the name of the expression in other requests.
-    ///   - columns: the names of its columns; nil uses the column names of the statement.
-    ///   - sql: the text of a `SELECT` statement.
-    ///   - arguments: the values of its parameters.
+    /// Creates a common table expression from plain SQL, and fetches its rows as ``Row``: see
+    /// `init(recursive:named:columns:sql:arguments:)`.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil, sql: String,
         arguments: StatementArguments = StatementArguments()
@@ -94,13 +84,8 @@ extension CommonTableExpression where RowDecoder == Row {
             literal: SQL(sql: sql, arguments: arguments))
     }
 
-    /// Creates a common table expression from SQL with interpolated values, and fetches its rows as ``Row``.
-    ///
-    /// - Parameters:
-    ///   - recursive: true if the query may refer to the expression by its name.
-    ///   - tableName: the name of the expression in other requests.
-    ///   - columns: the names of its columns; nil uses the column names of the statement.
-    ///   - sqlLiteral: a `SELECT` statement, with values as arguments.
+    /// Creates a common table expression from SQL with interpolated values, and fetches its rows as ``Row``:
+    /// see `init(recursive:named:columns:literal:)`.
     public init(
         recursive: Bool = false, named tableName: String, columns: [String]? = nil, literal sqlLiteral: SQL
     ) {

@@ -129,12 +129,8 @@ extension PersistableRecord {
         }
     }
 
-    /// Inserts the record and returns the inserted row as a record of another type.
-    ///
-    /// - Parameters:
-    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
+    /// Inserts the record and returns the inserted row as a record of another type: see
+    /// ``MutablePersistableRecord/insertAndFetch(_:onConflict:as:)``.
     public func insertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         as returnedType: T.Type
@@ -145,13 +141,7 @@ extension PersistableRecord {
     }
 
     /// Inserts the record and returns the result of `fetch`, which reads the selected columns of the inserted
-    /// row.
-    ///
-    /// - Parameters:
-    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - selection: the columns that the statement returns. Precondition: not empty.
-    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
+    /// row: see ``MutablePersistableRecord/insertAndFetch(_:onConflict:selection:fetch:)``.
     public func insertAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         selection: [any SQLSelectable],
@@ -169,13 +159,7 @@ extension PersistableRecord {
     }
 
     /// Inserts the record and returns the result of `fetch`, which reads the selected columns of the inserted
-    /// row.
-    ///
-    /// - Parameters:
-    ///   - conflictResolution: how SQLite resolves the violation of a constraint; nil uses
-    ///     ``MutablePersistableRecord/persistenceConflictPolicy``.
-    ///   - fetch: a closure that runs the statement with a fetching method and returns the result.
-    ///   - selection: the columns that the statement returns. Precondition: not empty.
+    /// row: see ``MutablePersistableRecord/insertAndFetch(_:onConflict:fetch:select:)``.
     public func insertAndFetch<T>(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         fetch: (Statement) throws -> T,

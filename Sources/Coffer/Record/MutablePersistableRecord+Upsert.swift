@@ -41,13 +41,7 @@ extension MutablePersistableRecord {
     /// Inserts the record, or updates the row that conflicts with it, and returns the row as a record of
     /// another type: see ``upsertAndFetch(_:onConflict:updating:doUpdate:)``.
     ///
-    /// - Parameters:
-    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
-    ///   - conflictTarget: the columns of the unique key whose violation causes an update; if empty, any
-    ///     unique key.
-    ///   - strategy: the columns of the conflicting row that an update overwrites.
-    ///   - assignments: a closure that returns the assignments of an update. Its argument refers to the
-    ///     values that could not be inserted.
+    /// - Parameter returnedType: the type that the row is decoded to, which also selects its columns.
     public mutating func upsertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,
@@ -92,13 +86,6 @@ extension PersistableRecord {
 
     /// Inserts the record, or updates the row that conflicts with it, and returns the row as a new record:
     /// see ``MutablePersistableRecord/upsertAndFetch(_:onConflict:updating:doUpdate:)``.
-    ///
-    /// - Parameters:
-    ///   - conflictTarget: the columns of the unique key whose violation causes an update; if empty, any
-    ///     unique key.
-    ///   - strategy: the columns of the conflicting row that an update overwrites.
-    ///   - assignments: a closure that returns the assignments of an update. Its argument refers to the
-    ///     values that could not be inserted.
     public func upsertAndFetch(
         _ db: Database, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,
@@ -109,15 +96,7 @@ extension PersistableRecord {
     }
 
     /// Inserts the record, or updates the row that conflicts with it, and returns the row as a record of
-    /// another type.
-    ///
-    /// - Parameters:
-    ///   - returnedType: the type that the row is decoded to, which also selects its columns.
-    ///   - conflictTarget: the columns of the unique key whose violation causes an update; if empty, any
-    ///     unique key.
-    ///   - strategy: the columns of the conflicting row that an update overwrites.
-    ///   - assignments: a closure that returns the assignments of an update. Its argument refers to the
-    ///     values that could not be inserted.
+    /// another type: see ``MutablePersistableRecord/upsertAndFetch(_:as:onConflict:updating:doUpdate:)``.
     public func upsertAndFetch<T: FetchableRecord & TableRecord>(
         _ db: Database, as returnedType: T.Type, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,
