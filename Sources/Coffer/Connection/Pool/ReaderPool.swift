@@ -25,6 +25,8 @@ final class ReaderPool: Sendable {
         private(set) var busy: [(id: Int, connection: SerializedConnection)] = []
         var openedCount = 0
         var isClosed = false
+        /// True while accesses are cancelled, because the pool is about to be closed.
+        var isCancelling = false
         /// The thread with exclusive access, or zero.
         var barrierThread: UInt = 0
 
@@ -34,6 +36,7 @@ final class ReaderPool: Sendable {
 
         mutating func noteLoan(_ id: Int, _ connection: SerializedConnection) {
             busy.append((id, connection))
+            if isCancelling { connection.cancelAccesses() }
         }
 
         mutating func noteReturn(_ id: Int) {
@@ -128,9 +131,10 @@ extension ReaderPool {
 
     /// Runs `body` on a reader.
     func withReader<T>(within bounds: WaitBounds = .none, _ body: (Database) throws -> T) throws -> T {
+        let request = writer?.timeOfRequest
         let lease = try acquire(within: bounds)
         defer { release(lease) }
-        return try lease.connection.syncOnLoan(body)
+        return try lease.connection.syncOnLoan(since: request, body)
     }
 
     /// Runs `body` on a reader, for a task.
@@ -147,6 +151,7 @@ extension ReaderPool {
         if let lease = try acquireIdle() {
             return try await lease.connection.performOnLoan(body) { release(lease) }
         }
+        let request = writer?.timeOfRequest
         let (ticket, cancellation) = (Ticket(), AccessCancellation())
         let answer = Mutex(Result<Lease, any Error>.failure(CancellationError()))
         let turn = QueueActor { job in
@@ -163,7 +168,7 @@ extension ReaderPool {
             try await turn.run {
                 let lease = try answer.withLock { $0 }.get()
                 defer { release(lease) }
-                return try lease.connection.accessOnQueue(body, cancellation)
+                return try lease.connection.accessOnQueue(since: request, body, cancellation)
             }
         } onCancel: {
             ticket.cancel(in: self)
@@ -394,6 +399,23 @@ extension ReaderPool {
     func interrupt() {
         let connections = state.withLock { $0.busy.map(\.connection) }
         connections.forEach { $0.interrupt() }
+    }
+
+    /// Makes the statements of the current reads and of later ones throw `CancellationError`.
+    func cancelAccesses() {
+        state.withLock { state in
+            state.isCancelling = true
+            for (_, connection) in state.busy { connection.cancelAccesses() }
+        }
+    }
+
+    /// Ends the effect of ``cancelAccesses()``.
+    func allowAccesses() {
+        state.withLock { state in
+            state.isCancelling = false
+            for (_, connection) in state.busy { connection.allowAccesses() }
+            for lease in state.pool.idleReaders { lease.connection.allowAccesses() }
+        }
     }
 
     /// The reader that the current thread is accessing, if any.
