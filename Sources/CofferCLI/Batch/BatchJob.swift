@@ -80,7 +80,7 @@ struct BatchSetting: Sendable {
     }
 
     private static func bad(_ item: Manifest.Item, _ words: String) -> Failure {
-        Failure(.unsafeConfiguration, "manifest", "'\(item.path)' of the manifest \(words).")
+        Failure.manifest("'\(item.path)' of the manifest \(words).")
     }
 
     /// Returns the keys that may open a file. Checks that the file exists and is not empty before its key is

@@ -140,7 +140,6 @@ final class BatchState: Sendable {
     /// have changed since then count as new. Results of other commands, or of other statements, are left out.
     ///
     /// - Returns: nil if there is no state.
-    /// - Returns: nil if there is no state.
     static func codes(in path: String) throws(Failure) -> [String: Int]? {
         guard NewFile.exists(path) else { return nil }
         let file = try OwnFile.open(

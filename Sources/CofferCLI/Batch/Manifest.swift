@@ -65,15 +65,12 @@ struct Manifest: Sendable {
             }
             items.append(item)
         }
-        guard !items.isEmpty else {
-            throw Failure(.unsafeConfiguration, "manifest", "The manifest lists no files.")
-        }
+        guard !items.isEmpty else { throw Failure.manifest("The manifest lists no files.") }
         self.items = items
     }
 
     private static func tooLong(_ line: Int, _ form: Form, _ name: String) -> Failure {
-        Failure(
-            .unsafeConfiguration, "manifest",
+        Failure.manifest(
             "\(form.unit) \(line) of the manifest \(name) has more than \(grouped: longestLine) bytes.")
     }
 
@@ -82,8 +79,7 @@ struct Manifest: Sendable {
     private static func text(_ line: LineReader.Line, _ form: Form, _ name: String) throws(Failure) -> String
     {
         if let text = String(validating: line.bytes, as: UTF8.self) { return text }
-        throw Failure(
-            .unsafeConfiguration, "manifest",
+        throw Failure.manifest(
             "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Rename the file, or make "
                 + "a link with a UTF-8 name.")
     }
@@ -119,7 +115,7 @@ struct Manifest: Sendable {
         }
 
         func bad(_ words: String) -> Failure {
-            Failure(.unsafeConfiguration, "manifest", "\(form.unit) \(number) of the manifest: \(words).")
+            Failure.manifest("\(form.unit) \(number) of the manifest: \(words).")
         }
 
         private func item(path: String) -> Item {
@@ -258,4 +254,8 @@ struct Manifest: Sendable {
             return settings
         }
     }
+}
+
+extension Failure {
+    static func manifest(_ message: String) -> Failure { Failure(.unsafeConfiguration, "manifest", message) }
 }

@@ -182,12 +182,11 @@ extension Reporter {
     /// Writes text to standard output verbatim, for example rows of a query or a key.
     func raw(_ text: String) {
         state.withLock {
-            eraseBar(&$0); output.write(text)
+            eraseBar(&$0)
+            output.write(text)
         }
     }
-}
 
-extension Reporter {
     /// Writes bytes to standard output verbatim. They need not be text.
     func raw(bytes: [UInt8]) {
         state.withLock {

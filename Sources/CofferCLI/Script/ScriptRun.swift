@@ -160,8 +160,7 @@ extension ScriptRun {
     func perform(
         _ path: String, _ key: FileKey, _ cipher: CipherSettings, in session: Session, _ trail: AuditTrail
     ) throws -> Bool {
-        var configuration = session.configuration(key.database, cipher)
-        configuration.readonly = !allowsWriting
+        var configuration = session.configuration(key.database, cipher, readonly: !allowsWriting)
         // A script that leaves a transaction open is rolled back, and this is reported.
         configuration.allowsUnsafeTransactions = true
         guard !isDryRun else { return try perform(path, configuration, in: session) }

@@ -46,6 +46,12 @@ struct KeyReader {
         return try Key(secret, type: request.type, sourceName: request.source.name)
     }
 
+    /// Reads the key of a request, if there is one.
+    func key(ifGiven request: KeyRequest?, subject: String) throws(Failure) -> Key? {
+        guard let request else { return nil }
+        return try key(request, subject: subject)
+    }
+
     /// Reads a secret that is not the key of a file.
     func secret(from source: SecretSource) throws(Failure) -> SecretBytes {
         try bytes(KeyRequest(role: .current, source: source), subject: "")

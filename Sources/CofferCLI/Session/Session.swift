@@ -51,8 +51,10 @@ struct Session: Sendable {
         return failure
     }
 
-    func configuration(_ key: DatabaseKey?, _ cipher: CipherSettings) -> Configuration {
+    func configuration(_ key: DatabaseKey?, _ cipher: CipherSettings, readonly: Bool = false) -> Configuration
+    {
         var configuration = Configuration()
+        configuration.readonly = readonly
         configuration.key = key
         configuration.cipher = cipher
         configuration.busyMode = .timeout(lockTimeout)

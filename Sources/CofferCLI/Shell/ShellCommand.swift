@@ -5,50 +5,37 @@ internal import SystemCalls
 
 /// The shell's commands, which begin with a dot and are familiar from SQLite's own shell.
 enum ShellCommand {
-    private struct Command {
-        let name: String
-        let usage: String
-        let words: String
-        let perform: (_ arguments: [String], ShellSession) throws -> Void
-    }
+    private typealias Command = (
+        name: String, usage: String, words: String,
+        perform: (_ arguments: [String], _ shell: ShellSession) throws -> Void
+    )
 
     static var names: [String] { commands.map(\.name) }
 
     private static var commands: [Command] {
         [
-            Command(
-                name: ".bind", usage: "name=value | clear",
-                words: "set a value for a parameter, or show all", perform: bind),
-            Command(name: ".dump", usage: "", words: "print the database as a script", perform: dump),
-            Command(name: ".exit", usage: "", words: "end the shell") { _, shell in shell.quit() },
-            Command(name: ".headers", usage: "on | off", words: "show the column names") {
-                arguments, shell in
-                shell.style.hasHeader = try flag(arguments, ".headers")
-            },
-            Command(name: ".help", usage: "", words: "this list", perform: help),
-            Command(
-                name: ".import", usage: "file table",
-                words: "import rows of CSV, TSV or JSON lines", perform: importRows),
-            Command(
-                name: ".mode", usage: "format",
-                words: RowFormat.allCases.map(\.rawValue).joined(separator: ", "), perform: mode),
-            Command(name: ".nullvalue", usage: "text", words: "set the text for NULL in CSV") {
-                arguments, shell in
-                shell.style.nullText = try one(arguments, ".nullvalue")
-            },
-            Command(name: ".quit", usage: "", words: "end the shell") { _, shell in shell.quit() },
-            Command(name: ".read", usage: "file", words: "run the statements and commands of a file") {
-                arguments, shell in
-                try shell.read(one(arguments, ".read"))
-            },
-            Command(
-                name: ".schema", usage: "[name]", words: "show the CREATE statements", perform: schema),
-            Command(
-                name: ".tables", usage: "[pattern]", words: "list the tables and views", perform: tables),
-            Command(name: ".timer", usage: "on | off", words: "show the time of each statement") {
-                arguments, shell in
-                shell.timesStatements = try flag(arguments, ".timer")
-            },
+            (".bind", "name=value | clear", "set a value for a parameter, or show all", bind),
+            (".dump", "", "print the database as a script", dump),
+            (".exit", "", "end the shell", { $1.quit() }),
+            (
+                ".headers", "on | off", "show the column names",
+                { $1.style.hasHeader = try flag($0, ".headers") }
+            ),
+            (".help", "", "this list", help),
+            (".import", "file table", "import rows of CSV, TSV or JSON lines", importRows),
+            (".mode", "format", RowFormat.allCases.map(\.rawValue).joined(separator: ", "), mode),
+            (
+                ".nullvalue", "text", "set the text for NULL in CSV",
+                { $1.style.nullText = try one($0, ".nullvalue") }
+            ),
+            (".quit", "", "end the shell", { $1.quit() }),
+            (".read", "file", "run the statements and commands of a file", { try $1.read(one($0, ".read")) }),
+            (".schema", "[name]", "show the CREATE statements", schema),
+            (".tables", "[pattern]", "list the tables and views", tables),
+            (
+                ".timer", "on | off", "show the time of each statement",
+                { $1.timesStatements = try flag($0, ".timer") }
+            ),
         ]
     }
 

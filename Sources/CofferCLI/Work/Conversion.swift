@@ -93,8 +93,7 @@ struct Conversion {
         case .encrypt: return try file.verify(key: nil)
         case .decrypt(_, let key): return try file.verify(key: key, options: verification)
         case .vacuum(let key), .backup(_, let key, _), .datedBackup(_, let key, _),
-            .streamedBackup(_, let key, _, _),
-            .restore(_, let key, _), .copy(_, let key, _):
+            .streamedBackup(_, let key, _, _), .restore(_, let key, _), .copy(_, let key, _):
             return try file.verify(key: key, options: verification)
         }
     }

@@ -50,9 +50,7 @@ struct DiffCommand: RecordedOperation {
         let newRequest = try newKey.requestIfGiven(besides: key)
         try FileNames.checkHasContent(new)
         let keys = try session.keys(key, of: old)
-        let given = try newRequest.map { request throws(Failure) in
-            try session.keys.key(request, subject: new).database
-        }
+        let given = try session.keys.key(ifGiven: newRequest, subject: new)?.database
         return try keys.open(old, cipher: cipher.settings) { first in
             if let given { return try compare(first.database, given, in: session, trail) }
             return try keys.open(new, cipher: cipher.settings) {

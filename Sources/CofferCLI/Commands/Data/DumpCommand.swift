@@ -52,8 +52,7 @@ struct DumpCommand: AccessOperation, FileOperation {
     }
 
     private func dump(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        var configuration = session.configuration(opening.database, cipher.settings)
-        configuration.readonly = true
+        let configuration = session.configuration(opening.database, cipher.settings, readonly: true)
         if out == nil { warnOfReaders(session.reporter) }
         try trail.record(file, .kept(opening.key)) { entry in
             let queue = try ReadableQueue.open(file, configuration)

@@ -34,8 +34,7 @@ struct SchemaCommand: AccessOperation, FileOperation {
     }
 
     private func tell(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        var configuration = session.configuration(opening.database, cipher.settings)
-        configuration.readonly = true
+        let configuration = session.configuration(opening.database, cipher.settings, readonly: true)
         var missing: [String] = []
         try trail.record(file, .kept(opening.key)) { _ in
             let queue = try ReadableQueue.open(file, configuration)

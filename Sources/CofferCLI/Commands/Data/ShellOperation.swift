@@ -61,8 +61,7 @@ struct ShellOperation: AccessOperation, FileOperation {
     }
 
     private func talk(_ opening: FileKey?, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        var configuration = session.configuration(opening?.database, cipher.settings)
-        configuration.readonly = !write
+        var configuration = session.configuration(opening?.database, cipher.settings, readonly: !write)
         configuration.allowsPlaintext = plaintext
         // A transaction may span several statements.
         configuration.allowsUnsafeTransactions = true

@@ -127,9 +127,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
         }
         let keys = try session.keys(key, of: source)
-        let copyKey = try new.map { request throws(Failure) in
-            try session.keys.key(request, subject: destination ?? into ?? "the copy")
-        }
+        let copyKey = try session.keys.key(ifGiven: new, subject: destination ?? into ?? "the copy")
         return try keys.open(source, cipher: cipher.settings) { opening in
             let slots =
                 copyKey == nil && !samePages && destination != "-"

@@ -71,15 +71,12 @@ struct InfoCommand: Operation {
         let isAnswerNo = Latch()
         let status = try session.forEach(files) { path in
             try FileNames.checkReadable(path)
-            let facts: FileFacts
-            if let keys {
-                facts = try keys.open(path, cipher: cipher.given, isNamed: true) { opening in
+            let facts =
+                try keys?.open(path, cipher: cipher.given, isNamed: true) { opening in
                     try FileFacts(
-                        path, opening, cipher.given, site, isKeyTold: keyID || site != nil || !keys.isOne)
-                }
-            } else {
-                facts = try FileFacts(DatabaseFile(path: path).inspect(), nil)
-            }
+                        path, opening, cipher.given, site,
+                        isKeyTold: keyID || site != nil || keys?.isOne == false)
+                } ?? FileFacts(DatabaseFile(path: path).inspect(), nil)
             let isExpected = expect.map { $0.rawValue == facts.kind.rawValue } ?? true
             if !isExpected { isAnswerNo.set() }
             session.reporter.result(

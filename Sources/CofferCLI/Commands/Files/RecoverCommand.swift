@@ -123,9 +123,7 @@ struct RecoverCommand: RecordedOperation {
         options.lockTimeout = session.lockTimeout
         let new = try newKey.requestIfGiven(besides: key)
         let keys = try session.keys(key, of: source)
-        let newKey = try new.map { request throws(Failure) in
-            try session.keys.key(request, subject: destination)
-        }
+        let newKey = try session.keys.key(ifGiven: new, subject: destination)
         return try keys.open(source, cipher: options.cipher) { opening in
             var isComplete = false
             func salvage(

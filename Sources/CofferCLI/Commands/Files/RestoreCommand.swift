@@ -67,15 +67,15 @@ struct RestoreCommand: ChangingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let new = try newKey.requestIfGiven(besides: key)
         let keys = try session.keys(key, of: backup)
-        let fileKey = try new.map { request throws(Failure) in try session.keys.key(request, subject: file) }
+        let fileKey = try session.keys.key(ifGiven: new, subject: file)
         return try keys.open(backup, cipher: cipher.settings) { opening in
             if fileKey == nil, recipients.isGiven || opening.key.slotSecret != nil {
                 try restoreWithKeyring(opening, in: session, trail)
-                return .done
+            } else {
+                let keys = KeyPassage.changed(from: nil, to: fileKey ?? opening.key)
+                try conversion(opening.database, fileKey?.database, session, keys: keys).perform(
+                    isDryRun: dryRun, in: session, trail)
             }
-            let keys = KeyPassage.changed(from: nil, to: fileKey ?? opening.key)
-            try conversion(opening.database, fileKey?.database, session, keys: keys).perform(
-                isDryRun: dryRun, in: session, trail)
             return .done
         }
     }

@@ -57,21 +57,13 @@ struct AuditVerifyCommand: Operation {
     }
 
     private func lines(_ chain: AuditChain, _ isThere: Bool) throws -> [String] {
-        let records = TextLayout.counted(chain.recordCount, "record")
-        var lines = [
-            "\(file): \(isThere ? "intact" : "the record is missing: the end of the log was removed") "
-                + "(\(records))"
+        let state = isThere ? "intact" : "the record is missing: the end of the log was removed"
+        let torn =
+            "\(counted: chain.tornLineCount, "torn line"), as after a crash: a record may be lost there"
+        let warning = "chained without a secret: anyone who can write to the log can recompute the chain"
+        return try [
+            "\(file): \(state) (\(counted: chain.recordCount, "record"))", "  last hash: \(chain.lastHash)",
         ]
-        lines.append("  last hash: \(chain.lastHash)")
-        if chain.tornLineCount > 0 {
-            lines.append(
-                "  \(counted: chain.tornLineCount, "torn line"), as after a crash: a record may be lost there"
-            )
-        }
-        if try !secret.isGiven {
-            lines.append(
-                "  chained without a secret: anyone who can write to the log can recompute the chain")
-        }
-        return lines
+            + (chain.tornLineCount > 0 ? ["  " + torn] : []) + (secret.isGiven ? [] : ["  " + warning])
     }
 }

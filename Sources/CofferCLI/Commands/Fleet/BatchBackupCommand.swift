@@ -63,7 +63,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
             let cipher = item.cipher ?? cipher
             return {
                 try keys.open(item.location, cipher: cipher) { key in
-                    try NewFolder.make(folder)
+                    try Self.make(folder)
                     let pruning = try keep.map {
                         try BackupFolder(folder, of: item.location, $0, cipher: cipher)
                     }
@@ -102,22 +102,19 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
     private static func folder(of path: String, in folder: String) throws(Failure) -> String {
         let parts = path.split(separator: "/").dropLast().filter { $0 != "." }
         guard !parts.contains("..") else {
-            throw Failure(
-                .unsafeConfiguration, "manifest",
+            throw Failure.manifest(
                 "A path with '..' has no unique place in the folder of backups. Give it without '..'.")
         }
         return ([folder] + parts.map(String.init)).joined(separator: "/")
     }
-}
 
-private enum NewFolder {
     /// Creates a folder and its missing parents, accessible only to this user.
-    static func make(_ path: String) throws(Failure) {
+    private static func make(_ folder: String) throws(Failure) {
         do {
             try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Failure(.outputExists, "directory", "The folder '\(path)' cannot be created.")
+            throw Failure(.outputExists, "directory", "The folder '\(folder)' cannot be created.")
         }
     }
 }

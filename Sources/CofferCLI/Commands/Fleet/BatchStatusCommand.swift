@@ -58,15 +58,15 @@ struct BatchStatusCommand: Operation {
         var (done, failed) = (0, 0)
         for item in items {
             let code = codes[try BatchState.id(item)]
-            switch code {
-            case 0: done += 1
-            case let code:
-                failed += code == nil ? 0 : 1
-                session.reporter.result(
-                    ["path": item.path, "begun": code != nil, "code": code ?? 1],
-                    text: ["\(item.path): \(code.map { "failed (exit code \($0))" } ?? "not begun")"],
-                    isAnswer: true)
+            guard code != 0 else {
+                done += 1
+                continue
             }
+            failed += code == nil ? 0 : 1
+            session.reporter.result(
+                ["path": item.path, "begun": code != nil, "code": code ?? 1],
+                text: ["\(item.path): \(code.map { "failed (exit code \($0))" } ?? "not begun")"],
+                isAnswer: true)
         }
         session.reporter.note(
             "\(grouped: done) of \(counted: items.count, "file") done, "

@@ -58,12 +58,10 @@ struct KeyListCommand: Operation {
 
     private func warn(_ slot: Int, _ cost: DatabaseKeyring.PassphraseCost, _ reporter: Reporter) {
         reporter.warning(
-            "\(keyring): a guess of the passphrase of slot \(slot) costs \(cost.words), less than "
+            "\(DatabaseKeyring(databasePath: file).path): a guess of the passphrase of slot \(slot) costs \(cost.words), less than "
                 + "\(DatabaseKeyring.PassphraseCost.standard.words). Set a passphrase again, which may be "
                 + "the same: coffer key change \(file) --slot \(slot)")
     }
-
-    private var keyring: String { DatabaseKeyring(databasePath: file).path }
 }
 
 extension DatabaseKeyring.PassphraseCost {
