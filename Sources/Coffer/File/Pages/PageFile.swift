@@ -89,6 +89,13 @@ struct PageFile {
         return (parts.flatMap(\.damaged), try used(parts.flatMap(\.zeros)))
     }
 
+    /// Throws `damaged` with the numbers of the pages that are damaged, if there are any.
+    func checkIsUndamaged(_ path: String) throws {
+        let damaged = try damagedPages()
+        let pages = (damaged.notAuthentic + damaged.zeroed).sorted()
+        guard pages.isEmpty else { throw DatabaseFileError(.damaged(pages: pages), path: path) }
+    }
+
     /// Returns the given pages without the free ones. Free pages have no content, and may never have been
     /// written.
     func used(_ pages: [Int]) throws -> [Int] {

@@ -1,7 +1,8 @@
 internal import SQLCipherBridge
 internal import SystemCalls
 
-/// An error after the copy took its place: the file has its new content, and the next run completes the rest.
+/// An error after the copy took its place, or after the engine changed the key: the file has its new content
+/// or key, and the next run completes the rest.
 struct FailureAfterPublishing: Error {
     let reason: any Error
 }

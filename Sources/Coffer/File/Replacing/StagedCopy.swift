@@ -22,11 +22,7 @@ struct CopyFile: ~Copyable {
             return try job.method.copy(source, to: file, job.change, examined.progress)
         } catch let error as EngineError {
             // Find out whether the source could not be read.
-            let damaged = try PageFile(source, job.before).damagedPages()
-            guard damaged == ([], []) else {
-                throw DatabaseFileError(
-                    .damaged(pages: (damaged.notAuthentic + damaged.zeroed).sorted()), path: job.path)
-            }
+            try PageFile(source, job.before).checkIsUndamaged(job.path)
             throw error
         }
     }

@@ -38,7 +38,10 @@ extension Database {
             throw DatabaseFileError.publicError(error, path: file)
         }
         do {
-            try changeKey(to: change.wanted, note, Rekeying(change, material, digest: digest.digest, self))
+            let rekeying = Rekeying(
+                file: file, before: before, after: after, material: material, digest: digest.digest,
+                locking: configuration.engineLocking, work: keying.keys.pageWork)
+            try changeKey(to: change.wanted, note, rekeying)
         } catch let failure as FailureAfterPublishing {
             throw published(failure.reason, file)
         } catch {
@@ -168,25 +171,19 @@ extension Database {
 
 /// A key change by the engine's rekey, whose outcome is decided by the key that opens the file afterwards.
 private struct Rekeying {
+    let file: String
     let before: FileProtection
     let after: FileProtection
-    private let file: String
-    private let material: KeyRing.Material
+    let material: KeyRing.Material
     /// The digest of the content before the change.
-    private let digest: String
-    private let locking: FileLocking
-    private let work: PageWork
+    let digest: String
+    let locking: FileLocking
+    let work: PageWork
 
     /// A fresh connection, under the key that opens the file.
     enum Outcome: ~Copyable {
         case newKey(EngineConnection)
         case oldKey(EngineConnection, reason: any Error)
-    }
-
-    init(_ change: Database.KeyChange, _ material: KeyRing.Material, digest: String, _ db: Database) {
-        (before, after, file) = (change.before, change.after, change.file)
-        (self.material, self.digest) = (material, digest)
-        (locking, work) = (db.configuration.engineLocking, db.keying.keys.pageWork)
     }
 
     /// Lets the engine encrypt all pages with the new key.

@@ -98,11 +98,7 @@ struct CopiedContent: FollowedContent {
         do {
             return try body()
         } catch let error as EngineError where error.primaryCode == EngineCode.corrupt {
-            let damaged = try source.damagedPages()
-            guard damaged == ([], []) else {
-                throw DatabaseFileError(
-                    .damaged(pages: (damaged.notAuthentic + damaged.zeroed).sorted()), path: path)
-            }
+            try source.checkIsUndamaged(path)
             throw error
         }
     }

@@ -77,7 +77,8 @@ struct LiveRun {
         let history = try LogHistory(path: path)
         let logSize = try history.size
         let pace = LogPace(start: logSize, end: max(bounds.maximumLogSize, logSize))
-        let reserve = try LiveRun.reserve(path)
+        // The disk space that the rotation leaves to writers, in bytes.
+        let reserve = min(16 << 20, try SystemFile.regularFile(path).size / 4)
         let brake = WriterBrake(pool, delay: bounds.maximumWriteDelay)
         self.progress = progress.noting { [course] step in
             step.round = course.round
@@ -95,11 +96,6 @@ struct LiveRun {
         (self.pool, self.keys, self.options, self.bounds) = (pool, keys, options, bounds)
         (self.history, self.brake) = (history, brake)
         change = FileChange(path: path, before: keys.before, after: keys.after)
-    }
-
-    /// Returns the disk space that the rotation leaves to writers, in bytes.
-    private static func reserve(_ path: String) throws -> Int64 {
-        min(16 << 20, try SystemFile.regularFile(path).size / 4)
     }
 
     var hasRoundsLeft: Bool { course.round - course.excusedRoundCount < bounds.maximumRoundCount }
