@@ -24,42 +24,51 @@ struct AccessReportTests {
 
     // MARK: Reports
 
+    private func expectReport(
+        _ number: Int, _ kind: DatabaseAccessReport.Kind, statements: Int, changes: Int, _ comment: Comment
+    ) throws {
+        let reports = reports.values
+        #expect(reports.count == number, comment)
+        let report = try #require(reports.last)
+        #expect(report.kind == kind && report.statementCount == statements, comment)
+        #expect(report.changedRowCount == changes && report.error == nil, comment)
+        #expect(report.path == directory.path("players.db"))
+        #expect(report.waited >= .zero && report.ran > .zero)
+    }
+
     @Test("each access is reported once, with its kind and its statements", arguments: Access.allCases)
-    func kinds(access: Access) async throws {
+    func kinds(access: Access) throws {
         let writer = try directory.makePlayers(access, configuration)
-        var count = reports.values.count
-        #expect(count == 1)
-        func expectReport(
-            _ kind: DatabaseAccessReport.Kind, statements: Int, changes: Int, _ comment: Comment
-        ) throws {
-            count += 1
-            #expect(reports.values.count == count, comment)
-            let report = try last
-            #expect(report.kind == kind && report.statementCount == statements, comment)
-            #expect(report.changedRowCount == changes && report.error == nil, comment)
-            #expect(report.path == directory.path("players.db"))
-            #expect(report.waited >= .zero && report.ran > .zero)
-        }
+        try expectReport(1, .write, statements: 1, changes: 0, "creation")
         try writer.write { try $0.insertPlayer() }
-        try expectReport(.write, statements: 1, changes: 1, "write")
+        try expectReport(2, .write, statements: 1, changes: 1, "write")
+        #expect(try writer.read { try $0.playerCount() } == 1)
+        try expectReport(3, .read, statements: 1, changes: 0, "read")
+        try writer.writeWithoutTransaction { db in
+            try db.inTransaction {
+                for _ in 0..<3 { try db.insertPlayer() }
+                return .commit
+            }
+        }
+        try expectReport(4, .write, statements: 3, changes: 3, "write in its own transaction")
+        try writer.write { db in try db.execute(sql: "DELETE FROM player WHERE id > 0") }
+        try expectReport(5, .write, statements: 1, changes: 4, "deletion")
+        try writer.writeWithoutTransaction { _ in }
+        try expectReport(6, .write, statements: 0, changes: 0, "nothing")
+    }
+
+    @Test("accesses of tasks and callbacks are reported", arguments: Access.allCases)
+    func asynchronousKinds(access: Access) async throws {
+        let writer = try directory.makePlayers(access, configuration)
         try await writer.write { db in
             for _ in 0..<3 { try db.insertPlayer() }
         }
-        try expectReport(.write, statements: 3, changes: 3, "asynchronous write")
-        #expect(try writer.read { try $0.playerCount() } == 4)
-        try expectReport(.read, statements: 1, changes: 0, "read")
-        #expect(try await writer.read { try $0.playerCount() } == 4)
-        try expectReport(.read, statements: 1, changes: 0, "asynchronous read")
-        try writer.write { db in try db.execute(sql: "DELETE FROM player") }
-        try expectReport(.write, statements: 1, changes: 4, "deletion")
-        try writer.writeWithoutTransaction { _ in }
-        try expectReport(.write, statements: 0, changes: 0, "nothing")
-        let done = Gate()
+        try expectReport(2, .write, statements: 3, changes: 3, "write")
+        #expect(try await writer.read { try $0.playerCount() } == 3)
+        try expectReport(3, .read, statements: 1, changes: 0, "read")
         writer.asyncWriteWithoutTransaction { db in try? db.insertPlayer() }
-        writer.asyncWriteWithoutTransaction { _ in done.open() }
-        done.pass()
-        #expect(await eventuallyAwaited { reports.values.count == count + 2 })
-        #expect(reports.values[count].changedRowCount == 1)
+        #expect(await eventuallyAwaited { reports.values.count == 4 })
+        try expectReport(4, .write, statements: 1, changes: 1, "later write")
     }
 
     @Test("the slowest statement is reported without values")
@@ -83,13 +92,13 @@ struct AccessReportTests {
     @Test("an error is reported, and accesses that did not begin are not", arguments: Access.allCases)
     func errors(access: Access) async throws {
         let writer = try directory.makePlayers(access, configuration)
-        #expect(throws: TestFailure.self) { try writer.write { _ in throw TestFailure() } }
+        await #expect(throws: TestFailure.self) { try await writer.write { _ in throw TestFailure() } }
         #expect(try last.error is TestFailure)
-        #expect(throws: DatabaseError.self) { try writer.read { try $0.insertPlayer() } }
+        await #expect(throws: DatabaseError.self) { try await writer.read { try $0.insertPlayer() } }
         #expect(try last.error is DatabaseError && last.kind == .read)
         let count = reports.values.count
         let busy = BusyConnection.writing(writer)
-        #expect(throws: DatabaseWaitError.self) { try writer.write(timeout: 0) { _ in } }
+        await #expect(throws: DatabaseWaitError.self) { try await writer.write(timeout: 0) { _ in } }
         #expect(reports.values.count == count)
         try busy.end()
         #expect(reports.values.count == count + 1)
@@ -137,8 +146,7 @@ struct AccessReportTests {
     func statistics() async throws {
         let pool = try directory.makePlayersPool(.rawKeyed.with { $0.measuresAccesses = true })
         let before = pool.statistics
-        for _ in 0..<5 { _ = try pool.read { try $0.playerCount() } }
-        for _ in 0..<5 { _ = try await pool.read { try $0.playerCount() } }
+        for _ in 0..<10 { _ = try await pool.read { try $0.playerCount() } }
         for _ in 0..<3 { try await pool.write { try $0.insertPlayer() } }
         let after = pool.statistics
         let (reads, writes) = (try #require(after.reads), try #require(after.writes))

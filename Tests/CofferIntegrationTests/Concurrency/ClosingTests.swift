@@ -120,11 +120,11 @@ struct ClosingTests {
         #expect(busy.isBusy)
         try busy.end()
         try await closing.value
-        #expect(try directory.make(access, "players.db").read { try $0.playerCount() } == 1)
+        #expect(try await directory.make(access, "players.db").read { try $0.playerCount() } == 1)
     }
 
     @Test(
-        "accesses that do not end in time are cancelled, and their changes are rolled back",
+        "R20: accesses that do not end in time are cancelled, and their changes are rolled back",
         arguments: Access.allCases, [Duration.zero, .seconds(-3), .milliseconds(30)])
     func force(access: Access, limit: Duration) async throws {
         let writer = try directory.makePlayers(access)
@@ -156,11 +156,11 @@ struct ClosingTests {
         if let read { #expect(throws: CancellationError.self) { try read.value() } }
         #expect(isMisuse { try writer.write { _ in } })
         #expect(directory.fileNames() == ["players.db"])
-        #expect(try directory.make(access, "players.db").read { try $0.playerCount() } == 0)
+        #expect(try await directory.make(access, "players.db").read { try $0.playerCount() } == 0)
     }
 
     @Test(
-        "an access without SQL can prevent closing, and the database remains usable",
+        "R20: an access without SQL can prevent closing, and the database remains usable",
         arguments: Access.allCases)
     func failure(access: Access) async throws {
         let writer = try directory.makePlayers(access)
@@ -174,7 +174,7 @@ struct ClosingTests {
         }
         try busy.end()
         try await writer.write { try $0.insertPlayer() }
-        #expect(try writer.read { try $0.playerCount() } == 2)
+        #expect(try await writer.read { try $0.playerCount() } == 2)
     }
 
     @Test("a read without SQL can prevent closing, and the pool remains usable")
@@ -204,7 +204,7 @@ struct ClosingTests {
             try busy.end()
             for _ in 0..<20 { try await writer.write { try $0.insertPlayer() } }
         }
-        #expect(try writer.read { try $0.playerCount() } == 420)
+        #expect(try await writer.read { try $0.playerCount() } == 420)
     }
 
     @Test("a statement that is still alive prevents closing", arguments: Access.allCases)

@@ -79,7 +79,8 @@ final class AccessMeasurement {
     private var slowest: (sql: String, nanoseconds: Int64)?
 
     init(since request: MonotonicTime?, changeCount: Int) {
-        start = .now
+        let start = MonotonicTime.now
+        self.start = start
         waited = request.map { max(0, start.since($0)) } ?? 0
         self.changeCount = changeCount
     }
