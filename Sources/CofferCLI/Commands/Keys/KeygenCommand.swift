@@ -76,10 +76,12 @@ struct KeygenCommand: Operation {
             )
         guard let file else {
             // Written directly from the wiped memory, without a copy in a string.
-            try Failure.explaining("The key cannot be written") { () throws(Errno) in
+            do throws(Errno) {
                 try key.withUnsafeBytes { bytes throws(Errno) in
                     try unsafe Descriptor.write(bytes, to: STDOUT_FILENO)
                 }
+            } catch {
+                throw Failure(error, "The key cannot be written")
             }
             session.reporter.note("\(bits) bits; use it with --key-type \(kind)")
             return .done
