@@ -127,6 +127,9 @@ extension EncryptionFailure.KeyProblem: CustomStringConvertible {
             "There is no credential '\(name)'. Run the program from a systemd unit with LoadCredential=; a "
                 + "name must not contain a slash."
         case .number: "The key is a number. Use a text or a blob."
+        case .masterKeyIsNotRaw:
+            "Keys are derived from a raw key of 32 random bytes, and the master key is not one. A passphrase "
+                + "would be too easy to guess."
         }
     }
 }

@@ -115,6 +115,8 @@ public enum EncryptionFailure: Sendable, Hashable {
         case noCredential(name: String)
         /// The value for `KEY` in `ATTACH` is a number.
         case number
+        /// The master key of ``DatabaseKey/derived(from:info:salt:)-(_,String,_)`` is not a raw key.
+        case masterKeyIsNotRaw
     }
 
     /// A problem with a file that contains a key.

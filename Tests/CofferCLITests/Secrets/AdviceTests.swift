@@ -9,7 +9,7 @@ struct AdviceTests {
     private static let keyProblems: [EncryptionFailure.KeyProblem] = [
         .emptyPassphrase, .rawKeyLength(1), .saltLength(1), .passphraseLooksLikeRawKey, .nestedProvider,
         .tooLong,
-        .noRandomness, .notHexadecimal(digits: 3), .noCredential(name: "a"), .number,
+        .noRandomness, .notHexadecimal(digits: 3), .noCredential(name: "a"), .number, .masterKeyIsNotRaw,
         .file(path: "a", .unreadable(errno: 2)), .file(path: "a", .notAFile),
         .file(path: "a", .readableByOthers(mode: 0o644)), .file(path: "a", .ofAnotherUser),
         .file(path: "a", .tooLong), .file(path: "a", .noRawKey(size: 3)),

@@ -60,6 +60,34 @@ struct KeyExampleTests {
         #expect(try opens(config))
     }
 
+    @Test("keys that are derived from a master key")
+    func derivedKeys() throws {
+        var configuration = Configuration()
+        do {
+            let master = DatabaseKey.credential("master-key")
+            configuration.key = .derived(from: master, info: "notes of tenant 7")
+        }
+        #expect(throws: DatabaseError.self) {
+            try DatabaseQueue(path: path, configuration: configuration)
+        }
+        let master = DatabaseKey.rawKey(bytes)
+        let keys = KeyGenerations(of: "notes of tenant 7", from: master)
+        configuration.setKey(keys, generation: 3)
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        try pool.write { db in try db.execute(sql: "CREATE TABLE item (name TEXT)") }
+        try pool.rotateKey(to: keys[4])
+        try pool.close()
+        configuration.key = keys[5]
+        configuration.previousKeys = keys.previous(to: 4, count: 2)
+        #expect(configuration.previousKeys.count == 2)
+        let error = #expect(throws: DatabaseError.self) {
+            try DatabaseQueue(path: path, configuration: configuration)
+        }
+        #expect(error?.encryptionFailure == .wrongKey)
+        configuration.previousKeys = [keys[4]]
+        #expect(throws: Never.self) { try DatabaseQueue(path: path, configuration: configuration) }
+    }
+
     @Test("a keyring")
     func keyrings() throws {
         let (better, office) = ("a better passphrase", try DatabaseKeyring.Identity.random().recipient)
