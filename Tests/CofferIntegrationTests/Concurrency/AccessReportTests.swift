@@ -53,7 +53,7 @@ struct AccessReportTests {
         try expectReport(4, .write, statements: 3, changes: 3, "write in its own transaction")
         try writer.write { db in try db.execute(sql: "DELETE FROM player WHERE id > 0") }
         try expectReport(5, .write, statements: 1, changes: 4, "deletion")
-        try writer.writeWithoutTransaction { _ in }
+        writer.writeWithoutTransaction { _ in }
         try expectReport(6, .write, statements: 0, changes: 0, "nothing")
     }
 

@@ -14,7 +14,7 @@ struct DerivedKeyTests {
     }
 
     private func hex(_ key: DatabaseKey) -> String? {
-        key.withUnsafeRawKeyBytes { bytes in hexText(unsafe Array(bytes)) }
+        unsafe key.withUnsafeRawKeyBytes { bytes in hexText(unsafe Array(bytes)) }
     }
 
     private func problem(_ key: DatabaseKey) -> EncryptionFailure.KeyProblem? {

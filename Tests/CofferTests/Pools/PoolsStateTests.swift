@@ -91,7 +91,8 @@ struct PoolsStateTests {
         let ids = try (0..<20_000).map { number in
             try state.request("\(number % 5000)", number, within: .none).id
         }
-        for id in ids.shuffled() { #expect(state.cancel(id)) }
+        let withdrawn = ids.shuffled().map { state.cancel($0) }
+        #expect(withdrawn.allSatisfy { $0 })
         #expect(!state.cancel(ids[0]) && state.waitingRequestCount == 1)
         _ = state.didOpen("a", 7)
         let released = state.release("a")
@@ -102,7 +103,8 @@ struct PoolsStateTests {
     func cancelledOpening() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
         let id = try state.request("a", 1, within: .none).id
-        #expect(state.cancel(id))
+        let isWithdrawn = state.cancel(id)
+        #expect(isWithdrawn)
         #expect(state.didOpen("a", 7).answers.isEmpty)
         #expect(state.openCounts == (1, 0) && state.takeNow("a") == 7)
     }
@@ -274,7 +276,8 @@ struct PoolsStateTests {
                 model.take(state.didClose(name), expected: [])
             case 10 where !model.waiting.isEmpty:
                 let index = Int.random(in: model.waiting.indices, using: &random)
-                #expect(state.cancel(model.waiting.remove(at: index).id))
+                let isWithdrawn = state.cancel(model.waiting.remove(at: index).id)
+                #expect(isWithdrawn)
             case 11:
                 now += Int.random(in: 0...10, using: &random)
                 let ended = model.waiting.filter { ($0.end ?? .max) <= now }.map(\.waiter)
