@@ -115,9 +115,11 @@ extension AuditChain {
     ///
     /// - Parameter onRecord: called with the hash and the bytes of each valid record.
     /// - Throws: ``Failure`` if the log cannot be read or is not intact.
-    init(log path: String, seal: AuditSeal, onRecord: (String, [UInt8]) -> Void) throws {
+    init(
+        log path: String, seal: @autoclosure () throws -> AuditSeal, onRecord: (String, [UInt8]) -> Void
+    ) throws {
         let descriptor = try Descriptor.reading(path, name: "The audit log '\(path)'")
-        self.init(seal: seal)
+        self.init(seal: try seal())
         do {
             // The lock keeps a writer from being halfway through a record.
             try? descriptor.lock(LOCK_SH)

@@ -22,8 +22,8 @@ struct EngineAge {
         let faults = EngineFault.allCases.filter { $0.isOfEngine(sqlite: version) && $0.treatment == .open }
             .map {
                 Finding(
-                    "engine fault", "\($0.rawValue): \($0.summary) (fixed in \($0.mendedIn))",
-                    advice: advice, isWarning: true)
+                    "engine fault", "\($0.rawValue): \($0.summary) (fixed in \($0.mendedIn))", advice: advice,
+                    isWarning: true)
             }
         return faults + (age.map { [$0] } ?? [])
     }
@@ -32,13 +32,11 @@ struct EngineAge {
     private var age: Finding? {
         guard let day = try? Date(released + "T00:00:00Z", strategy: .iso8601) else {
             return Finding(
-                "engine age", "unknown: its release is '\(released)'", advice: advice,
-                isWarning: true)
+                "engine age", "unknown: its release is '\(released)'", advice: advice, isWarning: true)
         }
         guard now.timeIntervalSince(day) > 366 * 86400 else { return nil }
         return Finding(
-            "engine age", "more than a year: SQLite of \(released)", advice: advice,
-            isWarning: true)
+            "engine age", "more than a year: SQLite of \(released)", advice: advice, isWarning: true)
     }
 
     private var advice: String {

@@ -134,4 +134,21 @@ struct JSONTests {
         #expect(object[text]?.first as? String == text)
         #expect(object[text]?[2] as? Int64 == .min)
     }
+
+    @Test("the members of an object keep their order, and each value has the form of its type")
+    func members() {
+        let none: String? = nil
+        var object: JSONObject = [
+            "z": "text", "a": 7, "big": Int64.min, "real": 0.25, "yes": true, "list": ["b", "a"],
+            "none": none,
+            "some": Optional(UInt32.max), "pairs": [[1, 2], [3, 4]],
+            "object": ["b": 1, "a": 2] as JSONObject,
+        ]
+        object += ["last": JSONValue.null]
+        #expect(
+            JSONObject(["first": 0], object, [:]).text
+                == #"{"first":0,"z":"text","a":7,"big":-9223372036854775808,"real":0.25,"yes":true,"#
+                + #""list":["b","a"],"none":null,"some":4294967295,"pairs":[[1,2],[3,4]],"#
+                + #""object":{"b":1,"a":2},"last":null}"#)
+    }
 }

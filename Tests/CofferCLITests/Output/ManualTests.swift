@@ -52,6 +52,19 @@ struct ManualTests {
         }
     }
 
+    @Test("the title of each command, in audit logs and in JSON, is the words that invoke it")
+    func titles() {
+        let titles: [(any CofferCLI.Operation.Type, String)] = [
+            (CofferCommand.self, "coffer"), (QueryCommand.self, "query"), (InfoCommand.self, "info"),
+            (EncryptCommand.self, "encrypt"), (DecryptCommand.self, "decrypt"),
+            (BackupCommand.self, "backup"), (BatchQueryCommand.self, "batch query"),
+            (BatchConversion<BatchUpgrade>.self, "batch upgrade"), (BatchStatusCommand.self, "batch status"),
+            (KeyListCommand.self, "key list"), (KeyExportCommand.self, "key export-header"),
+            (AuditFindKeyCommand.self, "audit find-key"), (ManualCommand.self, "generate-manual"),
+        ]
+        for (command, title) in titles { #expect(command.title == title) }
+    }
+
     @Test("the version names the engine")
     func version() throws {
         let output = try Tool().run("--version").output

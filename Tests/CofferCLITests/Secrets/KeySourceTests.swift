@@ -127,6 +127,13 @@ struct KeySourceTests {
         #expect(try tool.run("query", "a.db", "-", "--key-stdin").status == 64)
     }
 
+    @Test("two sources for the secret of a keyring are a usage error")
+    func twoUnlockSources() throws {
+        let two = try query(["--unlock-file", "a.key", "--unlock-stdin"])
+        #expect(two.status == 64)
+        #expect(two.errors.contains("--unlock-file and --unlock-stdin"), "\(two)")
+    }
+
     @Test(
         "without a source and without a terminal the tool says what to do",
         .enabled(if: ChildProcess.find("setsid") != nil))
