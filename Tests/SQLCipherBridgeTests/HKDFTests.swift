@@ -29,7 +29,7 @@ struct HKDFTests {
     ]
 
     @Test("RFC 5869 with SHA-256", arguments: vectors)
-    func vectors(_ vector: Vector) throws {
+    func known(_ vector: Vector) throws {
         let result = try HKDF.derive(
             from: SecretBytes(vector.secret), salt: vector.salt, info: vector.info,
             count: vector.result.count / 2)
