@@ -1,5 +1,4 @@
 internal import Coffer
-internal import Foundation
 
 /// A JSON number together with its original spelling.
 struct JSONNumber: Equatable {

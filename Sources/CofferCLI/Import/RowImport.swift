@@ -1,5 +1,4 @@
 internal import Coffer
-internal import Foundation
 
 /// Imports the rows of an input into a table.
 final class RowImport {

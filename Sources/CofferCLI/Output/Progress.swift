@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The progress of a piece of work.
 struct ProgressState: Sendable, Hashable {
     /// The file that is being processed.

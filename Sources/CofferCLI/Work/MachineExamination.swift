@@ -1,6 +1,5 @@
 internal import Coffer
 internal import Glibc
-internal import SQLCipherBridge
 internal import SystemCalls
 
 /// Examines the machine that this process runs on.

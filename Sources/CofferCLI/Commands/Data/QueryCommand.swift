@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
-internal import Foundation
 internal import Glibc
 
 struct QueryCommand: AccessOperation, FileOperation {

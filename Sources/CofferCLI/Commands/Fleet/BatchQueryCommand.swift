@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 
 struct BatchQueryCommand: AccessOperation, BatchOperation {
     static let configuration = CommandConfiguration.batch(
