@@ -113,6 +113,12 @@ extension ConnectionHandle {
     package func interrupt() { unsafe sqlite3_interrupt(pointer) }
     package var isInterrupted: Bool { unsafe sqlite3_is_interrupted(pointer) != 0 }
 
+    /// Ends the effect of an interruption that came when no statement was running. SQLite would keep it until
+    /// the next statement begins, and would not checkpoint the WAL file when the connection is closed.
+    package func forgetInterruption() {
+        if isInterrupted { try? execute("SELECT 1") }
+    }
+
     package func releaseMemory() { unsafe sqlite3_db_release_memory(pointer) }
 
     package func isReadOnly(schema: String) -> Bool { unsafe sqlite3_db_readonly(pointer, schema) == 1 }

@@ -35,7 +35,7 @@ final class AccessCancellation: Sendable {
         phase.withLock { phase in
             switch phase {
             case .running(let state):
-                state.isCancelled.store(true, ordering: .relaxed)
+                state.cancel(.ofTask)
                 state.interrupt()
                 phase = .cancelled
             case .waiting: phase = .cancelled
@@ -47,7 +47,7 @@ final class AccessCancellation: Sendable {
     func end(_ state: Database.SharedState) {
         phase.withLock { phase in
             phase = .ended
-            state.isCancelled.store(false, ordering: .relaxed)
+            state.endCancellation(.ofTask)
         }
     }
 }

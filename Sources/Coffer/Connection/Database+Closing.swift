@@ -57,7 +57,10 @@ extension Database {
     func closeOrThrow() throws {
         guard !isClosed else { return }
         clearStatementCaches()
-        let code = sharedState.close { connection?.close() ?? EngineCode.ok }
+        let code = sharedState.close {
+            withoutTrace { handle.forgetInterruption() }
+            return connection?.close() ?? EngineCode.ok
+        }
         guard code == EngineCode.ok else {
             logPendingStatements(code)
             let hint =
@@ -72,6 +75,7 @@ extension Database {
         clearStatementCaches()
         sharedState.replace(nil)
         detachHooks()
+        handle.forgetInterruption()
         didClose()
     }
 

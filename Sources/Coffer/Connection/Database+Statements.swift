@@ -324,7 +324,7 @@ extension Database {
     /// True if the task of the access was cancelled, and no operation is running that must complete
     /// regardless.
     var isTaskCancelled: Bool {
-        transactions.isCancellable && sharedState.isCancelled.load(ordering: .relaxed)
+        transactions.isCancellable && sharedState.isCancelled
     }
 
     /// Returns true if a statement only ends a transaction by rolling back, or by releasing its locks if

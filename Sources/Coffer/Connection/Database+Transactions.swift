@@ -351,7 +351,7 @@ extension Database {
     /// was rejected.
     func rollBackAfterCancellation() {
         guard isInsideTransaction, !configuration.allowsUnsafeTransactions,
-            sharedState.isCancelled.load(ordering: .relaxed)
+            sharedState.isCancelled
         else { return }
         // The access throws `CancellationError`, which matters more than an error of the rollback.
         try? rollback()

@@ -58,8 +58,10 @@ public final class DatabaseQueue {
 // MARK: - DatabaseReader
 
 extension DatabaseQueue: DatabaseReader {
-    public func close() throws {
-        try connection.close()
+    public func close() throws { try close(within: .none) }
+
+    func close(within bounds: WaitBounds) throws {
+        try connection.close(within: bounds)
         factory.keys.removeDerivedKeys()
     }
 

@@ -319,9 +319,15 @@ extension SerializedConnection {
     /// Aborts the running statement.
     func interrupt() { state.interrupt() }
 
+    /// Makes the statements of the current access and of later ones throw `CancellationError`.
+    func cancelAccesses() { state.cancel(.ofConnection) }
+
+    /// Ends the effect of ``cancelAccesses()``.
+    func allowAccesses() { state.endCancellation(.ofConnection) }
+
     /// Closes the connection after the earlier accesses.
-    func close() throws {
-        try sync { try $0.closeOrThrow() }
+    func close(within bounds: WaitBounds = .none) throws {
+        try sync(within: bounds) { try $0.closeOrThrow() }
     }
 
     /// Closes the connection on the current thread, even if statements are still alive.

@@ -9,8 +9,8 @@ extension Database {
         /// The thread that is using the connection, or zero.
         let accessingThread = Atomic<UInt>(0)
 
-        /// True if the task that is using the connection was cancelled.
-        let isCancelled = Atomic<Bool>(false)
+        /// The reasons why statements throw `CancellationError`, as bits of ``Cancellation``.
+        private let cancellations = Atomic<UInt8>(0)
 
         /// True if the connection must not take locks: see ``Database/suspendNotification``.
         let isSuspended = Atomic<Bool>(false)
@@ -39,6 +39,29 @@ extension Database {
 
         /// The lock keeps the connection from being closed during the call.
         func interrupt() { handle.withLock { $0?.interrupt() } }
+    }
+}
+
+// MARK: - Cancellation
+
+extension Database.SharedState {
+    /// A reason to end accesses. Several may apply at the same time.
+    enum Cancellation: UInt8 {
+        /// The task of the current access was cancelled.
+        case ofTask = 1
+        /// The connection is about to be closed: see ``ForcedClosing``.
+        case ofConnection = 2
+    }
+
+    /// True if there is a reason to end the current access.
+    var isCancelled: Bool { cancellations.load(ordering: .relaxed) != 0 }
+
+    func cancel(_ reason: Cancellation) {
+        cancellations.bitwiseOr(reason.rawValue, ordering: .relaxed)
+    }
+
+    func endCancellation(_ reason: Cancellation) {
+        cancellations.bitwiseAnd(~reason.rawValue, ordering: .relaxed)
     }
 }
 

@@ -25,7 +25,8 @@ extension DatabaseKey {
         derived(from: master, info: info.utf8, salt: salt)
     }
 
-    /// Returns a raw key that is derived from a master key, for the database that the bytes of `info` name.
+    /// Returns a raw key that is derived from the key `master`, for the database that the bytes of `info`
+    /// name. The result also depends on `salt`, which may be empty.
     ///
     /// - Parameters:
     ///   - master: a raw key.
@@ -101,22 +102,5 @@ public struct KeyGenerations: Sendable {
     public func previous(to generation: Int, count: Int) -> [DatabaseKey] {
         guard generation > 0, count > 0 else { return [] }
         return (max(0, generation - count)..<generation).reversed().map { self[$0] }
-    }
-}
-
-extension Configuration {
-    /// Sets ``key`` to a generation of a key, and ``previousKeys`` to the generations before it.
-    ///
-    /// A rotation that was interrupted leaves a file with the key of the generation before. If another
-    /// rotation is begun before the file is rotated again, the file is two generations behind. Therefore, more
-    /// than one earlier generation is tried.
-    ///
-    /// - Parameters:
-    ///   - generation: the newest generation that the file may have.
-    ///   - previousCount: the number of earlier generations to try. Each costs about half a millisecond, and
-    ///     only if all newer ones have failed.
-    public mutating func setKey(_ keys: KeyGenerations, generation: Int, previousCount: Int = 3) {
-        key = keys[generation]
-        previousKeys = keys.previous(to: generation, count: previousCount)
     }
 }

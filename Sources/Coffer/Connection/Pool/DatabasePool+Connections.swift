@@ -13,12 +13,15 @@ extension DatabasePool {
     /// The writer closes last: it checkpoints the WAL file, which readers cannot do.
     ///
     /// - Throws: `SQLITE_BUSY` if statements are still alive. The pool remains usable then.
-    public func close() throws {
+    public func close() throws { try close(within: .none) }
+
+    func close(within bounds: WaitBounds) throws {
         precondition(
             readers.readerOfCurrentThread == nil, "A pool cannot be closed inside one of its reads.")
-        try writer.sync { db in
+        let start = ContinuousClock.now
+        try writer.sync(within: bounds) { db in
             guard !db.isClosed else { return }
-            try readers.barrier {
+            try readers.barrier(within: bounds.remaining(after: start.duration(to: .now))) {
                 try readers.closeReadersInBarrier()
                 try db.closeOrThrow()
                 readers.markClosed()

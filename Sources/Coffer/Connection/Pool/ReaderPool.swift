@@ -24,6 +24,8 @@ final class ReaderPool: Sendable {
         private(set) var busy: [(id: Int, connection: SerializedConnection)] = []
         var openedCount = 0
         var isClosed = false
+        /// True while accesses are cancelled, because the pool is about to be closed.
+        var isCancelling = false
         /// The thread with exclusive access, or zero.
         var barrierThread: UInt = 0
 
@@ -33,6 +35,7 @@ final class ReaderPool: Sendable {
 
         mutating func noteLoan(_ id: Int, _ connection: SerializedConnection) {
             busy.append((id, connection))
+            if isCancelling { connection.cancelAccesses() }
         }
 
         mutating func noteReturn(_ id: Int) {
@@ -393,6 +396,23 @@ extension ReaderPool {
     func interrupt() {
         let connections = state.withLock { $0.busy.map(\.connection) }
         connections.forEach { $0.interrupt() }
+    }
+
+    /// Makes the statements of the current reads and of later ones throw `CancellationError`.
+    func cancelAccesses() {
+        state.withLock { state in
+            state.isCancelling = true
+            for (_, connection) in state.busy { connection.cancelAccesses() }
+        }
+    }
+
+    /// Ends the effect of ``cancelAccesses()``.
+    func allowAccesses() {
+        state.withLock { state in
+            state.isCancelling = false
+            for (_, connection) in state.busy { connection.allowAccesses() }
+            for lease in state.pool.idleReaders { lease.connection.allowAccesses() }
+        }
     }
 
     /// The reader that the current thread is accessing, if any.

@@ -247,7 +247,7 @@ extension Database {
     /// Throws `SQLITE_INTERRUPT` if the connection was interrupted. Long work that runs no statements of this
     /// connection calls it.
     func checkIsNotInterrupted() throws {
-        guard handle.isInterrupted || sharedState.isCancelled.load(ordering: .relaxed) else { return }
+        guard handle.isInterrupted || sharedState.isCancelled else { return }
         throw DatabaseError(resultCode: .SQLITE_INTERRUPT)
     }
 }

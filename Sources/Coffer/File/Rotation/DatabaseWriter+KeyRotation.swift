@@ -1,5 +1,3 @@
-internal import Dispatch
-
 extension DatabaseWriter {
     /// Encrypts the database file with another key while the database stays open. See
     /// ``DatabaseFile/rotate(from:to:options:progress:)`` for the steps.
@@ -54,7 +52,7 @@ extension DatabaseWriter {
         progress: (@Sendable (DatabaseFile.Progress) throws -> Void)? = nil
     ) async throws -> DatabaseFile.RotationResult {
         if let rotation = try LiveRotation(self, to: key, options) {
-            return try await Task.onThread { signal in
+            return try await BlockingWork.run("Coffer.LiveRotation") { signal in
                 let progress = ProgressReport({ step in
                     try signal.check()
                     try progress?(step)
@@ -77,25 +75,5 @@ extension DatabaseWriter {
             return try body()
         }
         return try pool.snapshotGate.whileClosed(body)
-    }
-}
-
-extension Task where Success == Never, Failure == Never {
-    /// Runs long work on a thread of its own, instead of a thread of the cooperative pool.
-    ///
-    /// - Parameter body: must check the signal regularly. The signal is set when the task is canceled.
-    fileprivate static func onThread<Value: Sendable>(
-        _ body: @escaping @Sendable (StopSignal) throws -> Value
-    ) async throws -> Value {
-        let signal = StopSignal()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue(label: "Coffer.LiveRotation").async {
-                    continuation.resume(with: Result { try body(signal) })
-                }
-            }
-        } onCancel: {
-            signal.set()
-        }
     }
 }

@@ -70,17 +70,3 @@ final class SideWork<Value: Sendable>: Sendable {
         return try outcome.get()
     }
 }
-
-/// A signal that asks another thread to end its work.
-final class StopSignal: Sendable {
-    private let flag = Atomic<Bool>(false)
-
-    var isSet: Bool { flag.load(ordering: .relaxed) }
-
-    func set() { flag.store(true, ordering: .relaxed) }
-
-    /// - Throws: `CancellationError` if the signal is set.
-    func check() throws {
-        if isSet { throw CancellationError() }
-    }
-}

@@ -163,7 +163,7 @@ extension ValueObserver {
 
     /// Fetches in the access that made the change, so that each of its transactions gets a value.
     private func fetch(from source: ObservationSource, inAccess db: Database) {
-        let isCancelled = { db.sharedState.isCancelled.load(ordering: .relaxed) }
+        let isCancelled = { db.sharedState.isCancelled }
         if let fetched = fetch(from: source, .success(db), isOtherAccessCancelled: isCancelled) {
             deliver(fetched)
         }
