@@ -159,6 +159,30 @@ public struct Configuration: Sendable {
     /// to the same accesses as ``maximumWait``. The others are counted, but never rejected.
     public var maximumWaiterCount: Int?
 
+    // MARK: Measuring
+
+    /// A Boolean value that indicates whether a pool measures how long its accesses wait and run, for
+    /// ``DatabasePool/Statistics``. False by default, because an access then takes a fraction of a
+    /// microsecond longer.
+    public var measuresAccesses = false
+
+    /// A function that is called at the end of each access with a summary, for metrics, traces and logs. Nil
+    /// by default. It implies ``measuresAccesses``.
+    ///
+    /// ```swift
+    /// configuration.accessObserver = { access in
+    ///     if access.ran > .milliseconds(100), let slow = access.slowestStatement {
+    ///         log.notice("\(access.kind) of \(access.ran), most of it for \(slow.sql)")
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The function is called on the thread of the access, before another access gets its connection. It must
+    /// return quickly, and must not use the database. It runs on several threads at the same time, so count
+    /// with atomics instead of a lock. An access that could not begin is not reported: its caller gets the
+    /// error.
+    public var accessObserver: (@Sendable (DatabaseAccessReport) -> Void)?
+
     // MARK: Pools
 
     /// The maximum number of reader connections in a pool. 5 by default.

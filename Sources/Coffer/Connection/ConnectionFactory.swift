@@ -10,6 +10,7 @@ final class ConnectionFactory: Sendable {
     let location: DatabaseLocation
     let configuration: Configuration
     let keys: ConnectionKeys
+    let recorder: AccessRecorder?
     private let label: String
 
     /// The number of snapshots so far, for their labels.
@@ -31,6 +32,7 @@ final class ConnectionFactory: Sendable {
     {
         self.location = location
         self.configuration = configuration
+        self.recorder = AccessRecorder(configuration)
         self.label = configuration.label ?? label
         self.keys = try keys ?? ConnectionKeys(location, configuration: configuration)
     }
@@ -91,7 +93,8 @@ final class ConnectionFactory: Sendable {
             configuration.prepareDatabase(addition)
         }
         return try SerializedConnection(
-            opening: location, configuration: configuration, purpose: purpose, label: label, keys: keys)
+            opening: location, configuration: configuration, purpose: purpose, label: label, keys: keys,
+            recorder: recorder)
     }
 }
 

@@ -250,6 +250,7 @@ extension Database {
                 publicStatementArguments: configuration.publicStatementArguments)
         }
         transactions.executionWillBegin()
+        if let measurement = unsafe measurement { measurement.statementWillBegin(statement) }
         if recording.isRunning {
             try statement.updateFacts()
             let region = statement.databaseRegion

@@ -75,6 +75,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The state that other threads may access.
     let sharedState: SharedState
 
+    /// The measurement of the current access, if its statements are measured.
+    @exclusivity(unchecked) var measurement: AccessMeasurement?
+
     /// The path in the `ATTACH` statement that is running.
     var attachedPath = ""
 

@@ -16,6 +16,9 @@ final class SerializedConnection: Sendable {
     /// The limits within which accesses of the application wait.
     let bounds: WaitBounds
 
+    /// The measurements of accesses; nil if they are not measured.
+    private let recorder: AccessRecorder?
+
     private let line: AccessLine
 
     /// True if only accesses of this connection can keep its queue busy.
@@ -37,9 +40,10 @@ final class SerializedConnection: Sendable {
 
     init(
         opening location: DatabaseLocation, configuration: Configuration, purpose: Database.Purpose,
-        label: String, keys: ConnectionKeys
+        label: String, keys: ConnectionKeys, recorder: AccessRecorder? = nil
     ) throws {
         self.configuration = configuration
+        self.recorder = recorder
         self.path = location.path
         self.bounds = WaitBounds(configuration)
         self.line = AccessLine(
@@ -137,6 +141,9 @@ extension SerializedConnection {
         state.accessingThread.load(ordering: .relaxed) == currentThreadID()
     }
 
+    /// The current time, for an access that is about to wait; nil if accesses are not measured.
+    var timeOfRequest: MonotonicTime? { recorder == nil ? nil : .now }
+
     /// True while an access has the turn, and the number of accesses that wait for it.
     var turns: (isTaken: Bool, waiting: Int) { line.turns }
 
@@ -145,9 +152,10 @@ extension SerializedConnection {
     /// - Precondition: the current thread is not inside an access of this connection.
     func sync<T>(_ body: (Database) throws -> T) rethrows -> T {
         checkIsOutsideAccess()
+        let request = timeOfRequest
         line.enter()
         defer { line.leave() }
-        return try accessInTurn(body)
+        return try accessInTurn(since: request, body)
     }
 
     /// Waits for the earlier accesses within bounds, then runs `body` and returns its result.
@@ -160,9 +168,10 @@ extension SerializedConnection {
         -> T
     {
         checkIsOutsideAccess()
+        let request = timeOfRequest
         try line.enter(within: bounds)
         defer { line.leave() }
-        return try accessInTurn(readsOnly: readsOnly, body)
+        return try accessInTurn(readsOnly: readsOnly, since: request, body)
     }
 
     private func checkIsOutsideAccess() {
@@ -173,18 +182,20 @@ extension SerializedConnection {
 
     /// Runs `body` on the current thread, which has the turn or the loan. Dispatching to an idle queue would
     /// only add latency, a tenth of a short read.
-    private func accessInTurn<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
-        if hasQueueOfItsOwn { return try access(readsOnly: readsOnly, body) }
-        return try queue.sync { try access(readsOnly: readsOnly, body) }
+    private func accessInTurn<T>(
+        readsOnly: Bool = false, since request: MonotonicTime?, _ body: (Database) throws -> T
+    ) rethrows -> T {
+        if hasQueueOfItsOwn { return try access(readsOnly: readsOnly, since: request, body) }
+        return try queue.sync { try access(readsOnly: readsOnly, since: request, body) }
     }
 
     /// Runs `body` on the thread that has the connection on loan: no other caller can use the connection
     /// until the access has ended.
     ///
     /// - Precondition: the current thread is not inside an access of this connection.
-    func syncOnLoan<T>(_ body: (Database) throws -> T) rethrows -> T {
+    func syncOnLoan<T>(since request: MonotonicTime? = nil, _ body: (Database) throws -> T) rethrows -> T {
         checkIsOutsideAccess()
-        return try accessInTurn(body)
+        return try accessInTurn(since: request, body)
     }
 
     /// Runs `body` after the earlier accesses, or immediately inside an access of this connection.
@@ -199,8 +210,9 @@ extension SerializedConnection {
     ///
     /// - Parameter end: a function that is called after the access, when the connection is no longer in use.
     func async(_ body: @escaping @Sendable (Database) -> Void, end: (@Sendable () -> Void)? = nil) {
+        let request = timeOfRequest
         let turn: @Sendable () -> Void = {
-            self.access(body)
+            self.access(since: request, body)
             self.line.leave()
             end?()
         }
@@ -223,8 +235,12 @@ extension SerializedConnection {
     func perform<T: Sendable>(
         readsOnly: Bool = false, within bounds: WaitBounds, _ body: @Sendable (Database) throws -> T
     ) async throws -> T {
+        let request = timeOfRequest
         if line.takeTurn() {
-            return try await performOnQueue(readsOnly: readsOnly, body, AccessCancellation()) { line.leave() }
+            return try await performOnQueue(readsOnly: readsOnly, since: request, body, AccessCancellation())
+            {
+                line.leave()
+            }
         }
         let (ticket, cancellation) = (AccessTicket<AccessLine>(), AccessCancellation())
         let answer = Mutex(Result<Void, any Error>.failure(CancellationError()))
@@ -239,7 +255,7 @@ extension SerializedConnection {
             try await turn.run {
                 try answer.withLock { $0 }.get()
                 defer { line.leave() }
-                return try accessOnQueue(readsOnly: readsOnly, body, cancellation)
+                return try accessOnQueue(readsOnly: readsOnly, since: request, body, cancellation)
             }
         } onCancel: {
             ticket.cancel(in: line)
@@ -257,28 +273,29 @@ extension SerializedConnection {
         _ body: @Sendable (Database) throws -> T, end: @Sendable () -> Void
     ) async throws -> T {
         let cancellation = AccessCancellation()
+        let request = timeOfRequest
         guard hasQueueOfItsOwn, ImmediateAccess.begin() else {
-            return try await performOnQueue(readsOnly: false, body, cancellation, end: end)
+            return try await performOnQueue(readsOnly: false, since: request, body, cancellation, end: end)
         }
         return try await withTaskCancellationHandler {
             defer {
                 ImmediateAccess.end()
                 end()
             }
-            return try access(readsOnly: false, body, cancellation)
+            return try access(readsOnly: false, since: request, body, cancellation)
         } onCancel: {
             cancellation.cancel()
         }
     }
 
     private func performOnQueue<T: Sendable>(
-        readsOnly: Bool, _ body: @Sendable (Database) throws -> T, _ cancellation: AccessCancellation,
-        end: @Sendable () -> Void
+        readsOnly: Bool, since request: MonotonicTime?, _ body: @Sendable (Database) throws -> T,
+        _ cancellation: AccessCancellation, end: @Sendable () -> Void
     ) async throws -> T {
         try await withTaskCancellationHandler {
             try await actor.run {
                 defer { end() }
-                return try self.access(readsOnly: readsOnly, body, cancellation)
+                return try self.access(readsOnly: readsOnly, since: request, body, cancellation)
             }
         } onCancel: {
             cancellation.cancel()
@@ -289,19 +306,21 @@ extension SerializedConnection {
     ///
     /// - Precondition: called on the queue of the connection.
     func accessOnQueue<T>(
-        readsOnly: Bool = false, _ body: (Database) throws -> T, _ cancellation: AccessCancellation
+        readsOnly: Bool = false, since request: MonotonicTime?, _ body: (Database) throws -> T,
+        _ cancellation: AccessCancellation
     ) throws -> T {
         dispatchPrecondition(condition: .onQueue(queue))
-        return try access(readsOnly: readsOnly, body, cancellation)
+        return try access(readsOnly: readsOnly, since: request, body, cancellation)
     }
 
     private func access<T>(
-        readsOnly: Bool, _ body: (Database) throws -> T, _ cancellation: AccessCancellation
+        readsOnly: Bool, since request: MonotonicTime?, _ body: (Database) throws -> T,
+        _ cancellation: AccessCancellation
     ) throws -> T {
         guard cancellation.begin(state) else { throw CancellationError() }
         defer { cancellation.end(state) }
         do {
-            return try access(readsOnly: readsOnly, body)
+            return try access(readsOnly: readsOnly, since: request, body)
         } catch let error as DatabaseError where error.isInterruptionError && cancellation.isCancelled {
             // The cancellation is the reason for any interrupted statement or aborted transaction.
             throw CancellationError()
@@ -337,7 +356,24 @@ extension SerializedConnection {
         unsafe database.close()
     }
 
-    private func access<T>(readsOnly: Bool = false, _ body: (Database) throws -> T) rethrows -> T {
+    private func access<T>(
+        readsOnly: Bool = false, since request: MonotonicTime?, _ body: (Database) throws -> T
+    ) rethrows -> T {
+        guard let recorder else { return try access(readsOnly: readsOnly, body) }
+        let database = unsafe self.database
+        let measurement = recorder.begin(database, since: request)
+        let kind: DatabaseAccessReport.Kind = readsOnly || database.purpose == .reader ? .read : .write
+        do {
+            let value = try access(readsOnly: readsOnly, body)
+            recorder.end(measurement, database, kind, error: nil)
+            return value
+        } catch {
+            recorder.end(measurement, database, kind, error: error)
+            throw error
+        }
+    }
+
+    private func access<T>(readsOnly: Bool, _ body: (Database) throws -> T) rethrows -> T {
         let database = unsafe self.database
         return try database.withAccess {
             if !readsOnly { database.endReadingOnly() }

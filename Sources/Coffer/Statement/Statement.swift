@@ -263,6 +263,7 @@ extension Statement {
 
     func endExecution(_ database: Database) throws {
         handle.reset()
+        if let measurement = unsafe database.measurement { measurement.statementDidEnd() }
         if reportsToNotifier {
             try database.executionDidEnd(self)
         }

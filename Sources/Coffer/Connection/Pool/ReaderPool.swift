@@ -130,9 +130,10 @@ extension ReaderPool {
 
     /// Runs `body` on a reader.
     func withReader<T>(within bounds: WaitBounds = .none, _ body: (Database) throws -> T) throws -> T {
+        let request = writer?.timeOfRequest
         let lease = try acquire(within: bounds)
         defer { release(lease) }
-        return try lease.connection.syncOnLoan(body)
+        return try lease.connection.syncOnLoan(since: request, body)
     }
 
     /// Runs `body` on a reader, for a task.
@@ -149,6 +150,7 @@ extension ReaderPool {
         if let lease = try acquireIdle() {
             return try await lease.connection.performOnLoan(body) { release(lease) }
         }
+        let request = writer?.timeOfRequest
         let (ticket, cancellation) = (Ticket(), AccessCancellation())
         let answer = Mutex(Result<Lease, any Error>.failure(CancellationError()))
         let turn = QueueActor { job in
@@ -165,7 +167,7 @@ extension ReaderPool {
             try await turn.run {
                 let lease = try answer.withLock { $0 }.get()
                 defer { release(lease) }
-                return try lease.connection.accessOnQueue(body, cancellation)
+                return try lease.connection.accessOnQueue(since: request, body, cancellation)
             }
         } onCancel: {
             ticket.cancel(in: self)
