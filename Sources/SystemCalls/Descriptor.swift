@@ -29,6 +29,14 @@ package struct Descriptor: ~Copyable {
     /// processors that Swift supports.
     package static let pathOnly: CInt = 0o10_000_000
 
+    /// The number of descriptors that the process may have open at the same time (`RLIMIT_NOFILE`).
+    package static var limit: Int {
+        var limit = rlimit()
+        let isKnown = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        // The least number that POSIX guarantees.
+        return isKnown ? Int(clamping: limit.rlim_cur) : 20
+    }
+
     // MARK: - Reading
 
     /// Reads the available bytes, up to the size of `target`. Returns their number, or 0 at the end.

@@ -15,6 +15,7 @@ public import Foundation
 /// The error is not a ``DatabaseError`` with a code of SQLite, because code that handles `SQLITE_BUSY` must
 /// not mistake it for a lock of the file by another process. An access throws it only if
 /// ``Configuration/maximumWait`` or ``Configuration/maximumWaiterCount`` is set, or if a timeout was passed.
+/// ``DatabasePool/close(within:grace:)`` throws it if an access prevents the pool from being closed.
 public enum DatabaseWaitError: Error, Sendable, Hashable {
     /// The resource was not available in time: see ``Configuration/maximumWait``.
     ///
@@ -40,6 +41,10 @@ public enum DatabaseWaitError: Error, Sendable, Hashable {
 
         /// The only connection of a ``DatabaseQueue`` or a ``DatabaseSnapshot``.
         case connection
+
+        /// A database of ``DatabasePools``: it is being opened, or as many databases as are allowed are open
+        /// and in use.
+        case openDatabase
     }
 
     /// The resource that the access needed.
@@ -73,6 +78,7 @@ extension DatabaseWaitError.Resource {
         case .reader: "A reader was"
         case .exclusiveAccess: "Exclusive access was"
         case .connection: "The connection was"
+        case .openDatabase: "The database was"
         }
     }
 }

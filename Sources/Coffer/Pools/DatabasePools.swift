@@ -1,0 +1,273 @@
+internal import Dispatch
+public import Foundation
+internal import Synchronization
+internal import SystemCalls
+
+/// Many database files of one folder, such as one for each tenant of a server, of which a limited number is
+/// open.
+///
+/// A database is opened when it is first used. If the limit is reached, the database that was used least
+/// recently is closed, but never one in use. Opening and closing never block a thread of the Swift executor.
+///
+/// ```swift
+/// let tenants = DatabasePools(folder: "/srv/notes") { tenant in
+///     var configuration = Configuration()
+///     configuration.setKey(KeyGenerations(of: tenant, from: master), generation: 3)
+///     return configuration
+/// }
+/// let count = try await tenants.withPool("7") { pool in
+///     try await pool.read { db in try Note.fetchCount(db) }
+/// }
+/// ```
+///
+/// Create one object for a folder, and keep it for as long as the process runs. Two objects on one folder
+/// work, but each has a limit of its own, and neither can rotate a key of a file that the other has open.
+public final class DatabasePools: Sendable {
+    /// The limits of the resources that the open databases may use together.
+    public struct Limits: Sendable, Hashable {
+        /// The maximum number of databases that are open at the same time. 100 by default.
+        public var poolCount = 100
+
+        /// The maximum number of reader connections of each database. 2 by default. It replaces
+        /// ``Configuration/maximumReaderCount``.
+        public var readerCount = 2
+
+        /// The maximum number of file descriptors of all open databases. Nil, the default, is three quarters
+        /// of the number that the process may open (`RLIMIT_NOFILE`).
+        ///
+        /// Each database counts with the descriptors that it needs when all its readers are open: see
+        /// ``descriptorCountOfPool``.
+        public var descriptorCount: Int?
+
+        /// The maximum time that a request waits for a database, in seconds. It includes the time to open the
+        /// database. Nil by default: there is no limit.
+        public var maximumWait: TimeInterval?
+
+        /// The maximum number of requests that wait at the same time. Nil by default: there is no limit.
+        public var maximumWaiterCount: Int?
+
+        /// Creates the default limits.
+        public init() {}
+
+        /// The number of file descriptors that a database needs at most: two for each connection, and one for
+        /// the index of the log.
+        public var descriptorCountOfPool: Int { 2 * (1 + readerCount) + 1 }
+
+        /// The number of databases that may be open at the same time, at least one.
+        var slotCount: Int {
+            let descriptorCount = descriptorCount ?? Descriptor.limit / 4 * 3
+            return max(1, min(poolCount, descriptorCount / descriptorCountOfPool))
+        }
+    }
+
+    /// The number of databases at one moment.
+    public struct Statistics: Sendable, Hashable {
+        /// The number of open databases.
+        public let openCount: Int
+
+        /// The number of open databases in use.
+        public let leasedCount: Int
+
+        /// The number of databases that are open, or are being opened or closed, at most
+        /// ``maximumOpenCount``.
+        public let usedSlotCount: Int
+
+        /// The number of requests that wait for a database.
+        public let waitingCount: Int
+
+        /// The number of databases that may be open at the same time, according to the limits.
+        public let maximumOpenCount: Int
+    }
+
+    /// The folder of the files.
+    public let folder: String
+
+    /// The extension of the files, without a dot.
+    public let fileExtension: String
+
+    /// The limits.
+    public let limits: Limits
+
+    let opener: Opener
+    private let shelf: PoolShelf
+
+    /// Prepares the use of a folder. Opens no file.
+    ///
+    /// - Parameters:
+    ///   - folder: an existing folder.
+    ///   - fileExtension: the extension of all files, without a dot.
+    ///   - limits: the limits of resources.
+    ///   - configuration: returns the configuration and the key of a database. It is called each time that
+    ///     the database is opened, on a thread of its own, and may wait.
+    ///   - prepare: called with each database that was opened, before it is used, for example to migrate it.
+    ///     If it throws, the database is closed, and its requests throw the error.
+    /// - Precondition: the limits allow at least one database, and each database a reader.
+    public init(
+        folder: String, fileExtension: String = "db", limits: Limits = Limits(),
+        configuration: @escaping @Sendable (_ name: String) throws -> Configuration,
+        prepare: @escaping @Sendable (DatabasePool) throws -> Void = { _ in }
+    ) {
+        precondition(
+            limits.poolCount > 0 && limits.readerCount > 0,
+            "The limits must allow a database and a reader. Set poolCount and readerCount to 1 or more.")
+        self.folder = folder
+        self.fileExtension = fileExtension
+        self.limits = limits
+        opener = Opener(
+            folder: folder, fileExtension: fileExtension, readerCount: limits.readerCount,
+            configuration: configuration, prepare: prepare)
+        shelf = PoolShelf(slotCount: limits.slotCount) { [opener] name in try opener.open(name) }
+    }
+
+    // There are no requests. Leases may outlive this object.
+    deinit { shelf.close() }
+}
+
+// MARK: - Using databases
+
+extension DatabasePools {
+    /// The use of one database. The database stays open until the lease is released.
+    public final class Lease: Sendable {
+        /// The name of the database.
+        public let name: String
+
+        /// The database. Do not use it after the lease is released.
+        public let pool: DatabasePool
+
+        private let shelf: PoolShelf
+
+        fileprivate init(name: String, pool: DatabasePool, shelf: PoolShelf) {
+            self.name = name
+            self.pool = pool
+            self.shelf = shelf
+        }
+
+        deinit { shelf.release(name) }
+    }
+
+    /// Runs `body` with a database, which stays open meanwhile.
+    ///
+    ///     let total = try await tenants.withPool(name) { pool in
+    ///         try await pool.read { db in try Note.fetchCount(db) }
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - name: the name of the database.
+    ///   - timeout: the maximum time to wait for the database, in seconds. Nil means ``Limits/maximumWait``.
+    /// - Returns: the result of `body`.
+    /// - Throws: the errors of `body` and of ``lease(_:timeout:)``.
+    public func withPool<T: Sendable>(
+        _ name: String, timeout: TimeInterval? = nil,
+        _ body: @Sendable (DatabasePool) async throws -> T
+    ) async throws -> T {
+        let lease = try await lease(name, timeout: timeout)
+        defer { withExtendedLifetime(lease) {} }
+        return try await body(lease.pool)
+    }
+
+    /// Returns a lease of a database, for a use that does not end with a closure, such as a stream of events.
+    ///
+    /// ```swift
+    /// let lease = try await tenants.lease(name)
+    /// let counts = ValueObservation.tracking { db in try Note.fetchCount(db) }.values(in: lease.pool)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: the name of the database.
+    ///   - timeout: the maximum time to wait for the database, in seconds. Nil means ``Limits/maximumWait``.
+    ///     Zero or less means that the call throws unless the database is open.
+    /// - Throws:
+    ///   - ``DatabaseFileError`` with the reason `missing` if there is no such file: see ``create(_:)``.
+    ///   - ``DatabaseError`` with the reason in ``DatabaseError/encryptionFailure``: `wrongKey`, `damaged`
+    ///     and so on; with `SQLITE_MISUSE` after ``close(within:grace:)``, or for a name that is no file
+    ///     name.
+    ///   - ``DatabaseWaitError`` if the database was not available in time, because it takes long to open, or
+    ///     because as many databases as are allowed are in use.
+    ///   - The errors of the closures that were given to the initializer; `CancellationError` if the task is
+    ///     cancelled.
+    public func lease(_ name: String, timeout: TimeInterval? = nil) async throws -> Lease {
+        try opener.check(name)
+        let bounds = WaitBounds(timeout: limits.maximumWait, maximumWaiterCount: limits.maximumWaiterCount)
+        let pool = try await shelf.lease(name, within: bounds.with(timeout: timeout))
+        let lease = Lease(name: name, pool: pool, shelf: shelf)
+        try Task.checkCancellation()
+        return lease
+    }
+
+    /// The current number of databases, for metrics and overload protection.
+    ///
+    ///     print(tenants.statistics.waitingCount)
+    ///
+    /// The statistics of each database are in ``DatabasePool/statistics``.
+    public var statistics: Statistics { shelf.statistics }
+}
+
+// MARK: - Files
+
+extension DatabasePools {
+    /// Returns the path of a database. The file may not exist.
+    ///
+    /// - Throws: ``DatabaseError`` with `SQLITE_MISUSE` for a name that is no file name.
+    public func path(of name: String) throws -> String {
+        try opener.check(name)
+        return opener.path(of: name)
+    }
+
+    /// Creates an encrypted file with an empty database, and prepares it.
+    ///
+    ///     try await tenants.create("7")
+    ///
+    /// - Throws: ``DatabaseFileError`` with the reason `exists` if there is a file with this name; the errors
+    ///   of ``DatabasePool/init(path:configuration:)`` and of the closures that were given to the
+    ///   initializer.
+    public func create(_ name: String) async throws {
+        try opener.check(name)
+        try await BlockingWork.run("Coffer.Opening") { [opener] _ in try opener.create(name) }
+    }
+
+    /// Returns the names of all databases in the folder, in alphabetical order.
+    ///
+    ///     for name in try await tenants.names() { print(name) }
+    ///
+    /// - Throws: ``DatabaseFileError`` if the folder cannot be read.
+    public func names() async throws -> [String] {
+        try await BlockingWork.run("Coffer.Listing") { [opener] _ in try opener.names() }
+    }
+}
+
+// MARK: - Closing
+
+extension DatabasePools {
+    /// Closes all databases, and makes later requests throw `SQLITE_MISUSE`. Requests that wait throw it
+    /// immediately.
+    ///
+    ///     try await tenants.close(within: .seconds(5))
+    ///
+    /// Each database is closed when its last lease is released. After `limit`, the remaining ones are closed
+    /// although they are leased, and their accesses are cancelled. The databases are closed at the same time.
+    ///
+    /// - Parameters:
+    ///   - limit: the time for leases to be released. Nil waits for them as long as necessary.
+    ///   - grace: the further time for cancelled accesses to end: see ``DatabasePool/close(within:grace:)``.
+    /// - Throws: the first error of ``DatabasePool/close(within:grace:)``, after all databases were tried.
+    public func close(within limit: Duration? = nil, grace: Duration = .seconds(5)) async throws {
+        shelf.close()
+        let shelf = shelf
+        let areClosed = try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitUntilClosed(limit) }
+        guard !areClosed else { return }
+        let errors = await withTaskGroup(of: (any Error)?.self, returning: [any Error].self) { group in
+            for pool in shelf.openPools {
+                group.addTask {
+                    do {
+                        try await pool.close(within: .zero, grace: grace)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(into: []) { errors, error in if let error { errors.append(error) } }
+        }
+        if let error = errors.first { throw error }
+    }
+}

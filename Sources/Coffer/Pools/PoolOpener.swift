@@ -1,0 +1,72 @@
+internal import Glibc
+internal import SystemCalls
+
+extension DatabasePools {
+    /// Opens the databases of a folder by their names. Its methods block, except for the check of a name.
+    struct Opener: Sendable {
+        let folder: String
+        let fileExtension: String
+        let readerCount: Int
+        let configuration: @Sendable (_ name: String) throws -> Configuration
+        let prepare: @Sendable (DatabasePool) throws -> Void
+
+        /// Throws an error for a name that leads out of the folder, or cannot be the name of a file.
+        ///
+        /// The names of the files that operations make next to a database begin with a dot.
+        func check(_ name: String) throws(DatabaseError) {
+            let isUsable =
+                !name.isEmpty && !name.hasPrefix(".")
+                && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+                && name.utf8.count + fileExtension.utf8.count < 200
+            guard isUsable else {
+                throw DatabaseError(
+                    resultCode: .SQLITE_MISUSE,
+                    message: "The name of a database must be a file name that does not begin with a dot.")
+            }
+        }
+
+        func path(of name: String) -> String { "\(folder)/\(name).\(fileExtension)" }
+
+        func open(_ name: String) throws -> DatabasePool {
+            let path = path(of: name)
+            // SQLite would create the file.
+            do throws(Errno) {
+                _ = try FileStatus(path, followsLinks: true)
+            } catch {
+                throw DatabaseFileError(
+                    error.code == ENOENT ? .missing : .inputOutput(call: "stat", errno: error.code),
+                    path: path)
+            }
+            return try openOrCreate(name, at: path)
+        }
+
+        func create(_ name: String) throws {
+            let path = path(of: name)
+            guard (try? FileStatus(path)) == nil else { throw DatabaseFileError(.exists, path: path) }
+            try openOrCreate(name, at: path).close()
+        }
+
+        private func openOrCreate(_ name: String, at path: String) throws -> DatabasePool {
+            var configuration = try configuration(name)
+            configuration.maximumReaderCount = readerCount
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            try prepare(pool)
+            return pool
+        }
+
+        /// The key that the configuration of a database has now.
+        func key(of name: String) throws -> DatabaseKey {
+            guard let key = try configuration(name).key else {
+                throw DatabaseError(encryptionFailure: .noKey)
+            }
+            return key
+        }
+
+        func names() throws -> [String] {
+            let suffix = ".\(fileExtension)"
+            return try SystemFile.names(in: folder).filter { $0.hasSuffix(suffix) }
+                .map { String($0.dropLast(suffix.count)) }
+                .filter { (try? check($0)) != nil }.sorted()
+        }
+    }
+}

@@ -1,0 +1,248 @@
+/// Decides which of many databases are open, and which accesses may use them. It is a state machine without
+/// files, threads or locks (invariant "Pure state machines").
+///
+/// A database has a slot from the moment when it begins to open until it is closed, so there are never more
+/// open files than slots. A lease keeps a database open. If a slot is needed and none is free, the database
+/// that has been without a lease for the longest time is closed.
+///
+/// Each operation returns the actions that it requires. The owner takes them outside its lock.
+struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
+    typealias RequestID = UInt64
+    typealias Instant = ContinuousClock.Instant
+
+    /// The actions that an operation requires.
+    struct Actions {
+        /// Requests that have ended, with a lease or an error.
+        var answers: [(waiter: Waiter, result: Result<Pool, any Error>)] = []
+
+        /// The names of the databases to open. Each opening ends with ``didOpen(_:_:)`` or
+        /// ``didFailToOpen(_:_:)``.
+        var openings: [String] = []
+
+        /// The databases to close. Each closing ends with ``didClose(_:)``.
+        var closings: [(name: String, pool: Pool)] = []
+    }
+
+    private enum Slot: Sendable {
+        case opening
+        /// - Parameter lastUse: the number of the last lease that has ended, for the order of closing.
+        case open(Pool, leaseCount: Int, lastUse: UInt64)
+        case closing
+    }
+
+    // Not private: Swift 6.3.1 fails to compile a generic type of another file for a private type.
+    struct Request: Sendable {
+        let name: String
+        let waiter: Waiter
+    }
+
+    /// The requests for a database that is not open.
+    private struct Demand: Sendable {
+        var requests: Set<RequestID> = []
+        /// The place in the line for a slot; nil for a database that has one.
+        var place: RequestID?
+    }
+
+    let slotCount: Int
+
+    /// The maximum number of databases that are being opened at the same time.
+    let maximumOpeningCount: Int
+
+    private var slots: [String: Slot] = [:]
+    private var openingCount = 0
+    private var closingCount = 0
+    private var useCount: UInt64 = 0
+    private var requests = WaitingLine<Request>()
+    private var demands: [String: Demand] = [:]
+    /// The names of the databases that need a slot, in the order of their first requests.
+    private var line = WaitingLine<String>()
+
+    private(set) var isClosed = false
+
+    init(slotCount: Int, maximumOpeningCount: Int) {
+        precondition(slotCount > 0 && maximumOpeningCount > 0, "At least one database must be allowed.")
+        self.slotCount = slotCount
+        self.maximumOpeningCount = maximumOpeningCount
+    }
+
+    // MARK: Facts
+
+    /// The number of databases that are open, and of those with a lease.
+    var openCounts: (open: Int, leased: Int) {
+        slots.values.reduce(into: (0, 0)) { counts, slot in
+            guard case .open(_, let leaseCount, _) = slot else { return }
+            counts.0 += 1
+            if leaseCount > 0 { counts.1 += 1 }
+        }
+    }
+
+    /// The number of slots in use.
+    var usedSlotCount: Int { slots.count }
+
+    var waitingRequestCount: Int { requests.count }
+
+    /// The databases that are open, with or without a lease.
+    var openPools: [Pool] {
+        slots.values.compactMap { if case .open(let pool, _, _) = $0 { pool } else { nil } }
+    }
+
+    // MARK: Requests
+
+    /// Leases a database that is open; nil if it is not.
+    mutating func takeNow(_ name: String) -> Pool? {
+        guard !isClosed, case .open(let pool, let leaseCount, let lastUse)? = slots[name] else { return nil }
+        slots[name] = .open(pool, leaseCount: leaseCount + 1, lastUse: lastUse)
+        return pool
+    }
+
+    /// Requests a lease for a database that is not open.
+    ///
+    /// - Throws: the error of a request that may not wait.
+    mutating func request(
+        _ name: String, _ waiter: Waiter, within bounds: WaitBounds, now: () -> Instant = { .now }
+    ) throws(DatabaseWaitError) -> (id: RequestID, actions: Actions) {
+        let request = Request(name: name, waiter: waiter)
+        let id = try requests.append(request, for: .openDatabase, within: bounds, now: now)
+        demands[name, default: Demand()].requests.insert(id)
+        if slots[name] == nil, demands[name]?.place == nil { demands[name]?.place = line.append(name) }
+        return (id, serve())
+    }
+
+    /// Withdraws a request that waits. Returns false if it has already been answered.
+    mutating func cancel(_ id: RequestID) -> Bool {
+        guard let request = requests.remove(id) else { return false }
+        forget(id, of: request.name)
+        return true
+    }
+
+    /// Removes the requests that have waited for as long as they may.
+    mutating func expire(at now: Instant) -> Actions {
+        var actions = Actions()
+        for expired in requests.expire(at: now) {
+            forget(expired.id, of: expired.element.name)
+            actions.answers.append((expired.element.waiter, .failure(expired.error)))
+        }
+        return actions
+    }
+
+    /// Returns the next time to call ``expire(at:)``: see ``WaitingLine/takeAlarm()``.
+    mutating func takeAlarm() -> Instant? { requests.takeAlarm() }
+
+    // MARK: Events
+
+    /// Ends a lease.
+    mutating func release(_ name: String) -> Actions {
+        guard case .open(let pool, let leaseCount, _)? = slots[name], leaseCount > 0 else {
+            preconditionFailure("A lease was returned that had ended.")
+        }
+        useCount += 1
+        slots[name] = .open(pool, leaseCount: leaseCount - 1, lastUse: useCount)
+        return serve()
+    }
+
+    /// Records that a database was opened, and leases it to all requests for it.
+    mutating func didOpen(_ name: String, _ pool: Pool) -> Actions {
+        checkIsOpening(name)
+        openingCount -= 1
+        useCount += 1
+        var actions = Actions()
+        actions.answers = endDemand(for: name).map { ($0, .success(pool)) }
+        slots[name] = .open(pool, leaseCount: actions.answers.count, lastUse: useCount)
+        serve(&actions)
+        return actions
+    }
+
+    /// Records that a database could not be opened, which is the answer to all requests for it.
+    mutating func didFailToOpen(_ name: String, _ error: any Error) -> Actions {
+        checkIsOpening(name)
+        openingCount -= 1
+        slots[name] = nil
+        var actions = Actions()
+        actions.answers = endDemand(for: name).map { ($0, .failure(error)) }
+        serve(&actions)
+        return actions
+    }
+
+    /// Records that a database was closed. It is opened again if there are requests for it.
+    mutating func didClose(_ name: String) -> Actions {
+        guard case .closing? = slots[name] else {
+            preconditionFailure("A database was closed that was not to be closed.")
+        }
+        closingCount -= 1
+        slots[name] = nil
+        if demands[name] != nil { demands[name]?.place = line.append(name) }
+        return serve()
+    }
+
+    /// Ends all requests that wait with an error, and closes each database once it has no lease.
+    mutating func close(_ error: any Error) -> Actions {
+        isClosed = true
+        var actions = Actions()
+        while let request = requests.removeFirst() {
+            actions.answers.append((request.waiter, .failure(error)))
+        }
+        demands = [:]
+        while line.removeFirst() != nil {}
+        serve(&actions)
+        return actions
+    }
+
+    // MARK: Implementation
+
+    private func checkIsOpening(_ name: String) {
+        guard case .opening? = slots[name] else {
+            preconditionFailure("A database was opened that was not to be opened.")
+        }
+    }
+
+    /// Removes the requests for a database, and returns those that wait for it.
+    private mutating func endDemand(for name: String) -> [Waiter] {
+        guard let demand = demands.removeValue(forKey: name) else { return [] }
+        return demand.requests.sorted().compactMap { requests.remove($0)?.waiter }
+    }
+
+    /// Removes a request that was withdrawn, and the place in the line if it was the last one for its
+    /// database.
+    private mutating func forget(_ id: RequestID, of name: String) {
+        guard var demand = demands.removeValue(forKey: name) else { return }
+        demand.requests.remove(id)
+        if !demand.requests.isEmpty {
+            demands[name] = demand
+        } else if let place = demand.place {
+            _ = line.remove(place)
+        }
+    }
+
+    private mutating func serve() -> Actions {
+        var actions = Actions()
+        serve(&actions)
+        return actions
+    }
+
+    /// Gives free slots to the databases in the line, and closes others if there are not enough.
+    private mutating func serve(_ actions: inout Actions) {
+        while slots.count < slotCount, openingCount < maximumOpeningCount, let name = line.removeFirst() {
+            demands[name]?.place = nil
+            slots[name] = .opening
+            openingCount += 1
+            actions.openings.append(name)
+        }
+        while isClosed || line.count > slotCount - slots.count + closingCount {
+            guard let (name, pool) = leastRecentlyUsed() else { return }
+            slots[name] = .closing
+            closingCount += 1
+            actions.closings.append((name, pool))
+        }
+    }
+
+    /// The database without a lease that was used least recently. It is searched for, because opening a file
+    /// costs many times as much as the search.
+    private func leastRecentlyUsed() -> (name: String, pool: Pool)? {
+        var oldest: (name: String, pool: Pool, lastUse: UInt64)?
+        for case (let name, .open(let pool, 0, let lastUse)) in slots where lastUse < oldest?.lastUse ?? .max
+        {
+            oldest = (name, pool, lastUse)
+        }
+        return oldest.map { ($0.name, $0.pool) }
+    }
+}

@@ -1,0 +1,304 @@
+import CofferTestSupport
+import Testing
+
+@testable import Coffer
+
+@Suite("PoolsState")
+struct PoolsStateTests {
+    private typealias State = PoolsState<Int, Int>
+    private struct Failure: Error {}
+
+    @Test("a database is opened once for all requests, and is leased to each of them")
+    func opening() throws {
+        var state = State(slotCount: 2, maximumOpeningCount: 2)
+        #expect(try state.request("a", 1, within: .none).actions.openings == ["a"])
+        #expect(try state.request("a", 2, within: .none).actions.openings == [])
+        let opened = state.didOpen("a", 7)
+        #expect(opened.answers.map(\.waiter) == [1, 2])
+        #expect(opened.answers.allSatisfy { (try? $0.result.get()) == 7 })
+        #expect(state.openCounts == (1, 1))
+        #expect(state.takeNow("a") == 7 && state.takeNow("b") == nil)
+        for _ in 0..<3 { #expect(state.release("a").closings.isEmpty) }
+        #expect(state.openCounts == (1, 0))
+    }
+
+    @Test("the database that was used least recently is closed when a slot is needed")
+    func eviction() throws {
+        var state = State(slotCount: 3, maximumOpeningCount: 3)
+        for (number, name) in ["a", "b", "c"].enumerated() {
+            _ = try state.request(name, number, within: .none)
+            _ = state.didOpen(name, number)
+        }
+        for name in ["b", "a", "c"] { _ = state.release(name) }
+        #expect(state.takeNow("b") == 1)
+        _ = state.release("b")
+        let first = try state.request("d", 9, within: .none).actions
+        #expect(first.closings.map(\.name) == ["a"] && first.openings.isEmpty)
+        // The slot is free only when the file is closed.
+        let second = try state.request("e", 10, within: .none).actions
+        #expect(second.closings.map(\.name) == ["c"] && second.openings.isEmpty)
+        #expect(state.didClose("a").openings == ["d"])
+        #expect(state.didClose("c").openings == ["e"])
+        #expect(state.usedSlotCount == 3)
+    }
+
+    @Test("a leased database is never closed, and requests wait for the end of a lease")
+    func leases() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        _ = try state.request("a", 1, within: .none)
+        _ = state.didOpen("a", 7)
+        #expect(state.takeNow("a") == 7)
+        let waiting = try state.request("b", 2, within: .none).actions
+        #expect(waiting.closings.isEmpty && waiting.openings.isEmpty)
+        #expect(state.release("a").closings.isEmpty)
+        #expect(state.release("a").closings.map(\.pool) == [7])
+        #expect(state.takeNow("a") == nil)
+        #expect(state.didClose("a").openings == ["b"])
+    }
+
+    @Test("a database that is requested while it closes is opened again")
+    func reopening() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        _ = try state.request("a", 1, within: .none)
+        _ = state.didOpen("a", 7)
+        _ = state.release("a")
+        _ = try state.request("b", 2, within: .none)
+        #expect(try state.request("a", 3, within: .none).actions.openings.isEmpty)
+        #expect(state.didClose("a").openings == ["b"])
+        #expect(state.didOpen("b", 8).answers.map(\.waiter) == [2])
+        #expect(state.release("b").closings.map(\.name) == ["b"])
+        #expect(state.didClose("b").openings == ["a"])
+        #expect(state.didOpen("a", 9).answers.map(\.waiter) == [3])
+    }
+
+    @Test("an error is the answer to all requests, and frees the slot")
+    func failedOpening() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        _ = try state.request("a", 1, within: .none)
+        _ = try state.request("a", 2, within: .none)
+        _ = try state.request("b", 3, within: .none)
+        let failed = state.didFailToOpen("a", Failure())
+        #expect(failed.answers.map(\.waiter) == [1, 2] && failed.openings == ["b"])
+        for answer in failed.answers { #expect(throws: Failure.self) { try answer.result.get() } }
+        #expect(try state.request("a", 4, within: .none).actions.openings.isEmpty)
+        #expect(state.waitingRequestCount == 2)
+    }
+
+    @Test("a request that is withdrawn leaves no place in the line")
+    func cancellation() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        _ = try state.request("a", 1, within: .none)
+        let ids = try (0..<20_000).map { number in
+            try state.request("\(number % 5000)", number, within: .none).id
+        }
+        let withdrawn = ids.shuffled().map { state.cancel($0) }
+        #expect(withdrawn.allSatisfy { $0 })
+        #expect(!state.cancel(ids[0]) && state.waitingRequestCount == 1)
+        _ = state.didOpen("a", 7)
+        let released = state.release("a")
+        #expect(released.closings.isEmpty && released.openings.isEmpty)
+    }
+
+    @Test("a database that nobody waits for any more is kept open")
+    func cancelledOpening() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        let id = try state.request("a", 1, within: .none).id
+        let isWithdrawn = state.cancel(id)
+        #expect(isWithdrawn)
+        #expect(state.didOpen("a", 7).answers.isEmpty)
+        #expect(state.openCounts == (1, 0) && state.takeNow("a") == 7)
+    }
+
+    @Test("requests are refused without a wait, and expire")
+    func bounds() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        let start = ContinuousClock.now
+        for timeout in [0, -1, -Double.infinity, .nan] {
+            #expect(throws: DatabaseWaitError.timedOut(.openDatabase, waited: 0)) {
+                try state.request("a", 1, within: WaitBounds(timeout: timeout)) { start }
+            }
+        }
+        #expect(state.usedSlotCount == 0)
+        _ = try state.request("a", 1, within: WaitBounds(timeout: 1)) { start }
+        #expect(throws: DatabaseWaitError.overloaded(.openDatabase, waiterCount: 1)) {
+            try state.request("a", 2, within: WaitBounds(maximumWaiterCount: 1)) { start }
+        }
+        _ = try state.request("b", 3, within: WaitBounds(timeout: 2)) { start }
+        #expect(state.expire(at: start + .milliseconds(999)).answers.isEmpty)
+        let expired = state.expire(at: start + .seconds(1))
+        #expect(expired.answers.map(\.waiter) == [1])
+        #expect(state.didOpen("a", 7).answers.isEmpty)
+        #expect(state.waitingRequestCount == 1)
+    }
+
+    @Test("closing answers what waits, and closes each database after its last lease")
+    func closing() throws {
+        var state = State(slotCount: 4, maximumOpeningCount: 2)
+        for name in ["a", "b"] {
+            _ = try state.request(name, 0, within: .none)
+            _ = state.didOpen(name, 0)
+        }
+        _ = state.release("a")
+        _ = try state.request("c", 1, within: .none)
+        _ = try state.request("d", 2, within: .none)
+        let closed = state.close(Failure())
+        #expect(closed.answers.map(\.waiter) == [1, 2] && closed.closings.map(\.name) == ["a"])
+        #expect(state.takeNow("b") == nil)
+        #expect(state.didOpen("c", 9).closings.map(\.name) == ["c"])
+        #expect(state.didFailToOpen("d", Failure()).closings.isEmpty)
+        #expect(state.release("b").closings.map(\.name) == ["b"])
+        for name in ["a", "b", "c"] {
+            let actions = state.didClose(name)
+            #expect(actions.openings.isEmpty && actions.closings.isEmpty)
+        }
+        #expect(state.usedSlotCount == 0)
+    }
+
+    // MARK: - Against a model
+
+    /// The facts that must hold in each schedule, kept in their simplest form.
+    private struct Model {
+        let slotCount: Int
+        let maximumOpeningCount: Int
+        var opening: Set<String> = []
+        var closing: Set<String> = []
+        /// The leases of each open database.
+        var open: [String: Int] = [:]
+        /// The open databases, the most recently used one last.
+        var order: [String] = []
+        var waiting: [(id: UInt64, waiter: Int, name: String, end: Int?)] = []
+
+        var used: Int { opening.count + closing.count + open.count }
+
+        mutating func use(_ name: String) {
+            order.removeAll { $0 == name }
+            order.append(name)
+        }
+
+        mutating func take(_ actions: State.Actions, expected: [Int]) {
+            #expect(actions.answers.map(\.waiter) == expected)
+            waiting.removeAll { waiter in expected.contains(waiter.waiter) }
+            for name in actions.openings {
+                #expect(!opening.contains(name) && !closing.contains(name) && open[name] == nil)
+                #expect(waiting.contains { $0.name == name }, "nobody waits for \(name)")
+                opening.insert(name)
+            }
+            for (name, _) in actions.closings {
+                #expect(open[name] == 0, "\(name) has a lease, or is not open")
+                #expect(order.first { open[$0] == 0 } == name, "another was used less recently")
+                open[name] = nil
+                order.removeAll { $0 == name }
+                closing.insert(name)
+            }
+            #expect(used <= slotCount && opening.count <= maximumOpeningCount)
+        }
+
+        /// The names that need a slot.
+        var needy: Set<String> {
+            Set(waiting.map(\.name)).filter { !opening.contains($0) && !closing.contains($0) }
+        }
+
+        /// Nothing stands still that could go on.
+        func checkProgress() {
+            #expect(needy.allSatisfy { open[$0] == nil }, "a request waits for an open database")
+            guard !needy.isEmpty else { return }
+            #expect(used == slotCount || opening.count == maximumOpeningCount, "a slot is unused")
+            let isEnough = needy.count <= slotCount - used + closing.count
+            #expect(isEnough || !open.values.contains(0), "a database without a lease keeps its slot")
+        }
+    }
+
+    @Test(
+        "random schedules keep to the limits, lose no request, and never close a leased database",
+        arguments: 0..<300)
+    func model(run: Int) {
+        var random = SeededRandom(seed: UInt64(run), "pools")
+        var model = Model(
+            slotCount: Int.random(in: 1...5, using: &random),
+            maximumOpeningCount: Int.random(in: 1...3, using: &random))
+        var state = State(slotCount: model.slotCount, maximumOpeningCount: model.maximumOpeningCount)
+        let names = (0..<Int.random(in: 1...9, using: &random)).map { "\($0)" }
+        let start = ContinuousClock.now
+        var (now, nextWaiter, nextPool) = (0, 0, 0)
+        var pools: [String: Int] = [:]
+
+        func request(_ name: String) {
+            if let pool = state.takeNow(name) {
+                #expect(pool == pools[name])
+                model.open[name, default: 0] += 1
+                return
+            }
+            #expect(model.open[name] == nil)
+            let timeout = Bool.random(using: &random) ? nil : Int.random(in: 0...20, using: &random)
+            let bounds = WaitBounds(timeout: timeout.map { Double($0) / 1000 })
+            nextWaiter += 1
+            do throws(DatabaseWaitError) {
+                let time = start + .milliseconds(now)
+                let (id, actions) = try state.request(name, nextWaiter, within: bounds) { time }
+                model.waiting.append((id, nextWaiter, name, timeout.map { now + $0 }))
+                model.take(actions, expected: [])
+            } catch {
+                #expect(timeout == 0 && error == .timedOut(.openDatabase, waited: 0))
+            }
+        }
+        func endOpening(_ name: String, succeeds: Bool) {
+            model.opening.remove(name)
+            let waiters = model.waiting.filter { $0.name == name }.map(\.waiter)
+            guard succeeds else {
+                return model.take(state.didFailToOpen(name, Failure()), expected: waiters)
+            }
+            nextPool += 1
+            pools[name] = nextPool
+            model.open[name] = waiters.count
+            model.use(name)
+            let actions = state.didOpen(name, nextPool)
+            for answer in actions.answers { #expect((try? answer.result.get()) == nextPool) }
+            model.take(actions, expected: waiters)
+        }
+        func release(_ name: String) {
+            model.open[name]? -= 1
+            model.use(name)
+            model.take(state.release(name), expected: [])
+        }
+
+        for _ in 0..<400 {
+            let (opening, closing) = (model.opening.sorted(), model.closing.sorted())
+            let leased = model.open.keys.filter { model.open[$0] != 0 }.sorted()
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0...4: request(names.randomElement(using: &random)!)
+            case 5...6 where !opening.isEmpty:
+                let succeeds = Int.random(in: 0..<5, using: &random) > 0
+                endOpening(opening.randomElement(using: &random)!, succeeds: succeeds)
+            case 7...8 where !leased.isEmpty: release(leased.randomElement(using: &random)!)
+            case 9 where !closing.isEmpty:
+                let name = closing.randomElement(using: &random)!
+                model.closing.remove(name)
+                model.take(state.didClose(name), expected: [])
+            case 10 where !model.waiting.isEmpty:
+                let index = Int.random(in: model.waiting.indices, using: &random)
+                let isWithdrawn = state.cancel(model.waiting.remove(at: index).id)
+                #expect(isWithdrawn)
+            case 11:
+                now += Int.random(in: 0...10, using: &random)
+                let ended = model.waiting.filter { ($0.end ?? .max) <= now }.map(\.waiter)
+                model.take(state.expire(at: start + .milliseconds(now)), expected: ended)
+            default: break
+            }
+            model.checkProgress()
+            #expect(state.usedSlotCount == model.used && state.waitingRequestCount == model.waiting.count)
+            #expect(state.openCounts == (model.open.count, model.open.values.count { $0 > 0 }))
+        }
+        // Every request is answered once the others end, so none is lost.
+        while !model.waiting.isEmpty || model.used > model.open.count
+            || model.open.values.contains(where: { $0 > 0 })
+        {
+            if let name = model.opening.first { endOpening(name, succeeds: true) }
+            if let name = model.closing.first {
+                model.closing.remove(name)
+                model.take(state.didClose(name), expected: [])
+            }
+            if let name = model.open.keys.first(where: { model.open[$0] != 0 }) { release(name) }
+            model.checkProgress()
+        }
+    }
+}
