@@ -45,11 +45,7 @@ final class ForcedClosing: Sendable {
     ///   - grace: the further time for them to end.
     /// - Throws: the errors of ``ClosableDatabase/close(within:)``.
     static func close(_ database: any ClosableDatabase, within limit: Duration?, grace: Duration) throws {
-        let bounds = WaitBounds(timeout: limit.map { max(.zero, $0).inSeconds })
-        // A time that clocks cannot represent is no limit either.
-        guard let seconds = bounds.timeout, bounds.duration != nil else {
-            return try database.close(within: .none)
-        }
+        guard let seconds = limit?.limitInSeconds else { return try database.close(within: .none) }
         let closing = ForcedClosing(database)
         closing.queue.asyncAfter(deadline: .now() + seconds) { [weak closing] in closing?.cancelAccesses() }
         defer { closing.end() }

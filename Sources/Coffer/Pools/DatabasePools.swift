@@ -119,7 +119,8 @@ public final class DatabasePools: Sendable {
         shelf = PoolShelf(slotCount: limits.slotCount) { [opener] name in try opener.open(name) }
     }
 
-    deinit { shelf.abandon() }
+    // There are no requests. Leases may outlive this object.
+    deinit { shelf.close() }
 }
 
 // MARK: - Using databases

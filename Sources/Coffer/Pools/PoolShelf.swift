@@ -57,14 +57,9 @@ final class PoolShelf: Sendable {
     /// Ends all waits, closes the databases without a lease now, and the others when their leases end.
     func close() { perform(state.withLock { $0.close(DatabaseError.connectionIsClosed()) }) }
 
-    /// Closes the databases without blocking the current thread. There are no leases and no requests.
-    func abandon() { close() }
-
     /// Blocks the current thread until all databases are closed. Returns false if the time is over before.
     func waitUntilClosed(_ limit: Duration?) -> Bool {
-        let bounds = WaitBounds(timeout: limit.map { max(.zero, $0).inSeconds })
-        // A time that clocks cannot represent is no limit either.
-        guard let seconds = bounds.timeout, bounds.duration != nil else {
+        guard let seconds = limit?.limitInSeconds else {
             files.wait()
             return true
         }

@@ -331,18 +331,18 @@ struct DatabasePoolsTests {
 
     @Test("errors of the closures are thrown to all requests, and the next request tries again")
     func closureErrors() async throws {
-        let isBroken = Notes<Void>()
+        let mended = Notes<Void>()
         let directory = directory
         try makeOther(directory.makeQueue("a.db"))
         let pools = DatabasePools(folder: directory.path) { _ in
             .rawKeyed
         } prepare: { _ in
-            if isBroken.values.isEmpty { throw TestFailure() }
+            if mended.values.isEmpty { throw TestFailure() }
         }
         let tasks = (0..<20).map { _ in Task { try await pools.withPool("a") { _ in } } }
         for task in tasks { await #expect(throws: TestFailure.self) { try await task.value } }
         #expect(pools.statistics.usedSlotCount == 0)
-        isBroken.append(())
+        mended.append(())
         try await pools.withPool("a") { _ in }
         let others = DatabasePools(folder: directory.path) { _ in throw TestFailure() }
         await #expect(throws: TestFailure.self) { try await others.lease("a") }

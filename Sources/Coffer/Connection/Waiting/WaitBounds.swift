@@ -43,4 +43,11 @@ extension Duration {
     var inSeconds: TimeInterval {
         TimeInterval(components.seconds) + TimeInterval(components.attoseconds) / 1e18
     }
+
+    /// The duration as a limit in seconds, at least zero. Nil, for no limit, if it is more than thirty years,
+    /// because clocks cannot represent the end of any number of seconds.
+    var limitInSeconds: TimeInterval? {
+        let seconds = max(.zero, self).inSeconds
+        return seconds < 1e9 ? seconds : nil
+    }
 }
