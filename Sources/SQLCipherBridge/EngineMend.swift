@@ -10,6 +10,8 @@ package enum EngineMend: CaseIterable, Sendable {
     case storedColumns
     /// Turns off the optimization of `SELECT COUNT(*)` on views.
     case countOfView
+    /// Rolls back transactions after a type error in a `STRICT` table.
+    case typeErrors
     /// Makes a connection that leaves WAL mode read its pages again (``StaleCacheCalls``).
     case staleCache
 
@@ -19,6 +21,7 @@ package enum EngineMend: CaseIterable, Sendable {
         switch self {
         case .logChecksums: 3_050_002
         case .storedColumns, .countOfView: 3_049_002
+        case .typeErrors: 3_054_000
         case .staleCache: .max
         }
     }

@@ -34,9 +34,12 @@ struct Reply: Encodable {
 }
 
 extension Reply.Failure {
-    init(_ error: any Error) {
+    /// - Parameter hasEndedTransaction: true if the transaction is over since the error.
+    init(_ error: any Error, hasEndedTransaction: Bool = false) {
         code = (error as? DatabaseError)?.resultCode.rawValue
-        isRefusal = error is EngineFaultError
+        // EngineFault.typeErrors
+        let isTypeError = (error as? DatabaseError)?.extendedResultCode == .SQLITE_CONSTRAINT_DATATYPE
+        isRefusal = error is EngineFaultError || isTypeError && hasEndedTransaction
         words = "\(error)"
     }
 }

@@ -74,10 +74,13 @@ struct Session {
     /// Runs one statement. Its error is a result, after which the program continues.
     private static func answer(_ sql: String, _ db: Database) -> Reply.Answer {
         var answer: Reply.Answer
+        let isInTransaction = db.isInsideTransaction
         do {
             answer = Reply.Answer(try Row.fetchAll(db, sql: sql))
         } catch {
-            answer = Reply.Answer(error: Reply.Failure(error))
+            answer = Reply.Answer(
+                error: Reply.Failure(
+                    error, hasEndedTransaction: isInTransaction && !db.isInsideTransaction))
         }
         answer.isInTransaction = db.isInsideTransaction
         return answer

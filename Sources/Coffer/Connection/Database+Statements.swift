@@ -308,6 +308,8 @@ extension Database {
     func executionDidFail(_ statement: Statement, with error: DatabaseError) throws -> Never {
         statementCaches.remove(statement)
         knownSchema.doubt()
+        // Afterwards, when the observers know that the statement has failed.
+        defer { rollBackIfHalfDone(statement, after: error) }
         if isAutocommitAfterFailure {
             if EngineMend.storedColumns.isOn {
                 storedColumns.didEndTransaction(dataVersion: handle.dataVersion)

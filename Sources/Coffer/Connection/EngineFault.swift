@@ -20,12 +20,16 @@ public enum EngineFault: String, CaseIterable, Sendable {
     case storedColumns = "stored-columns"
     /// `SELECT COUNT(*)` on a view with `UNION ALL` returns a wrong count.
     case countOfView = "count-of-view"
+    /// A type error in a `STRICT` table leaves some of the changes of its statement, and wrong indexes.
+    case typeErrors = "type-errors"
     /// A connection that has left WAL mode overwrites commits of other processes.
     case staleCache = "stale-cache"
     /// Two connections damage a database in WAL mode.
     case walReset = "wal-reset"
     /// `IN` on a `UNIQUE` constraint that includes the primary key returns wrong results.
     case uniqueIn = "unique-in"
+    /// `NOT IN` on the first column of a descending index ignores NULLs.
+    case descendingNotIn = "descending-not-in"
     /// A condition with `AND` returns wrong results.
     case conjunction
     /// `IS` in a `RIGHT JOIN` returns wrong results.
@@ -175,6 +179,13 @@ extension EngineFault {
             Row(
                 mended: .sqlite(Int(EngineMend.countOfView.mendedIn)), treatment: .mended,
                 summary: "SELECT COUNT(*) from a view of UNION ALL with DISTINCT returns a wrong count")
+        case .typeErrors:
+            Row(
+                mended: .sqlite(Int(EngineMend.typeErrors.mendedIn)), firstSQLite: 3_037_000,
+                treatment: .mended,
+                summary:
+                    "a statement that fails with a type error in a STRICT table is not undone completely, "
+                    + "and REPLACE leaves wrong indexes; Coffer rolls back the whole transaction")
         case .staleCache:
             Row(
                 mended: .none, firstSQLite: 3_007_000, treatment: .mended,
@@ -192,6 +203,12 @@ extension EngineFault {
             Row(
                 mended: .sqlite(3_049_002), treatment: .open,
                 summary: "IN on a UNIQUE constraint that includes the primary key may return wrong results")
+        case .descendingNotIn:
+            Row(
+                mended: .sqlite(3_054_000), treatment: .open,
+                summary:
+                    "x NOT IN (SELECT y FROM t) is true although a y is NULL, if an index of t begins with y "
+                    + "DESC")
         case .conjunction:
             Row(
                 mended: .sqlite(3_050_003), treatment: .open,

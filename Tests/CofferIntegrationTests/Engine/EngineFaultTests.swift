@@ -187,6 +187,61 @@ struct EngineFaultTests {
         #expect(try pool.read { try Table("twice").fetchCount($0) } == 4)
     }
 
+    // MARK: - Type errors
+
+    /// Statements that fail with a type error in `STRICT` tables, of which `t` has a unique index.
+    static let typeErrors = [
+        "INSERT OR REPLACE INTO t VALUES (1, 'x', 5)", "INSERT INTO t SELECT id + 10, e, id FROM t",
+        "INSERT INTO t VALUES (7, 1, 1), (8, 'x', 2)", "UPDATE t SET d = e",
+        "REPLACE INTO t VALUES (9, 'x', 'a')", "INSERT INTO r VALUES (1, 'x')",
+        "INSERT INTO v VALUES (1)",
+    ]
+
+    @Test("undoes a statement with a type error completely", arguments: typeErrors)
+    func typeErrors(sql: String) throws {
+        let queue = try DatabaseQueue(configuration: .rawKeyed)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE t (id INTEGER PRIMARY KEY, d REAL, e ANY UNIQUE) STRICT;
+                    INSERT INTO t VALUES (1, 1, 1), (2, 2, 'a'), (3, 3, 3);
+                    CREATE TABLE r (id INTEGER PRIMARY KEY ON CONFLICT REPLACE, d REAL) STRICT;
+                    CREATE INDEX i ON r (d);
+                    INSERT INTO r VALUES (1, 1);
+                    CREATE TABLE v (id INTEGER PRIMARY KEY);
+                    CREATE TRIGGER tr AFTER INSERT ON v BEGIN INSERT OR REPLACE INTO t VALUES (3, 'x', 'a'); END;
+                    """)
+        }
+        let content = try queue.read { db in
+            try ["t", "r", "v"].flatMap { try Row.fetchAll(db, sql: "SELECT * FROM \($0)") }
+        }
+        try queue.writeWithoutTransaction { db in
+            try db.beginTransaction()
+            let error = #expect(throws: DatabaseError.self) { try db.execute(sql: sql) }
+            #expect(error?.extendedResultCode == .SQLITE_CONSTRAINT_DATATYPE)
+            #expect(db.isInsideTransaction == !EngineMend.typeErrors.isNeeded)
+            if db.isInsideTransaction { try db.commit() }
+            #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
+        }
+        let after = try queue.read { db in
+            try ["t", "r", "v"].flatMap { try Row.fetchAll(db, sql: "SELECT * FROM \($0)") }
+        }
+        #expect(after == content)
+    }
+
+    @Test("continues a transaction after a type error in the only row of an INSERT")
+    func typeErrorOfOneRow() throws {
+        let queue = try DatabaseQueue(configuration: .rawKeyed)
+        try queue.write { db in
+            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, d REAL) STRICT")
+            try db.execute(sql: "INSERT INTO t VALUES (1, 1)")
+            #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "INSERT INTO t (id, d) VALUES (2, (('x')))")
+            }
+        }
+        #expect(try queue.read { try Int.fetchAll($0, sql: "SELECT id FROM t") } == [1])
+    }
+
     @Test("keeps commits of other connections when it leaves WAL mode", arguments: ["DELETE", "TRUNCATE"])
     func staleCache(mode: String) throws {
         let path = directory.path("a.db")
@@ -229,7 +284,7 @@ struct EngineFaultTests {
         #expect(EngineFault.ofThisEngine.allSatisfy { $0.isOfThisEngine })
         let mends: [EngineMend: EngineFault] = [
             .logChecksums: .lostCommits, .storedColumns: .storedColumns, .countOfView: .countOfView,
-            .staleCache: .staleCache,
+            .typeErrors: .typeErrors, .staleCache: .staleCache,
         ]
         #expect(mends.count == EngineMend.allCases.count)
         for (mend, fault) in mends {
@@ -237,7 +292,7 @@ struct EngineFaultTests {
             #expect(fault.treatment == (mend == .storedColumns ? .refused : .mended))
         }
         #expect(
-            EngineFault.allCases.filter { $0.treatment == .mended || $0.treatment == .refused }.count == 6)
+            EngineFault.allCases.filter { $0.treatment == .mended || $0.treatment == .refused }.count == 7)
         // A fault of SQLCipher 4.7 and later.
         #expect(!EngineFault.processExit.isOfEngine(sqlite: 3_046_001))
         #expect(EngineFault.processExit.isOfEngine(sqlite: 3_054_000))
