@@ -190,14 +190,14 @@ struct EngineFaultTests {
     // MARK: - Type errors
 
     /// Statements that fail with a type error in `STRICT` tables, of which `t` has a unique index.
-    static let typeErrors = [
+    static let wrongTypes = [
         "INSERT OR REPLACE INTO t VALUES (1, 'x', 5)", "INSERT INTO t SELECT id + 10, e, id FROM t",
         "INSERT INTO t VALUES (7, 1, 1), (8, 'x', 2)", "UPDATE t SET d = e",
         "REPLACE INTO t VALUES (9, 'x', 'a')", "INSERT INTO r VALUES (1, 'x')",
         "INSERT INTO v VALUES (1)",
     ]
 
-    @Test("undoes a statement with a type error completely", arguments: typeErrors)
+    @Test("undoes a statement with a type error completely", arguments: wrongTypes)
     func typeErrors(sql: String) throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
         try queue.write { db in
