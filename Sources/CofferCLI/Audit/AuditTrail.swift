@@ -34,9 +34,9 @@ struct AuditTrail: Sendable {
         let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
         let audit: @Sendable (Result) throws -> Void = { result in
             let kept = result.keptOldPath.map {
-                [JSONValue.Member("kept_old", .string(AuditEntry.absolute($0)))]
+                [JSONValue.Member("kept_old", .string(FileNames.canonical($0)))]
             }
-            let made = result.madePath.map(AuditEntry.absolute).flatMap { made in
+            let made = result.madePath.map(FileNames.canonical).flatMap { made in
                 made == entry.path || path == "-" ? nil : [JSONValue.Member("destination", .string(made))]
             }
             try entry.end(isChanged: result.isChanged, result.evidence + (kept ?? []) + (made ?? []))
@@ -105,10 +105,8 @@ final class AuditEntry: Sendable {
     init(trail: AuditTrail, path: String, keys: [JSONValue.Member]) {
         self.trail = trail
         self.keys = keys
-        self.path = AuditEntry.absolute(path)
+        self.path = FileNames.canonical(path)
     }
-
-    static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
     func begin() throws(Failure) { try write([.init("event", "begin")]) }
 

@@ -21,6 +21,11 @@ struct BatchJob: Sendable {
     /// different identity, no file counts as done.
     var identity = ""
 
+    /// The identity of the same work in states of the first schema, if it is another one.
+    var formerIdentity: String?
+
+    var identities: [String] { [identity] + (formerIdentity.map { [$0] } ?? []) }
+
     /// Returns true if a file that an earlier run recorded as done is still in the state that the work
     /// produces.
     let isDone: @Sendable (Manifest.Item) -> Bool
@@ -70,7 +75,6 @@ struct BatchSetting: Sendable {
                         keys.sources, keys.types.isEmpty ? [key.current.type] : keys.types,
                         allowsInsecureFile: key.allowsInsecureFiles)
                 } ?? previous
-            item.line = try BatchState.id(item)
             item.key = item.key ?? request
             item.newKey = item.newKey ?? newKey
             item.key?.role = role
@@ -138,7 +142,8 @@ extension BatchOperation {
     func newKeyRequest() throws -> KeyRequest? { nil }
 
     func run(in session: Session) throws -> ExitStatus {
-        let given = try batch.readItems()
+        let manifest = try batch.list.read()
+        let given = try batch.items(of: manifest)
         session.reporter.start(
             [.init("files", .strings(given.map(\.path)))]
                 + (onlyReads ? [] : [.init("dry_run", .bool(dryRun))]))
@@ -146,7 +151,9 @@ extension BatchOperation {
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
         let job = try job(setting)
-        let state = dryRun ? nil : try batch.openState(Self.title, stateWord, isOptional: onlyReads)
+        let state =
+            dryRun
+            ? nil : try batch.openState(Self.title, stateWord, of: manifest, isOptional: onlyReads)
         let run = BatchRun(
             session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
         let status = try run.run(setting.items, job)

@@ -103,9 +103,8 @@ struct BatchRun: Sendable {
         _ body: (Manifest.Item) throws -> Outcome
     ) -> Outcome {
         do {
-            let id = try BatchState.id(item, job.identity)
             // The state may be outdated: the sources of the keys may supply other keys now.
-            if let state, state.isDone(id), isDone(item) {
+            if let state, try state.isDone(item, command: command, works: job.identities), isDone(item) {
                 session.reporter.result(
                     [
                         .init("path", .string(item.path)), .init("changed", false), .init("skipped", true),
@@ -124,9 +123,9 @@ struct BatchRun: Sendable {
                 outcome = .failed(failure)
             }
             switch outcome {
-            case .finished: try state?.note(id, item, command: command, work: job.identity, code: .done)
+            case .finished: try state?.note(item, command: command, work: job.identity, code: .done)
             case .failed(let failure):
-                try state?.note(id, item, command: command, work: job.identity, code: failure.status)
+                try state?.note(item, command: command, work: job.identity, code: failure.status)
             case .skipped, .prepared, .interrupted: break
             }
             return outcome

@@ -13,7 +13,7 @@ struct Manifest: Sendable {
         /// The path as the manifest spells it.
         let path: String
         /// The path at which the tool opens the file.
-        let location: String
+        var location: String
         var key: KeyRequest?
         var newKey: KeyRequest?
         /// The sources of other keys that may open the file, or nil to use the command line's.
@@ -21,12 +21,25 @@ struct Manifest: Sendable {
         /// The requests for those keys, or for the ones of the command line.
         var previous: [KeyRequest] = []
         let cipher: CipherSettings?
-        /// Identifies the line of the manifest, without the parts that the command line adds.
+        /// Identifies the line of the manifest as it is written: without the manifest's folder, and without the
+        /// parts that the command line adds.
         var line = ""
+
+        /// Returns the item with all relative paths starting at a folder.
+        fileprivate func located(in folder: String) -> Item {
+            var item = self
+            item.location = Manifest.located(path, in: folder)
+            if let source = key?.source { item.key?.source = source.located(in: folder) }
+            if let source = newKey?.source { item.newKey?.source = source.located(in: folder) }
+            if let sources = previousKeys?.sources {
+                item.previousKeys?.sources = sources.map { $0.located(in: folder) }
+            }
+            return item
+        }
     }
 
     struct PreviousKeys: Sendable {
-        let sources: [SecretSource]
+        var sources: [SecretSource]
         /// The types of the keys. If empty, they have the type of the file's key.
         let types: [KeyType]
 
@@ -44,29 +57,48 @@ struct Manifest: Sendable {
     }
 
     let items: [Item]
+    /// The items without the folder that their relative paths start at.
+    private let written: [Item]
+    private let folder: String
 
     /// The maximum length of a line, in bytes. It is ample: a path has at most 4096 bytes.
     static let longestLine = 131_072
 
     /// - Parameter folder: the folder that relative paths start from.
     init(_ input: CInt, form: Form, folder: String, name: String) throws(Failure) {
-        var items: [Item] = []
+        var written: [Item] = []
         // Bytes, because strings that compare equal may have different bytes and name different files.
         var seen: Set<[UInt8]> = []
         var reader = LineReader(input, separator: form.separator, limit: Manifest.longestLine)
         while let line = try Manifest.next(&reader, form, name) {
-            let line = Line(
-                number: line.number, form: form, text: try Manifest.text(line, form, name), folder: folder)
-            guard let item = try line.item() else { continue }
-            guard seen.insert(Array(item.location.utf8)).inserted else {
+            let line = Line(number: line.number, form: form, text: try Manifest.text(line, form, name))
+            guard var item = try line.item() else { continue }
+            let location = Manifest.located(item.path, in: folder)
+            guard seen.insert(Array(location.utf8)).inserted else {
                 throw line.bad("'\(item.path)' is listed twice")
             }
-            items.append(item)
+            item.line = try BatchState.id(item)
+            written.append(item)
         }
-        guard !items.isEmpty else {
+        guard !written.isEmpty else {
             throw Failure(.unsafeConfiguration, "manifest", "The manifest lists no files.")
         }
-        self.items = items
+        self.written = written
+        self.folder = folder
+        items = written.map { $0.located(in: folder) }
+    }
+
+    /// The identifiers of the lines.
+    var lines: Set<String> { Set(written.map(\.line)) }
+
+    /// Returns the identifiers of the lines, by the identifiers in states of the first schema. Those depend on
+    /// the manifest's folder, as it was typed.
+    func linesByFirstSchema() throws(Failure) -> [String: String] {
+        var lines: [String: String] = [:]
+        for folder in Set([folder, ".", FileNames.standardized(folder), FileNames.canonical(folder)]) {
+            for item in written { lines[try BatchState.id(item.located(in: folder))] = item.line }
+        }
+        return lines
     }
 
     private static func next(_ reader: inout LineReader, _ form: Form, _ name: String) throws(Failure)
@@ -104,7 +136,6 @@ struct Manifest: Sendable {
         let number: Int
         let form: Form
         let text: String
-        let folder: String
 
         /// Returns nil for an empty line or a comment.
         func item() throws(Failure) -> Item? {
@@ -135,7 +166,7 @@ struct Manifest: Sendable {
         }
 
         private func item(path: String) -> Item {
-            Item(path: path, location: Manifest.located(path, in: folder), key: nil, newKey: nil, cipher: nil)
+            Item(path: path, location: path, key: nil, newKey: nil, cipher: nil)
         }
 
         private func item(json line: String) throws(Failure) -> Item {
@@ -150,13 +181,13 @@ struct Manifest: Sendable {
             let reader = MemberReader(object: object, line: self)
             guard let path = try reader.text("path"), !path.isEmpty else { throw bad("it has no path") }
             return Item(
-                path: path, location: Manifest.located(path, in: folder), key: try reader.request(.current),
+                path: path, location: path, key: try reader.request(.current),
                 newKey: try reader.request(.new), previousKeys: try reader.previousKeys(),
                 cipher: try reader.cipher())
         }
     }
 
-    private static func located(_ path: String, in folder: String) -> String {
+    fileprivate static func located(_ path: String, in folder: String) -> String {
         path.hasPrefix("/") || folder == "." ? path : folder + "/" + path
     }
 
@@ -253,9 +284,7 @@ struct Manifest: Sendable {
             -> [SecretSource]
         {
             var sources: [SecretSource] = []
-            for file in try texts("\(prefix)-file") {
-                sources.append(.file(Manifest.located(file, in: line.folder)))
-            }
+            for file in try texts("\(prefix)-file") { sources.append(.file(file)) }
             for command in try texts("\(prefix)-command") {
                 do throws(Failure) {
                     try sources.append(.command(CommandWords.split(command)))
@@ -287,5 +316,13 @@ struct Manifest: Sendable {
             if let pageSize { settings.pageSize = pageSize }
             return settings
         }
+    }
+}
+
+extension SecretSource {
+    /// Returns the source with a relative path starting at a folder.
+    fileprivate func located(in folder: String) -> SecretSource {
+        guard case .file(let path) = self else { return self }
+        return .file(Manifest.located(path, in: folder))
     }
 }

@@ -73,7 +73,7 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
             cipher.settings, into, keep, recipients, setting.session
         )
         let given = try recipients.slots()
-        return BatchJob(identity: into) { item in
+        return BatchJob(identity: FileNames.canonical(into), formerIdentity: into) { item in
             setting.opens(item, cipher: cipher)
         } prepare: { item in
             try FileNames.checkReadable(item.location)

@@ -54,17 +54,18 @@ struct BatchStatusCommand: Operation {
     }
 
     func run(in session: Session) throws -> ExitStatus {
-        let items = try list.read().items
+        let manifest = try list.read()
+        let items = manifest.items
         session.reporter.start([.init("files", .strings(items.map(\.path)))])
         let shares: [Shard?] =
             try shards.map { count in try (1...count).map { try Shard(number: $0, of: count) } } ?? [nil]
         let states = shares.compactMap { list.state(of: $0, command == .rotate ? nil : command.rawValue) }
-        let codes = try states.reduce(into: [String: Int]()) { codes, state in
-            codes.merge(try BatchState.codes(in: state) ?? [:]) { $1 }
+        let codes = try states.reduce(into: [String: Int32]()) { codes, state in
+            codes.merge(try BatchState.codes(in: state, of: manifest) ?? [:]) { $1 }
         }
         var (done, failed) = (0, 0)
         for item in items {
-            let code = codes[try BatchState.id(item)]
+            let code = codes[item.line]
             switch code {
             case 0: done += 1
             case let code:

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import Glibc
 internal import SystemCalls
 
@@ -68,4 +69,20 @@ enum FileNames {
     static func name(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }
+
+    /// Returns the absolute path of a file without links, which does not depend on how the path was typed. The
+    /// missing end of a path is appended unchanged.
+    static func canonical(_ path: String) -> String {
+        if let real = unsafe realpath(path, nil) {
+            defer { unsafe free(real) }
+            return unsafe String(cString: real)
+        }
+        let name = name(of: path)
+        guard !["", ".", ".."].contains(name) else { return standardized(path) }
+        let folder = canonical(folder(of: path))
+        return folder == "/" ? "/" + name : "\(folder)/\(name)"
+    }
+
+    /// Returns the absolute path of a file by its text alone: without "." and "..", and with links.
+    static func standardized(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 }

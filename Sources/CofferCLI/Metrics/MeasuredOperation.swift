@@ -37,7 +37,7 @@ extension MeasuredOperation where Self: RecordedOperation {
                 status: own, end: end, seconds: result?.seconds ?? meter.seconds, files: 1,
                 failedFiles: own == .done ? 0 : 1,
                 bytes: own == .done ? FileNames.size(path) ?? 0 : 0)
-            return (target: AuditEntry.absolute(path), run: run)
+            return (target: FileNames.canonical(path), run: run)
         }
         guard let target = metrics.target else { return runs }
         let run = RunMetrics.Run(
@@ -56,7 +56,7 @@ extension MeasuredOperation where Self: BatchOperation {
     /// Returns the result of the batch. All files of the manifest, or of its shard, are one target.
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
         let list = batch.list.manifest
-        let name = metrics.target ?? (list == "-" ? list : AuditEntry.absolute(list))
+        let name = metrics.target ?? (list == "-" ? list : FileNames.canonical(list))
         let result = meter.batch
         let run = RunMetrics.Run(
             status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0,

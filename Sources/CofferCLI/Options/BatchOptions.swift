@@ -77,18 +77,19 @@ struct BatchOptions: ParsableArguments {
     }
 
     /// Returns the files of the manifest, or of its shard.
-    func readItems() throws -> [Manifest.Item] {
-        let items = try list.read().items
-        guard let shard else { return items }
-        return try items.filter { try shard.has($0.path) }
+    func items(of manifest: Manifest) throws -> [Manifest.Item] {
+        guard let shard else { return manifest.items }
+        return try manifest.items.filter { try shard.has($0.path) }
     }
 
     /// - Parameter isOptional: true to keep a state only on request: work that changes nothing can be
     ///   repeated.
-    func openState(_ command: String, _ word: String?, isOptional: Bool) throws -> BatchState? {
+    func openState(_ command: String, _ word: String?, of manifest: Manifest, isOptional: Bool) throws
+        -> BatchState?
+    {
         let standard = isOptional && !continues ? nil : list.state(of: shard, word)
         return try (state ?? standard).map {
-            try BatchState(path: $0, command: command, continues: continues)
+            try BatchState(path: $0, command: command, continues: continues, of: manifest)
         }
     }
 }

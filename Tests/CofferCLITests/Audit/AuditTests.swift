@@ -41,6 +41,23 @@ struct AuditTests {
         #expect(mode == 0o600)
     }
 
+    @Test("a file has one path in the log, however it was typed")
+    func spellings() throws {
+        try create(["a.db"])
+        #expect(unsafe symlink(".", tool.directory.path("link")) == 0)
+        for name in ["./a.db", tool.directory.path("a.db"), "link/a.db", "link/link/../a.db"] {
+            #expect(try tool.run(["verify", name, "--audit", "log"] + key).status == 0)
+        }
+        // A missing file is known by its folder.
+        #expect(try tool.run(["create", "link/b.db", "--audit", "log"] + key).status == 0)
+        let paths = try tool.text(of: "log").split(separator: "\n").map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return object?["path"] as? String
+        }
+        #expect(paths.count == 12 && Set(paths.dropLast(2)) == [tool.directory.path("a.db")])
+        #expect(Set(paths.suffix(2)) == [tool.directory.path("b.db")])
+    }
+
     @Test(
         "the hash of a line is the SHA-256 of its text", .enabled(if: ChildProcess.find("sha256sum") != nil))
     func independentHash() throws {
