@@ -52,14 +52,18 @@ struct KeyringCommandTests {
         #expect(try reads("ben.txt", type: "passphrase"))
         let database = try tool.directory.bytes(of: "a.db")
         try tool.write("another horse battery\n", to: "new.txt")
-        try expect(tool.run("key", "change", "a.db", "--unlock-file", "ben.txt", "--new-key-file", "new.txt"))
+        try expect(
+            tool.run("key", "change", "a.db", "--unlock-file", "ben.txt", "--new-key-file", "new.txt"),
+            "changed slot 2 (Ben)")
         #expect(try tool.directory.bytes(of: "a.db") == database)
         #expect(try !reads("ben.txt", type: "passphrase") && reads("new.txt", type: "passphrase"))
         let list = try tool.run(["key", "list", "a.db"] + anna)
         expect(list, "2 slots, verified with slot 1")
         #expect(list.output.contains("1  raw  Anna") && list.output.contains("2  passphrase  Ben"))
         try expect(tool.run(["verify", "a.db"] + anna))
-        try expect(tool.run(["key", "remove", "a.db", "--slot", "2"] + anna))
+        let removed = try tool.run(["key", "remove", "a.db", "--slot", "2"] + anna)
+        expect(removed, "removed slot 2 (Ben)")
+        #expect(removed.errors.contains("coffer key rotate"))
         try expect(tool.run("query", "a.db", "SELECT 1", "--unlock-file", "new.txt"), status: 77, "no slot")
         try expect(tool.run(["key", "remove", "a.db", "--slot", "1"] + anna), status: 64, "last slot")
         try expect(tool.run(["key", "rotate", "a.db"] + anna), "new data key")
@@ -91,6 +95,36 @@ struct KeyringCommandTests {
             tool.run("key", "recover", "a.db", "--unlock-file", "anna.key", "--new-key-file", "new.txt"),
             status: 77, "not a recovery key")
         try expect(tool.run(["key", "add", "a.db", "--recovery", "--json"] + anna), status: 64)
+    }
+
+    @Test("a recovery changes nobody else's passphrase: with several, it asks for the slot")
+    func recoveryOfOne() throws {
+        for name in ["anna", "ben", "new", "newer"] {
+            try tool.write("the long passphrase number \(name)\n", to: "\(name).txt")
+        }
+        try expect(tool.run("key", "init", "a.db", "--new-key-file", "anna.txt", "--name", "Anna"))
+        let anna = ["--unlock-file", "anna.txt"]
+        let sheet = try tool.run(["key", "add", "a.db", "--recovery", "--quiet"] + anna).output
+        try tool.write(sheet, to: "sheet.txt")
+        let recover = [
+            "key", "recover", "a.db", "--unlock-file", "sheet.txt", "--new-key-file",
+        ]
+        // With one passphrase, there is no doubt.
+        try expect(tool.run(recover + ["new.txt"]), "slot 1 (Anna) has the new secret")
+        let renewed = ["--unlock-file", "new.txt"]
+        try expect(tool.run(["key", "add", "a.db", "--new-key-file", "ben.txt", "--name", "Ben"] + renewed))
+        let before = try tool.directory.bytes(of: "a.db.keys")
+        let refused = try tool.run(recover + ["newer.txt"])
+        expect(refused, status: 64, "slot 1 (Anna), slot 3 (Ben)")
+        #expect(refused.errors.contains("--slot"))
+        try expect(tool.run(recover + ["newer.txt", "--slot", "7"]), status: 64, "no slot 7")
+        #expect(try tool.directory.bytes(of: "a.db.keys") == before)
+        let done = try tool.run(recover + ["newer.txt", "--slot", "3", "--json"])
+        expect(done)
+        #expect(try done.objects.contains { $0["slot"] as? Int == 3 && $0["slot_name"] as? String == "Ben" })
+        for (name, status) in [("new", 0), ("newer", 0), ("ben", 77)] as [(String, Int32)] {
+            try expect(tool.run("key", "list", "a.db", "--unlock-file", "\(name).txt"), status: status)
+        }
     }
 
     @Test("a recipient opens what was made for it, by its identity")
