@@ -55,7 +55,8 @@ struct EncryptCommand: ChangingOperation {
         guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
             throw Failure(
                 .badData, "not_plaintext",
-                "'\(source)' is not a plaintext SQLite database; see 'coffer info'.")
+                "'\(source)' is not a plaintext SQLite database; see 'coffer info'."
+            ).about(source)
         }
         func perform(_ key: DatabaseKey, _ keys: KeyPassage, _ keyring: KeyringOfCopy? = nil) throws {
             var conversion = Conversion(source, .encrypt(to: destination, key), in: session)

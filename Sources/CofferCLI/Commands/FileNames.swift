@@ -13,10 +13,10 @@ enum FileNames {
     /// for.
     static func checkReadable(_ path: String) throws(Failure) {
         guard unsafe access(path, F_OK) == 0 else {
-            throw Failure(Errno.last, "'\(path)' cannot be found", denied: .inputMissing)
+            throw Failure(Errno.last, "'\(path)' cannot be found", denied: .inputMissing).about(path)
         }
         guard unsafe access(path, R_OK) == 0 else {
-            throw Failure(Errno.last, "'\(path)' cannot be read", denied: .inputMissing)
+            throw Failure(Errno.last, "'\(path)' cannot be read", denied: .inputMissing).about(path)
         }
     }
 
@@ -28,7 +28,7 @@ enum FileNames {
         guard let count = size(path), count <= 1, (size(path + "-journal") ?? 0) == 0,
             (size(path + "-wal") ?? 0) == 0
         else { return }
-        throw emptyFile
+        throw emptyFile.about(path)
     }
 
     static let emptyFile = Failure(

@@ -61,7 +61,8 @@ struct LoadCommand: RecordedOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         guard !NewFile.exists(file) else {
-            throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.")
+            throw Failure(.outputExists, "output_exists", "'\(file)' exists, and is not overwritten.").about(
+                file)
         }
         let path = from == "-" ? nil : from
         let name = path.map { "The script '\($0)'" } ?? "The standard input"

@@ -35,7 +35,7 @@ protocol Operation: ParsableCommand {
     /// The words of the command, which name it in the audit log and in JSON.
     static var title: String { get }
 
-    /// The single file that the command works on, which error messages name.
+    /// The file that error messages name if they do not know which file they are about.
     var subject: String? { get }
 
     /// Runs the command. A failure that is reported rather than thrown shows in the returned status.
@@ -64,7 +64,11 @@ extension Operation {
             status = try run(in: session)
         } catch {
             let failure = session.failure(error)
-            reporter.failure(failure, path: place(of: failure))
+            let place = place(of: failure)
+            let isNamed = place.map { place in
+                failure.message.contains("'\(place)'") && !failure.message.hasPrefix("\(place): ")
+            }
+            reporter.failure(failure, path: place, isNamed: isNamed ?? false)
             status = failure.status
         }
         do throws(Failure) {
@@ -90,11 +94,11 @@ extension Operation {
         #endif
     }
 
-    /// Returns the path of the file, unless the message names it already or is about something else.
+    /// Returns the file that a failure is about.
     private func place(of failure: Failure) -> String? {
-        guard let subject, failure.status != .usage, failure.reason != "interrupted" else { return nil }
-        return failure.message.hasPrefix("\(subject): ") || !failure.message.contains("'\(subject)'")
-            ? subject : nil
+        guard failure.status != .usage, failure.reason != "interrupted" else { return nil }
+        let names = (self as? any RecordedOperation)?.names ?? []
+        return failure.path.flatMap { names.contains($0) ? $0 : nil } ?? subject
     }
 }
 

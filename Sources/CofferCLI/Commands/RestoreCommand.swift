@@ -66,7 +66,6 @@ struct RestoreCommand: ChangingOperation {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
     }
 
-    var subject: String? { file }
     var names: [String] { [backup, file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {

@@ -46,7 +46,9 @@ struct Session: Sendable {
         }
         if failure.reason == "wrong_key", keyLooksRaw.isSet {
             let advice = " The key looks like a raw key: if it is one, give --key-type raw."
-            return Failure(failure.status, failure.reason, failure.message + advice)
+            var advised = Failure(failure.status, failure.reason, failure.message + advice)
+            advised.path = failure.path
+            return advised
         }
         return failure
     }

@@ -15,6 +15,9 @@ extension Failure {
 
     init(_ failure: EncryptionFailure) {
         self.init(Failure.status(of: failure), Failure.reason(of: failure), Failure.advice(on: failure))
+        if case .keyring(let path, _) = failure, path.hasSuffix(".keys") {
+            self.path = String(path.dropLast(".keys".count))
+        }
     }
 
     init(_ error: DatabaseError) {

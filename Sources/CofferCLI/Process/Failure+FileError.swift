@@ -5,10 +5,11 @@ extension Failure {
     init(_ error: DatabaseFileError) {
         if case .key(let failure) = error.reason {
             self.init(failure)
-            return
+        } else {
+            let (status, word) = Failure.meaning(of: error.reason)
+            self.init(status, word, Failure.words(of: error))
         }
-        let (status, word) = Failure.meaning(of: error.reason)
-        self.init(status, word, Failure.words(of: error))
+        path = path ?? error.path
     }
 
     private static func meaning(of reason: DatabaseFileError.Reason) -> (ExitStatus, String) {
