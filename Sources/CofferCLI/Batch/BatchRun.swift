@@ -117,7 +117,7 @@ struct BatchRun: Sendable {
             do {
                 outcome = try body(item)
             } catch {
-                let failure = session.failure(error)
+                let failure = session.failure(error, on: item.location)
                 if failure.reason == "interrupted" { return .interrupted }
                 session.reporter.failure(failure, path: item.path)
                 outcome = .failed(failure)

@@ -51,7 +51,7 @@ struct BatchInfoCommand: BatchOperation {
             guard inspection.kind == .encrypted, hasKey else {
                 return {
                     tell(
-                        item, FileFacts(inspection, nil),
+                        item, FileFacts(item.location, inspection, nil),
                         "\(inspection.kind.words), \(TextLayout.size(inspection.size))", session)
                     return .init(group: inspection.kind.name)
                 }

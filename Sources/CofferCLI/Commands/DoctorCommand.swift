@@ -14,7 +14,7 @@ struct DoctorCommand: Operation {
             Checks the engine, its age and known faults, the random generator, the limit of locked memory, \
             and core dumps. With folders or files, also checks who can read keys, write to databases and \
             rename files, and looks for databases without encryption, under any name, and for leftovers of \
-            interrupted runs, such as keyrings without their backups. Shows how to fix each problem, and the \
+            interrupted runs, such as keyrings without their backups, and for damaged keyrings. Shows how to fix each problem, and the \
             files that it could not check. Changes nothing, needs no key, and follows no links. Exit code 1 \
             if there is something to fix; warnings, which only the builder of this program can fix, do not \
             count.
@@ -264,14 +264,31 @@ struct FolderExamination {
                         + "'coffer key restore-header'.")
             ]
         }
+        if let finding = keyring(path, start) { return [finding] }
         if start == FolderExamination.plaintextStart { return try database(path, status) }
         let lowered = name.lowercased()
         if lowered.hasSuffix(".key") { return key(path, status) }
-        if [".db", ".sqlite", ".sqlite3", ".db3"].contains(where: lowered.hasSuffix) {
+        if FolderExamination.databaseEndings.contains(where: lowered.hasSuffix) {
             return try database(path, status)
         }
         // The file cannot be read, so it may or may not be a database.
         return start == nil ? [FolderExamination.unseen(path)] : []
+    }
+
+    /// The suffixes of the names that databases usually have.
+    private static let databaseEndings = [".db", ".sqlite", ".sqlite3", ".db3"]
+
+    /// Returns the damage of a keyring, or nil for another file.
+    private func keyring(_ path: String, _ start: [UInt8]?) -> Finding? {
+        guard path.hasSuffix(".keys"), let start else { return nil }
+        let database = String(path.dropLast(".keys".count))
+        let isKeyring =
+            start.starts(with: "coffer keyring ".utf8)
+            || FolderExamination.databaseEndings.contains(where: database.lowercased().hasSuffix)
+        guard isKeyring, let keyring = KeyringFacts(of: database), let damage = keyring.damage else {
+            return nil
+        }
+        return Finding(check: "keyring", path: path, words: damage, advice: keyring.advice)
     }
 
     /// Returns the first bytes of a file, or nil if it cannot be read.

@@ -65,6 +65,10 @@ struct FileVerification {
                     + " of \(TextLayout.grouped(result.pageCount))"
             throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
         }
+        let keyring = KeyringFacts(of: path)
+        if let keyring, let damage = keyring.damage {
+            session.reporter.warning("\(name): its keyring (\(keyring.name)) \(damage). \(keyring.advice)")
+        }
         let fromLog =
             result.pageCountFromLog == 0
             ? "" : ", \(TextLayout.grouped(result.pageCountFromLog)) of them in the log"
@@ -80,7 +84,7 @@ struct FileVerification {
             ? "" : "; format 1 has no MACs, so only the structure was checked"
         let opening = isKeyTold || site != nil ? ", opened by \(try key.words(site))" : ""
         try session.reporter.result(
-            json(result) + key.json(site) + [.init("code", 0)],
+            json(result) + (keyring?.json ?? []) + key.json(site) + [.init("code", 0)],
             text: [
                 "\(name): intact (\(TextLayout.counted(result.pageCount, "page", "pages"))\(fromLog), "
                     + "\(TextLayout.seconds(ContinuousClock.now - began)))\(opening)\(weak)"

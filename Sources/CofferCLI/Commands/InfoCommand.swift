@@ -7,8 +7,8 @@ struct InfoCommand: Operation {
         abstract: "Show facts about files, with or without a key.",
         usage: "coffer info [<file>...] [options]",
         discussion: """
-            Without a key option, shows whether a file is encrypted, its size, its salt, and its side files. \
-            With a key, also shows its settings, tables and versions. Changes nothing. With several keys, \
+            Without a key option, shows whether a file is encrypted, its size, its salt, its side files and \
+            its keyring. With a key, also shows its settings, tables and versions. Changes nothing. With several keys, \
             names the one that opens a file: by its option, by the identifier of this key and this file in \
             audit records, and, with the site secret, by one that is the same in all files. --engine shows \
             the versions in this program, and which code encrypts pages.
@@ -80,7 +80,7 @@ struct InfoCommand: Operation {
                         path, opening, cipher.given, site, isKeyTold: keyID || site != nil || !keys.isOne)
                 }
             } else {
-                facts = try FileFacts(DatabaseFile(path: path).inspect(), nil)
+                facts = try FileFacts(path, DatabaseFile(path: path).inspect(), nil)
             }
             let isExpected = expect.map { $0.rawValue == facts.kind.rawValue } ?? true
             if !isExpected { isAnswerNo.set() }

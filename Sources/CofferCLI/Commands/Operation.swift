@@ -63,8 +63,8 @@ extension Operation {
             try failForTests()
             status = try run(in: session)
         } catch {
-            let failure = session.failure(error)
-            let place = place(of: failure)
+            let place = place(of: session.failure(error))
+            let failure = session.failure(error, on: place)
             let isNamed = place.map { place in
                 failure.message.contains("'\(place)'") && !failure.message.hasPrefix("\(place): ")
             }
@@ -98,7 +98,10 @@ extension Operation {
     private func place(of failure: Failure) -> String? {
         guard failure.status != .usage, failure.reason != "interrupted" else { return nil }
         let names = (self as? any RecordedOperation)?.names ?? []
-        return failure.path.flatMap { names.contains($0) ? $0 : nil } ?? subject
+        guard let path = failure.path else { return subject }
+        // The library may name the file by its absolute path.
+        return names.first { $0 == path }
+            ?? names.first { FileNames.canonical($0) == FileNames.canonical(path) } ?? subject
     }
 }
 

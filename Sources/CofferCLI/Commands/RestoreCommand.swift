@@ -79,9 +79,28 @@ struct RestoreCommand: ChangingOperation {
             }
             var conversion = conversion(opening.database, fileKey?.database, session)
             conversion.keys = .changed(from: nil, to: fileKey ?? opening.key)
+            let way = self.opening(with: fileKey ?? opening.key, from: new?.option ?? opening.option)
             try conversion.perform(isDryRun: dryRun, in: session, trail)
+            tell(way, session)
             return .done
         }
+    }
+
+    /// Returns the way to open the restored database with a key, if the present one does not open so.
+    private func opening(with key: Key, from option: String) -> String? {
+        guard NewFile.exists(file) else { return nil }
+        if let keyring = KeyringFacts(of: file) {
+            return
+                "with the key from \(option), and not with its keyring: \(keyring.name) belongs to the old "
+                + "file"
+        }
+        let opensPresent = (try? DatabaseFile(path: file).keyID(key.database, cipher: cipher.settings)) != nil
+        return opensPresent ? nil : "with the key from \(option)"
+    }
+
+    private func tell(_ opening: String?, _ session: Session) {
+        guard let opening else { return }
+        session.reporter.note("\(file): \(dryRun ? "would open" : "now opens") \(opening).")
     }
 
     private func conversion(_ key: DatabaseKey, _ newKey: DatabaseKey?, _ session: Session) -> Conversion {
@@ -111,6 +130,8 @@ struct RestoreCommand: ChangingOperation {
         if slots.isEmpty, let secret = opening.key.slotSecret {
             slots = try DatabaseKeyring(databasePath: backup).slotsForCopies(unlockedBy: secret)
         }
+        let secrets = recipients.isGiven ? "the identities of its recipients" : "the secrets of the backup"
+        let former = NewFile.exists(file) ? ", and no longer with the key that it had" : ""
         if dryRun {
             try conversion(opening.database, .random(), session).perform(isDryRun: true, in: session, trail)
         } else {
@@ -121,5 +142,6 @@ struct RestoreCommand: ChangingOperation {
                         isDryRun: false, in: session, trail)
                 })
         }
+        tell("with \(secrets), through \(FileNames.name(of: keyring.path))\(former)", session)
     }
 }

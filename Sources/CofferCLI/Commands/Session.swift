@@ -73,7 +73,7 @@ struct Session: Sendable {
                 tally.add(.done)
                 meter.note(.done, of: path, since: began)
             } catch {
-                let failure = failure(error)
+                let failure = failure(error, on: path)
                 reporter.failure(failure, path: path)
                 meter.note(failure.status, of: path, since: began)
                 if let status = interruption.status { return status }

@@ -11,7 +11,7 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
             structure. Changes nothing without --heal-log. Exit code 65 means damage, and the pages are \
             named; 77 means a wrong key. An empty file has lost its content, unless --allow-empty accepts it \
             as never used: SQLite creates such files, coffer does not. A file or page that was replaced by \
-            an older copy is not detected.
+            an older copy is not detected. A damaged keyring next to an intact file is a warning.
 
             EXAMPLES
               coffer verify app.db

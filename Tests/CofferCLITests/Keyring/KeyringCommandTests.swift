@@ -365,6 +365,127 @@ struct KeyringCommandTests {
         try expect(tool.run(["query", "old.db", "SELECT a FROM t"] + anna), "later")
     }
 
+    @Test("a file with a keyring is told by info, and by each command that the wrong key is given to")
+    func namesKeyring() throws {
+        try make()
+        try tool.makeDatabase("b.db")
+        for options in [[], anna] {
+            let info = try tool.run(["info", "a.db"] + options)
+            expect(info, "a.db.keys, 1 slot")
+            #expect(
+                info.output.contains("kind") && info.output.contains("opened by the key") == !options.isEmpty)
+        }
+        let facts = try tool.run(["info", "a.db", "b.db", "--json"])
+        #expect(try Schema.problems(facts) == [])
+        #expect(try facts.objects.compactMap { $0["keyring_slots"] as? Int } == [1])
+        try tool.write("a.db\nb.db\n", to: "list")
+        let key = ["--key-file", "anna.key", "--key-type", "raw"]
+        for arguments in [
+            ["query", "a.db", "SELECT 1"], ["verify", "a.db"], ["backup", "a.db", "c.db"],
+            ["diff", "a.db", "b.db"], ["batch", "verify", "--manifest", "list"],
+        ] {
+            let result = try tool.run(arguments + key)
+            expect(result, status: arguments[0] == "batch" ? 3 : 77, "has a keyring (a.db.keys): open it with --unlock-file")
+        }
+        let other = try tool.run(["verify", "b.db"] + key)
+        expect(other, status: 77)
+        #expect(!other.errors.contains("keyring"))
+    }
+
+    @Test(
+        "damage of a keyring is found by doctor, verify and info", arguments: ["one copy", "both", "empty"])
+    func damagedKeyring(kind: String) throws {
+        try make()
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tool.directory.path)
+        let doctor = ["-c", "ulimit -c 0; exec '\(Tool.program)' doctor . --json"]
+        func findings() throws -> [[String: Any]] {
+            try tool.run(doctor, program: "/bin/sh").objects.filter { $0["check"] as? String == "keyring" }
+        }
+        #expect(try findings().isEmpty)
+        // The raw key opens the database without its keyring.
+        let keyring = DatabaseKeyring(databasePath: tool.directory.path("a.db"))
+        let raw = try keyring.exportedKey(unlockedBy: .rawKey([UInt8](repeating: 1, count: 32)))
+        let isExported: Bool? = try unsafe raw.withUnsafeRawKeyBytes { bytes in
+            try unsafe tool.write(bytes.map { String(format: "%02x", $0) }.joined(), to: "exported.key")
+            return true
+        }
+        #expect(isExported == true)
+        var bytes = try tool.directory.bytes(of: "a.db.keys")
+        switch kind {
+        case "one copy": bytes[60] ^= 1
+        case "both":
+            bytes[60] ^= 1
+            bytes[bytes.count / 2 + 60] ^= 1
+        default: bytes = []
+        }
+        try tool.directory.write(bytes, to: "a.db.keys")
+        let words = kind == "one copy" ? "is damaged in one of its two copies" : "cannot be used"
+        let found = try findings()
+        #expect(found.count == 1 && found[0]["path"] as? String == "./a.db.keys")
+        #expect((found.first?["finding"] as? String)?.contains(words) == true)
+        try expect(tool.run("info", "a.db"), words)
+        let options = kind == "one copy" ? anna : ["--key-file", "exported.key", "--key-type", "raw"]
+        let verified = try tool.run(["verify", "a.db", "--json"] + options)
+        expect(verified)
+        #expect(try Schema.problems(verified) == [])
+        #expect(verified.errors.contains("warning: a.db: its keyring (a.db.keys) \(words)"), "\(verified)")
+        guard kind == "one copy" else { return }
+        // The remedy that is named, with the same secret.
+        try expect(
+            tool.run(
+                ["key", "change", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw"] + anna))
+        #expect(try findings().isEmpty)
+    }
+
+    @Test("a restore says what opens the database now, if that has changed")
+    func restoredWayIn() throws {
+        try make()
+        try tool.makeDatabase("raw.db")
+        try tool.makeDatabase("other.db", key: "other.key", 0x43)
+        try tool.write(tool.run("keygen", "--recipient", "--out", "office.identity").output, to: "office.pub")
+        let raw = ["--key-file", "a.key", "--key-type", "raw"]
+        try expect(tool.run(["backup", "raw.db", "office.db", "--recipient", "office.pub"] + raw))
+        let identity = ["--unlock-file", "office.identity", "--unlock-type", "identity"]
+        func restore(_ backup: String, over name: String?, _ options: [String]) throws -> [String] {
+            for file in ["x.db", "x.db.keys"] {
+                try? FileManager.default.removeItem(atPath: tool.directory.path(file))
+            }
+            if let name {
+                for ending in ["", ".keys"] where tool.exists(name + ending) {
+                    try tool.directory.write(tool.directory.bytes(of: name + ending), to: "x.db" + ending)
+                }
+            }
+            var lines: [String] = []
+            for dry in [["--dry-run"], []] {
+                let result = try tool.run(["restore", backup, "x.db"] + options + dry)
+                expect(result)
+                lines += result.errors.split(separator: "\n").filter { $0.hasPrefix("x.db: ") }.map(
+                    String.init)
+            }
+            return lines
+        }
+        // The way in that the file had.
+        #expect(try restore("raw.db", over: "raw.db", raw) == [])
+        #expect(try restore("a.db", over: "a.db", anna) == [])
+        #expect(try restore("raw.db", over: nil, raw) == [])
+        #expect(
+            try restore("raw.db", over: "other.db", raw) == [
+                "x.db: would open with the key from --key-file a.key.",
+                "x.db: now opens with the key from --key-file a.key.",
+            ])
+        let stray = try restore("raw.db", over: "a.db", raw)
+        #expect(
+            stray.count == 2 && stray.allSatisfy { $0.contains("x.db.keys belongs to the old file") },
+            "\(stray)")
+        let office = try restore("office.db", over: "raw.db", identity)
+        #expect(
+            office.last
+                == "x.db: now opens with the secrets of the backup, through x.db.keys, and no longer with the key "
+                + "that it had.")
+        try expect(tool.run(["verify", "x.db"] + identity))
+        try expect(tool.run(["verify", "x.db"] + raw), status: 77, "keyring")
+    }
+
     @Test("works keep the keyring of a file, and copies of it have the same slots")
     func carriesKeyrings() throws {
         try make()
