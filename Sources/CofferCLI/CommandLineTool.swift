@@ -18,12 +18,6 @@ package enum CommandLineTool {
             exit(ExitStatus.unavailable.rawValue)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
-        guard ArgumentText.isValid else {
-            let words =
-                "An argument is not UTF-8, so it could name another file. Rename the file, or make a link "
-                + "with a UTF-8 name."
-            exit(refuse(words, arguments).rawValue)
-        }
         exit(run(arguments).rawValue)
     }
 
@@ -41,7 +35,13 @@ package enum CommandLineTool {
     private static func run(_ arguments: [String]) -> ExitStatus {
         if let words = CofferCommand.unknownHelp(in: arguments) { return refuse(words, arguments) }
         do {
-            return try operation(arguments)?.perform() ?? .done
+            guard let operation = try operation(arguments) else { return .done }
+            guard ArgumentText.isRead(by: operation) else {
+                return refuse(
+                    "An argument is not UTF-8, so it could name another file. Rename the file, or make a link "
+                        + "with a UTF-8 name.", arguments)
+            }
+            return operation.perform()
         } catch {
             return refuse(error, arguments)
         }

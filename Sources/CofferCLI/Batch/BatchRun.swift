@@ -115,6 +115,7 @@ struct BatchRun: Sendable {
             }
             var outcome: Outcome
             do {
+                if let problem = item.problem { throw problem }
                 outcome = try body(item)
             } catch {
                 let failure = session.failure(error, on: item.location)

@@ -21,6 +21,8 @@ struct Manifest: Sendable {
         /// The requests for those keys, or for the ones of the command line.
         var previous: [KeyRequest] = []
         let cipher: CipherSettings?
+        /// The reason that the file cannot be opened by its name, if it cannot.
+        var problem: Failure?
         /// Identifies the line of the manifest as it is written: without the manifest's folder, and without the
         /// parts that the command line adds.
         var line = ""
@@ -71,7 +73,12 @@ struct Manifest: Sendable {
         var seen: Set<[UInt8]> = []
         var reader = LineReader(input, separator: form.separator, limit: Manifest.longestLine)
         while let line = try Manifest.next(&reader, form, name) {
-            let line = Line(number: line.number, form: form, text: try Manifest.text(line, form, name))
+            guard let text = String(validating: line.bytes, as: UTF8.self) else {
+                guard let item = try Manifest.item(notUTF8: line, form, name) else { continue }
+                if seen.insert(line.bytes).inserted { written.append(item) }
+                continue
+            }
+            let line = Line(number: line.number, form: form, text: text)
             guard var item = try line.item() else { continue }
             let location = Manifest.located(item.path, in: folder)
             guard seen.insert(Array(location.utf8)).inserted else {
@@ -119,16 +126,27 @@ struct Manifest: Sendable {
         }
     }
 
-    /// Returns the line as text. Bytes that are not UTF-8 are rejected: converted, they would name another
-    /// file.
-    private static func text(_ line: LineReader.Line, _ form: Form, _ name: String) throws(Failure) -> String
+    /// Returns the item for a name that is not UTF-8, which fails alone: anyone who can create a file in a
+    /// folder could otherwise stop the work on all others. Converted to text, the name would be another one.
+    ///
+    /// - Returns: nil for a comment.
+    private static func item(notUTF8 line: LineReader.Line, _ form: Form, _ name: String) throws(Failure)
+        -> Item?
     {
-        if let text = String(validating: line.bytes, as: UTF8.self) { return text }
-        throw Failure(
-            .unsafeConfiguration, "manifest",
-            "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Rename the file, or make "
-                + "a link with a UTF-8 name."
-        )
+        let first = form == .lines ? line.bytes.first { ![UInt8(ascii: " "), 9, 13].contains($0) } : nil
+        if first == UInt8(ascii: "#") { return nil }
+        guard first != UInt8(ascii: "{") else {
+            throw Failure(
+                .unsafeConfiguration, "manifest",
+                "Line \(line.number) of the manifest \(name) is JSON that is not UTF-8.")
+        }
+        let path = String(decoding: line.bytes, as: UTF8.self)
+        var item = Item(path: path, location: path, key: nil, newKey: nil, cipher: nil)
+        item.problem = FileNames.notUTF8
+        // The text of the path may be that of another file.
+        item.line = try BatchState.id(
+            Item(path: "", location: "\0" + Hex.digits(line.bytes), key: nil, newKey: nil, cipher: nil))
+        return item
     }
 
     /// A line or a path, and its meaning.

@@ -32,7 +32,8 @@ extension Manifest {
         -print0' writes them.
 
         Commands that change files try all keys before they change the first file. Each file has its own \
-        result. A failure does not stop the other files, and gives exit code 3. A rotation records its \
+        result. A failure does not stop the other files, and gives exit code 3; a file whose name is not \
+        UTF-8 fails with 66. A rotation records its \
         progress in MANIFEST.state (other commands in MANIFEST.encrypt.state and so on), which is removed \
         when all files are done. After an interruption, or after fixing failures, run it again with \
         --continue: nothing is done twice. Several machines share a manifest with --shard 1/3, 2/3 and 3/3. \

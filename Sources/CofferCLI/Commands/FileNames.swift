@@ -31,6 +31,10 @@ enum FileNames {
         throw emptyFile.about(path)
     }
 
+    static let notUTF8 = Failure(
+        .inputMissing, "name_not_utf8",
+        "The name is not UTF-8, so the file cannot be opened. Rename it, or make a link with a UTF-8 name.")
+
     static let emptyFile = Failure(
         .badData, "empty_file",
         "The file is empty (0 bytes), so no key can open it. Restore it from a backup.")

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct InfoCommand: Operation {
+struct InfoCommand: EachFileOperation {
     static let configuration = CommandConfiguration(
         commandName: "info",
         abstract: "Show facts about files, with or without a key.",

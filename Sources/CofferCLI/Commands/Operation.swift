@@ -15,6 +15,11 @@ protocol RecordedOperation: RecordingOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus
 }
 
+/// A command that reads its files, each on its own: one that fails does not stop the others.
+protocol EachFileOperation: Operation {
+    var files: [String] { get }
+}
+
 /// A command that supports a dry run.
 protocol ChangingOperation: RecordedOperation {
     var dryRun: Bool { get }

@@ -32,9 +32,16 @@ struct Session: Sendable {
         return try FileKeys(options, KeyCache(keys, subject: path))
     }
 
-    /// Returns the keys that may open several files.
-    func keys(_ options: FileKeyOptions, ofAll paths: [String]) throws -> FileKeys {
-        for path in paths { try FileNames.checkReadable(path) }
+    /// Returns the keys that may open several files. Checks that the files exist before anyone is prompted for
+    /// a key.
+    ///
+    /// - Parameter needsAll: false to require only one of the files: the others fail on their own.
+    func keys(_ options: FileKeyOptions, ofAll paths: [String], needsAll: Bool = true) throws -> FileKeys {
+        var failures: [Failure] = []
+        for path in paths {
+            do throws(Failure) { try FileNames.checkReadable(path) } catch { failures.append(error) }
+        }
+        if let failure = failures.first, needsAll || failures.count == paths.count { throw failure }
         return try FileKeys(options, KeyCache(keys, subject: FileNames.subject(paths)))
     }
 
@@ -69,6 +76,7 @@ struct Session: Sendable {
             try interruption.check()
             let began = ContinuousClock.now
             do {
+                if ArgumentText.misread.contains(path) { throw FileNames.notUTF8 }
                 try body(path)
                 tally.add(.done)
                 meter.note(.done, of: path, since: began)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VerifyCommand: RecordedOperation, MeasuredOperation {
+struct VerifyCommand: RecordedOperation, MeasuredOperation, EachFileOperation {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every page and the structure of files.",
@@ -64,12 +64,13 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation {
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let keys = try session.keys(key, ofAll: files)
+        let keys = try session.keys(key, ofAll: files, needsAll: false)
         var options = DatabaseFile.VerificationOptions()
         options.cipher = cipher.given
         options.structure = .init(rawValue: structure.rawValue) ?? .quick
         options.threadCount = threads.number
         return try session.forEach(files) { path in
+            try FileNames.checkReadable(path)
             try keys.open(path, cipher: options.cipher, isNamed: true) { opening in
                 try FileVerification(
                     path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne,

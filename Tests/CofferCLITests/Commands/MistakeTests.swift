@@ -144,16 +144,57 @@ struct MistakeTests {
         #expect(tool.directory.fileNames() == before)
     }
 
-    @Test("a manifest that is not UTF-8 is refused, and the line is named")
+    @Test(
+        "a name that is not UTF-8 fails alone, and the other files are done",
+        arguments: ["batch verify --manifest list", "batch verify --manifest -", "verify", "info"],
+        [false, true])
+    func oneOddName(command: String, isLast: Bool) throws {
+        try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "b.db")
+        // Swift would replace the invalid byte with this character.
+        try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "n\u{fffd}.db")
+        // The octal form that printf reads in arguments.
+        let odd = "n\\0377.db"
+        let names = isLast ? ["a.db", "b.db", odd] : [odd, "a.db", "b.db"]
+        let isBatch = command.hasPrefix("batch")
+        let script =
+            "printf '%b\\0' \(names.map { "'\($0)'" }.joined(separator: " ")) > list; "
+            + (isBatch ? "" : "xargs -0 ") + "'\(Tool.program)' \(command) "
+            + (isBatch ? "--null " : "--key-file a.key ") + "--json "
+            + (isBatch ? "--key-file a.key --key-type raw < list" : "--key-type raw < list")
+        let result = try tool.run(["-c", script], program: "/bin/sh")
+        // xargs has exit codes of its own.
+        #expect(result.status == (isBatch ? 3 : 123), "\(result)")
+        let objects = try result.objects
+        #expect(objects.last?["code"] as? Int == 3)
+        let done = objects.filter { $0["type"] as? String == "result" }.map { $0["path"] as? String }
+        #expect(done == ["a.db", "b.db"], "\(result)")
+        let errors = objects.filter { $0["type"] as? String == "error" }
+        #expect(errors.count == 1 && errors[0]["code"] as? Int == 66, "\(result)")
+        #expect(errors.first?["reason"] as? String == "name_not_utf8")
+    }
+
+    @Test("a line that is not UTF-8 is a name, unless it is JSON or a comment")
     func manifests() throws {
-        for source in ["list", "-"] {
-            let command =
-                "'\(Tool.program)' batch verify --manifest \(source) --key-file a.key --key-type raw"
-            let script = "printf 'a.db\\nn\\377.db\\n' > list; exec \(command) < list"
-            let result = try tool.run(["-c", script], program: "/bin/sh")
-            #expect(result.status == 78)
-            #expect(result.errors.contains("Line 2 "))
+        let command = "exec '\(Tool.program)' batch verify --manifest list --key-file a.key --key-type raw"
+        func run(_ lines: String) throws -> Tool.Result {
+            try tool.run(["-c", "printf '\(lines)' > list; \(command)"], program: "/bin/sh")
         }
+        let name = try run("a.db\\nn\\377.db\\n")
+        #expect(name.status == 3 && name.output.contains("a.db: intact"), "\(name)")
+        #expect(try run("a.db\\n# n\\377.db\\n").status == 0)
+        let json = try run("a.db\\n{\\042path\\042: \\042\\377\\042}\\n")
+        #expect(json.status == 78 && json.errors.contains("Line 2 "), "\(json)")
+    }
+
+    @Test("a file that is missing does not stop the verification of the others")
+    func missingOne() throws {
+        let key = ["--key-file", "a.key", "--key-type", "raw", "--json"]
+        let result = try tool.run(["verify", "none.db", "a.db"] + key)
+        #expect(result.status == 3, "\(result)")
+        let objects = try result.objects
+        #expect(objects.contains { $0["path"] as? String == "a.db" && $0["intact"] as? Bool == true })
+        #expect(objects.contains { $0["path"] as? String == "none.db" && $0["code"] as? Int == 66 })
+        #expect(try tool.run(["verify", "none.db", "neither.db"] + key).status == 66)
     }
 
     @Test(
