@@ -97,6 +97,31 @@ struct KeyringCommandTests {
         try expect(tool.run(["key", "add", "a.db", "--recovery", "--json"] + anna), status: 64)
     }
 
+    @Test("a weak passphrase is warned of in each command that gives it to a slot, and only there")
+    func weakPassphrases() throws {
+        try tool.write("abc\n", to: "weak.txt")
+        try tool.write("a strong one for a slot\n", to: "strong.txt")
+        func warns(_ arguments: [String]) throws -> Bool {
+            let result = try tool.run(arguments)
+            expect(result)
+            return result.errors.contains("is short or repetitive")
+        }
+        #expect(try warns(["key", "init", "w.db", "--new-key-file", "weak.txt"]))
+        #expect(try !warns(["key", "init", "a.db", "--new-key-file", "strong.txt"]))
+        let strong = ["--unlock-file", "strong.txt"]
+        #expect(try warns(["key", "add", "a.db", "--new-key-file", "weak.txt"] + strong))
+        #expect(try warns(["key", "change", "a.db", "--slot", "2", "--new-key-file", "weak.txt"] + strong))
+        // Opening is no occasion.
+        #expect(try !warns(["verify", "a.db", "--unlock-file", "weak.txt"]))
+        let added = try tool.run(["key", "add", "a.db", "--recovery", "--quiet"] + strong)
+        try tool.write(added.output, to: "sheet.txt")
+        #expect(
+            try warns([
+                "key", "recover", "a.db", "--slot", "2", "--unlock-file", "sheet.txt", "--new-key-file",
+                "weak.txt",
+            ]))
+    }
+
     @Test("a recovery changes nobody else's passphrase: with several, it asks for the slot")
     func recoveryOfOne() throws {
         for name in ["anna", "ben", "new", "newer"] {
