@@ -37,7 +37,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
               coffer backup app.db /backup/app.db --key-file app.key
               coffer backup app.db safe.db --key-file app.key --new-key-file safe.key
               coffer backup app.db --into /backup --keep 7d,4w,6m --key-file app.key
-              coffer backup app.db --into /backup --recipient owner.pub
+              coffer backup app.db --into /backup --keep 7d,4w --recipient owner.pub
               coffer backup app.db - --key-file app.key | ssh safe 'cat > app.db'
             """)
 
@@ -101,7 +101,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             throw ValidationError(
                 "--same-pages keeps the key of the database. Omit the new key.")
         }
-        try recipients.checkFits(newKey, keeps: keep != nil)
+        try recipients.checkFits(newKey)
         if recipients.isGiven {
             if samePages {
                 throw ValidationError(

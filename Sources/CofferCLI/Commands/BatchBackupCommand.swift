@@ -12,7 +12,8 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
             /srv/app/a.db go to srv/app in the folder, which is created if needed, so that files with the \
             same name do not collide. --keep removes older backups of a file once its new one is proved.
 
-            With --recipient, each copy gets a keyring next to it that only the recipients' identities open. \
+            With --recipient, each copy gets a keyring next to it that only the recipients' identities open; \
+            --keep removes such copies without an identity, and their keyrings with them. \
             Copies of files opened by their keyrings get keyrings with the same slots.
 
             \(Manifest.help)
@@ -63,7 +64,7 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(into, "the folder")
-        try recipients.checkFits(newKey, keeps: keep != nil)
+        try recipients.checkFits(newKey)
     }
 
     func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key) : nil }

@@ -92,7 +92,7 @@ struct RecoverCommand: RecordedOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(destination, "the new file")
-        try recipients.checkFits(newKey, keeps: false)
+        try recipients.checkFits(newKey)
         guard salt == nil || saltFrom == nil else {
             throw ValidationError("Give --salt or --salt-from, not both.")
         }
