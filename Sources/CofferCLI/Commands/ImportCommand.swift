@@ -10,8 +10,8 @@ struct ImportCommand: RecordedOperation {
         usage: "coffer import <file> <table> [--from <input>] [options]",
         discussion: """
             Reads the output of coffer query, with NULL, blobs and infinities unchanged, and of other \
-            programs, from a file or the standard input. The first line of CSV names the columns; each line \
-            of JSON is an object, whose members do. Texts get the types of the columns of an existing table. \
+            programs, from a file or the standard input. The first line of CSV names the columns; JSON has one \
+            object a line, or an array of objects, whose members do. Texts get the types of the columns of an existing table. \
             With --create, the table is created: it is strict, with the types from --types, or types that \
             fit all of the first 1,000 rows. 007 and 1.10 are texts: no value is ever stored as another, and \
             a later row whose value would be is refused. A JSON integer beyond 64 bits needs a text column.
@@ -22,6 +22,7 @@ struct ImportCommand: RecordedOperation {
             EXAMPLES
               coffer import app.db note --from notes.csv --key-file app.key
               coffer import app.db event --from events.jsonl --create --rejects bad.jsonl
+              coffer import app.db price --from prices.csv --delimiter ';' --create
               coffer query app.db "SELECT * FROM note" --format tsv | coffer import b.db note --format tsv
             """)
 
@@ -38,6 +39,12 @@ struct ImportCommand: RecordedOperation {
         help: ArgumentHelp(
             "The format of the rows: by the extension of the file, or csv.", valueName: "format"))
     var format: Format?
+
+    @Option(
+        help: ArgumentHelp(
+            "The character between the fields of CSV: a comma by default, ';' in some countries, or tab.",
+            valueName: "character"))
+    var delimiter: Delimiter?
 
     @Option(help: ArgumentHelp("The columns of the fields, separated by commas.", valueName: "names"))
     var columns: String?
@@ -79,29 +86,46 @@ struct ImportCommand: RecordedOperation {
     var output: OutputOptions
 
     enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
-        case csv, tsv, jsonl
+        case csv, tsv, json, jsonl
+
+        var isJSON: Bool { self == .json || self == .jsonl }
 
         /// Creates a format from the extension of a file name. The default is CSV.
         init(ofFile path: String) {
             self = Format.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } ?? .csv
         }
 
-        func reader(_ source: ByteSource, nullText: String) -> any RecordReader {
+        func reader(_ source: ByteSource, nullText: String, delimiter: Delimiter? = nil) -> any RecordReader {
             switch self {
-            case .csv: DelimitedReader(source, .csv, nullText: nullText)
+            case .csv: DelimitedReader(source, .csv, nullText: nullText, delimiter: delimiter?.byte)
             case .tsv: DelimitedReader(source, .tsv, nullText: nullText)
-            case .jsonl: JSONLinesReader(source)
+            case .json, .jsonl: JSONLinesReader(source)
             }
         }
     }
 
+    /// The character between the fields of CSV.
+    struct Delimiter: ExpressibleByArgument, Sendable {
+        let byte: UInt8
+
+        init?(argument: String) {
+            let bytes = Array((argument == "tab" ? "\t" : argument).utf8)
+            guard bytes.count == 1, bytes[0] < 0x80, ![0x0a, 0x0d, UInt8(ascii: "\"")].contains(bytes[0])
+            else {
+                return nil
+            }
+            byte = bytes[0]
+        }
+    }
+
     func validate() throws {
+        if delimiter != nil, form != .csv { throw ValidationError("--delimiter is for CSV.") }
         if let batchRows, batchRows < 1 { throw ValidationError("--batch-rows takes a positive number.") }
         if types != nil, !create {
             throw ValidationError("--types needs --create.")
         }
         if let rejects { try FileNames.checkIsNoDash(rejects, "the file of refused rows") }
-        if form == .jsonl, columns != nil || noHeader {
+        if form.isJSON, columns != nil || noHeader {
             throw ValidationError("JSON objects name their own columns. Omit --columns and --no-header.")
         }
         if create, noHeader, columns == nil {
@@ -121,7 +145,7 @@ struct ImportCommand: RecordedOperation {
         var options = RowImport.Options(
             table: table,
             columns: columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init),
-            hasHeader: form != .jsonl && !noHeader, creates: create, types: try declaredTypes(),
+            hasHeader: !form.isJSON && !noHeader, creates: create, types: try declaredTypes(),
             putsRefusedAside: rejects != nil,
             batchRows: batchRows)
         if let columns = options.columns, Set(columns.map { $0.lowercased() }).count < columns.count {
@@ -142,7 +166,8 @@ struct ImportCommand: RecordedOperation {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
         let keys = try session.keys(key, of: file)
-        let reader = form.reader(ByteSource(input.number, name: name), nullText: nullText)
+        let reader = form.reader(
+            ByteSource(input.number, name: name), nullText: nullText, delimiter: delimiter)
         if skipsHeader { _ = try reader.next() }
         let total = status.isRegular ? status.size : 0
         let refusals = Refusals(rejects, name: name)

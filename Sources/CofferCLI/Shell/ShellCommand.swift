@@ -28,7 +28,7 @@ enum ShellCommand {
             Command(name: ".help", usage: "", words: "this list", perform: help),
             Command(
                 name: ".import", usage: "file table",
-                words: "import rows of CSV, TSV or JSON lines", perform: importRows),
+                words: "import rows of CSV, TSV or JSON", perform: importRows),
             Command(
                 name: ".mode", usage: "format",
                 words: RowFormat.allCases.map(\.rawValue).joined(separator: ", "), perform: mode),
@@ -157,7 +157,7 @@ enum ShellCommand {
         let work = RowImport(
             reader,
             RowImport.Options(
-                table: table, columns: nil, hasHeader: form != .jsonl, creates: false, types: [:],
+                table: table, columns: nil, hasHeader: !form.isJSON, creates: false, types: [:],
                 putsRefusedAside: false, batchRows: nil)
         ) { record, reason in
             throw Failure(.badData, "refused", "\(name), line \(record.line): the row is refused: \(reason).")
