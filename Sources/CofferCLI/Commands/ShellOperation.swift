@@ -165,9 +165,9 @@ struct ShellOperation: RecordedOperation {
             case .text(let text): try shell.take(text)
             }
             let lines = shell.takeHistory()
-            for line in lines { editor.remember(line) }
+            for line in lines { editor.remember(line.text) }
             do throws(Failure) {
-                try kept?.add(lines)
+                try kept?.add(lines.filter(\.isStored).map(\.text))
             } catch {
                 session.reporter.warning(error.message)
             }

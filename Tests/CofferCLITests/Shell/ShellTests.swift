@@ -200,6 +200,35 @@ struct ShellTests {
         #expect(terminal.hasEcho)
     }
 
+    @Test("a statement with a mistake is called back in its session, and only there")
+    func mistakes() throws {
+        let terminal = try start()
+        terminal.type("SELEKT 12 || 34;\r")
+        try terminal.expect("syntax error")
+        terminal.type("SELECT * FROM nope;\r")
+        try terminal.expect("no such table")
+        try terminal.prompt("(encrypted)> ")
+        // Up twice, to the start of the line, forward five letters; then the last of them is replaced.
+        terminal.type("\u{1b}[A\u{1b}[A\u{1}\u{6}\u{6}\u{6}\u{6}\u{6}\u{8}C\r")
+        try terminal.expect("1234\r\n")
+        terminal.type(".quit\r")
+        #expect(try terminal.end() == 0)
+        #expect(try tool.text(of: ".coffer_history") == "SELECT 12 || 34;\n.quit\n")
+    }
+
+    @Test(
+        "a statement is called back as it was typed, or line by line",
+        arguments: [
+            ("SELECT 1,\n  2;", ["SELECT 1,   2;"]), ("SELECT 'a\nb';", ["SELECT 'a", "b';"]),
+            ("SELECT 1 -- one\n, 2;", ["SELECT 1 -- one", ", 2;"]),
+            ("SELECT 1 /* a\n*/;", ["SELECT 1 /* a */;"]),
+            ("SELECT 'a;\n\nb';", ["SELECT 'a;", "b';"]), ("\n.tables", [".tables"]),
+            ("PRAGMA key\n= 'x';", []), ("SELECT '\n', 1 /* key 'x' */;", []),
+        ])
+    func historyEntries(_ text: String, _ lines: [String]) {
+        #expect(ShellHistory.entries(text, isStored: true).map(\.text) == lines)
+    }
+
     @Test("the history comes back, private, and without keys and values")
     func history() throws {
         var terminal = try start()
