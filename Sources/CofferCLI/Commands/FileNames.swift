@@ -39,6 +39,12 @@ enum FileNames {
         .badData, "empty_file",
         "The file is empty (0 bytes), so no key can open it. Restore it from a backup.")
 
+    /// Throws if one name is given for the old files of several. This is no check of the arguments' syntax: the
+    /// parser counts the value of an unknown option as a file until it reports the option.
+    static func checkIsOne(_ files: [String], for keepOld: String?) throws(Failure) {
+        if keepOld != nil, files.count > 1 { throw Failure.usage("--keep-old is for one file.") }
+    }
+
     /// Returns the size of a regular file, in bytes, or nil for anything else.
     static func size(_ path: String) -> Int64? {
         guard let status = try? FileStatus(path, followsLinks: true), status.isRegular else { return nil }

@@ -46,6 +46,16 @@ struct MistakeTests {
         #expect(try tool.run("help", "rotate").status == 0)
     }
 
+    @Test("an unknown option is named before the files are counted", arguments: ["rotate", "upgrade"])
+    func unknownOption(command: String) throws {
+        let keep = ["--keep-old", "old.db"] + key
+        let result = try tool.run([command, "a.db", "--foo", "1"] + keep)
+        #expect(result.status == 64 && result.errors.contains("Unknown option '--foo'"), "\(result)")
+        let new = command == "rotate" ? ["--new-key-file", "b.key", "--new-key-type", "raw"] : []
+        let several = try tool.run([command, "a.db", "b.db"] + keep + new)
+        #expect(several.status == 64 && several.errors.contains("--keep-old is for one file"), "\(several)")
+    }
+
     @Test("the nearest name is found, and none where all are far")
     func spelling() {
         let names = ["rotate", "verify", "restore", "backup", "batch", "key", "keygen", "dump"]
