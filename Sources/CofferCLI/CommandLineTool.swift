@@ -58,7 +58,7 @@ package enum CommandLineTool {
 
     /// Prints the help if it was requested, and the problem with the arguments otherwise.
     private static func refuse(_ error: any Error, _ arguments: [String]) -> ExitStatus {
-        let text = HiddenKeys.hiding(in: CofferCommand.fullMessage(for: error))
+        let text = HiddenKeys.hiding(in: Spelling.withoutFarGuess(CofferCommand.fullMessage(for: error)))
         guard CofferCommand.exitCode(for: error) != .success else {
             OutputFile.output.writeLine(text)
             return OutputFile.output.lostText == nil ? .done : .inputOutput
@@ -68,7 +68,7 @@ package enum CommandLineTool {
             return refuse(words, arguments)
         }
         OutputFile.errors.writeLine(text.hasPrefix("Error: ") ? "coffer: error: " + text.dropFirst(7) : text)
-        let message = CofferCommand.message(for: error)
+        let message = Spelling.withoutFarGuess(CofferCommand.message(for: error))
         reportRefusal(message.isEmpty ? "Invalid arguments." : message, arguments)
         return .usage
     }

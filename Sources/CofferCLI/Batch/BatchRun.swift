@@ -93,7 +93,7 @@ struct BatchRun: Sendable {
         session.meter.note(.init(files: items.count, failed: tally.failed, bytes: tally.bytes))
         if let status = session.interruption.status {
             let words = state == nil ? "run the command again." : "continue with --continue."
-            throw Failure(status, "interrupted", "Interrupted. Every file is intact; \(words)")
+            throw Failure(status, "interrupted", "Interrupted. No file is left half-changed; \(words)")
         }
         return tally.failed > 0 ? .someFailed : .done
     }

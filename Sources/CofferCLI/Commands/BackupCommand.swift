@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import Foundation
+internal import SystemCalls
 
 struct BackupCommand: ChangingOperation, MeasuredOperation {
     static let configuration = CommandConfiguration(
@@ -130,6 +131,13 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         if destination == "-", !dryRun, OutputFile.output.isTerminal {
             throw Failure.usage(
                 "The backup is binary, and a terminal could treat it as commands. Give a file or a pipe.")
+        }
+        if let destination, let status = try? FileStatus(destination, followsLinks: true), status.isDirectory
+        {
+            throw Failure(
+                .outputExists, "directory",
+                "'\(destination)' is a folder. For a backup with a dated name in it, give --into \(destination)."
+            ).about(destination)
         }
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         let folder = try keep.flatMap { keep in

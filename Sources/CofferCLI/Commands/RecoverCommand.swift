@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import Glibc
+internal import SystemCalls
 
 struct RecoverCommand: RecordedOperation {
     static let configuration = CommandConfiguration(
@@ -108,6 +110,12 @@ struct RecoverCommand: RecordedOperation {
         return salt
     }
 
+    /// True if the file has zeros in the place of its salt.
+    private var isSaltLost: Bool {
+        let start = try? Descriptor.reading(source, name: "The file", flags: O_NONBLOCK).readAll(upTo: 16)
+        return start?.count == 16 && start?.allSatisfy { $0 == 0 } == true
+    }
+
     private static func salt(_ text: String) throws -> [UInt8] {
         guard let bytes = Hex.bytes(text), bytes.count == 16 else {
             throw ValidationError("A salt has 32 hexadecimal digits.")
@@ -132,6 +140,11 @@ struct RecoverCommand: RecordedOperation {
         let keys = try session.keys(key, of: source)
         let newKey = try new.map { request throws(Failure) in
             try session.keys.key(request, subject: destination)
+        }
+        if options.salt == nil, isSaltLost {
+            session.reporter.warning(
+                "\(source): begins with zeros, so its salt is lost, and no key opens it without. Give the salt "
+                    + "with --salt or --salt-from.")
         }
         return try keys.open(source, cipher: options.cipher) { opening in
             var isComplete = false

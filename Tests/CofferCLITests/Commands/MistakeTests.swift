@@ -33,8 +33,12 @@ struct MistakeTests {
         let nested = try tool.run("batch", "verfy", "--manifest", "x")
         #expect(nested.status == 64 && nested.errors.contains("Did you mean 'batch verify'?"), "\(nested)")
         #expect(
-            try tool.run("tables").errors.contains(
-                "There is no command 'tables'; 'coffer --help' lists them."))
+            try tool.run("frobnicate").errors.contains(
+                "There is no command 'frobnicate'; 'coffer --help' lists them."))
+        // Names that other tools have, which are not the nearest ones.
+        for (word, name) in [("export", "query --format csv"), ("rekey", "rotate"), ("tables", "schema")] {
+            #expect(try tool.run(word, "a.db").errors.contains("Did you mean '\(name)'?"))
+        }
         for group in ["batch", "audit"] {
             let result = try tool.run(group)
             #expect(result.status == 64 && result.output.isEmpty)
@@ -44,6 +48,38 @@ struct MistakeTests {
         }
         #expect(try tool.run("rotate").errors.hasPrefix("coffer: error: Missing expected argument"))
         #expect(try tool.run("help", "rotate").status == 0)
+    }
+
+    @Test("each word of another tool stands for a command that there is")
+    func synonyms() {
+        for (word, command) in Spelling.synonyms {
+            #expect(CofferCommand.unknownName(in: [word]) != nil, "\(word)")
+            #expect(
+                CofferCommand.unknownName(in: command.split(separator: " ").map(String.init)) == nil,
+                "\(word)")
+        }
+    }
+
+    @Test("the parser's guess at an option is kept only if it is near")
+    func guesses() throws {
+        let far = try tool.run(["query", "a.db", "SELECT 1", "--out", "x"] + key)
+        #expect(far.status == 64 && far.errors.contains("Unknown option '--out'."), "\(far)")
+        #expect(!far.errors.contains("Did you mean"))
+        let near = try tool.run(["query", "a.db", "SELECT 1", "--formt", "csv"] + key)
+        #expect(near.errors.contains("Did you mean '--format'?"), "\(near)")
+    }
+
+    @Test("a folder is not the name of a backup, but the place of one")
+    func backupIntoFolder() throws {
+        _ = try tool.directory.makeFolder("bk")
+        let result = try tool.run(["backup", "a.db", "bk"] + key)
+        #expect(result.status == 73 && result.errors.contains("give --into bk"), "\(result)")
+    }
+
+    @Test("an interrupted verification does not say that the file is intact")
+    func interruptedReading() {
+        let message = Interruption.shared.failure(.interrupted).message
+        #expect(!message.contains("intact") && message.contains("half-changed"))
     }
 
     @Test("an unknown option is named before the files are counted", arguments: ["rotate", "upgrade"])
