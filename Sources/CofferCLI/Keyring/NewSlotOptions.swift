@@ -19,7 +19,7 @@ struct NewSlotOptions: ParsableArguments {
         name: .customLong("command"),
         help: ArgumentHelp(
             "Add a slot that a program opens, such as the client of a key service: see the article on the "
-                + "keyring format.",
+                + "keyring format, in Debian keyring-format.md in /usr/share/doc/coffer.",
             valueName: "command"))
     var program: String?
 
