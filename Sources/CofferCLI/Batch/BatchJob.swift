@@ -65,6 +65,9 @@ struct BatchSetting: Sendable {
             if item.previousKeys != nil, role == .new {
                 throw BatchSetting.bad(item, "gets its first key, so it has no previous keys")
             }
+            if item.key?.unlocks != nil, role == .new {
+                throw BatchSetting.bad(item, "gets its first key, so it has no keyring")
+            }
             if item.previousKeys != nil, item.key == nil, !needsKeys {
                 throw BatchSetting.bad(
                     item, "has only previous keys: give its key in the line, or on the command line")

@@ -5,9 +5,10 @@ internal import Foundation
 ///
 /// A manifest has one of three forms. The first has one path a line; the keys are those of the command line.
 /// The second has one JSON object a line, whose members have the names of the options: `{"path": "a.db",
-/// "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Members for previous keys may also be
-/// lists. In these two forms, empty lines and lines that start with `#` are ignored. The third has
-/// NUL-terminated paths, as `find -print0` writes them, which are used verbatim.
+/// "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Files with a keyring have `unlock-file`
+/// instead of `key-file`. Members for previous keys may also be lists. In these two forms, empty lines and
+/// lines that start with `#` are ignored. The third has NUL-terminated paths, as `find -print0` writes them,
+/// which are used verbatim.
 struct Manifest: Sendable {
     struct Item: Sendable {
         /// The path as the manifest spells it.
@@ -213,7 +214,7 @@ struct Manifest: Sendable {
 
     private static let names: Set<String> = Set(
         ["path", "cipher-format", "kdf-iterations", "page-size"]
-            + ["key", "new-key", "previous-key"].flatMap { role in
+            + ["key", "new-key", "previous-key", "unlock"].flatMap { role in
                 ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
             })
 
@@ -272,9 +273,37 @@ struct Manifest: Sendable {
             guard sources.count <= 1 else {
                 throw line.bad("it has more than one source of the \(role.rawValue) key")
             }
-            guard let source = sources.first else { return nil }
+            let unlocking = role == .current ? try unlocking() : nil
+            guard let source = sources.first else { return unlocking }
+            guard unlocking == nil else { throw line.bad("it has both a key and a secret for a keyring") }
             let type = try text("\(prefix)-type").map(type) ?? .passphrase
             return KeyRequest(role: role, source: source, type: type)
+        }
+
+        /// Returns the request for the secret that opens the file's keyring.
+        private func unlocking() throws(Failure) -> KeyRequest? {
+            let sources = try sources("unlock") { name throws(Failure) in try [text(name)].compactMap { $0 } }
+            let word = try text("unlock-type") ?? UnlockType.passphrase.rawValue
+            guard let type = UnlockType(rawValue: word) else {
+                throw line.bad("'\(word)' is not a type of secret for a keyring")
+            }
+            guard let source = sources.first else {
+                guard object["unlock-type"] == nil else {
+                    throw line.bad("'unlock-type' needs 'unlock-file' or another source")
+                }
+                return nil
+            }
+            guard sources.count == 1 else {
+                throw line.bad("it has more than one secret for a keyring")
+            }
+            if type == .command {
+                guard case .command = source else {
+                    throw line.bad("'unlock-type' command needs 'unlock-command'")
+                }
+            }
+            var request = KeyRequest(role: .current, source: source)
+            request.unlocks = type
+            return request
         }
 
         func previousKeys() throws(Failure) -> PreviousKeys? {

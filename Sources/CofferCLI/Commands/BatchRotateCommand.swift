@@ -56,6 +56,9 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
         ) throws -> Result {
             try FileNames.checkReadable(item.location)
             try FileNames.checkHasBytes(item.location)
+            guard item.key?.unlocks == nil else {
+                throw Failure.usage("The file has a keyring. Rotate its data key with 'coffer key rotate'.")
+            }
             guard let new = try setting.newKey(of: item), let old = try setting.keys(of: item).except(new)
             else {
                 throw Failure(.usage, "same_key", "The new key is the current one.")

@@ -464,6 +464,40 @@ struct KeyringCommandTests {
         #expect(try findings().isEmpty)
     }
 
+    @Test("one manifest has raw keys, and keyrings with different secrets")
+    func mixedManifest() throws {
+        try make()
+        try tool.makeDatabase("b.db")
+        try tool.write("the passphrase of the third\n", to: "c.txt")
+        try expect(tool.run("key", "init", "c.db", "--new-key-file", "c.txt"))
+        let lines = [
+            #"{"path": "a.db", "unlock-file": "anna.key", "unlock-type": "raw"}"#,
+            #"{"path": "b.db", "key-file": "a.key", "key-type": "raw"}"#,
+            #"{"path": "c.db", "unlock-command": "cat c.txt"}"#,
+        ]
+        try tool.write(lines.joined(separator: "\n"), to: "list")
+        let verified = try tool.run("batch", "verify", "--manifest", "list")
+        expect(verified, "3 of 3 files done")
+        try expect(tool.run("batch", "backup", "--manifest", "list", "--into", "safe"), "3 of 3 files done")
+        let new = ["--new-key-file", "anna.key", "--new-key-type", "raw"]
+        let rotated = try tool.run(["batch", "rotate", "--manifest", "list"] + new)
+        expect(rotated, status: 3, "coffer key rotate")
+        #expect(rotated.output.contains("b.db: rotated") && rotated.errors.contains("2 failed"), "\(rotated)")
+        for bad in [
+            #"{"path": "a.db", "unlock-file": "anna.key", "key-file": "a.key"}"#,
+            #"{"path": "a.db", "unlock-file": "anna.key", "unlock-env": "X"}"#,
+            #"{"path": "a.db", "unlock-file": "anna.key", "unlock-type": "raw+salt"}"#,
+            #"{"path": "a.db", "unlock-file": "anna.key", "unlock-type": "command"}"#,
+            #"{"path": "a.db", "unlock-type": "raw"}"#,
+        ] {
+            try tool.write(bad, to: "list")
+            try expect(
+                tool.run("batch", "verify", "--manifest", "list"), status: 78, "Line 1 of the manifest")
+        }
+        try tool.write(lines[0], to: "list")
+        try expect(tool.run("batch", "encrypt", "--manifest", "list"), status: 78, "no keyring")
+    }
+
     @Test("a restore says what opens the database now, if that has changed")
     func restoredWayIn() throws {
         try make()
