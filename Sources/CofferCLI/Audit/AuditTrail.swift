@@ -108,6 +108,13 @@ final class AuditEntry: Sendable {
         self.path = FileNames.canonical(path)
     }
 
+    /// The name of this machine: shards of a fleet run on several.
+    private static let host: String? = {
+        var name = [CChar](repeating: 0, count: 256)
+        guard unsafe gethostname(&name, name.count - 1) == 0 else { return nil }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
+
     func begin() throws(Failure) { try write([.init("event", "begin")]) }
 
     /// Records success, once.
@@ -132,7 +139,8 @@ final class AuditEntry: Sendable {
         let members: [JSONValue.Member] = [
             .init("time", .string(Date().formatted(.iso8601))), .init("command", .string(trail.command)),
             .init("path", .string(path)),
-            .init("pid", .count(getpid())), .init("uid", .count(user)),
+            .init("host", .optional(AuditEntry.host)), .init("pid", .count(getpid())),
+            .init("uid", .count(user)),
         ]
         do throws(Failure) {
             try log.append(members + keys + details)

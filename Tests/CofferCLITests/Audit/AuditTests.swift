@@ -30,6 +30,8 @@ struct AuditTests {
         #expect(objects.map { $0["seq"] as? Int } == [1, 2, 3, 4])
         #expect(objects[1]["path"] as? String == tool.directory.path("a.db"))
         #expect(objects[1]["changed"] as? Bool == true)
+        let host = try String(contentsOfFile: "/proc/sys/kernel/hostname", encoding: .utf8).dropLast()
+        #expect(objects.allSatisfy { $0["host"] as? String == String(host) })
         #expect(objects[1]["prev"] as? String == objects[0]["hash"] as? String)
         #expect(objects[0]["prev"] as? String == String(repeating: "0", count: 64))
         let result = try tool.run("audit", "verify", "log")
