@@ -48,7 +48,7 @@ struct BatchStatusCommand: Operation {
         guard shards.map({ (1...10_000).contains($0) }) ?? true else {
             throw ValidationError("--shards takes a number from 1 to 10000.")
         }
-        guard list.manifest != "-" else {
+        guard !list.isStream else {
             throw ValidationError("A manifest from the standard input has no state.")
         }
     }

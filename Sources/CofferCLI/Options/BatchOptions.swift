@@ -16,6 +16,14 @@ struct ManifestOptions: ParsableArguments {
     )
     var null = false
 
+    /// True for the standard input and for pipes, such as `<(ls)`. They have no folder: relative paths start
+    /// at the current one, and no state is kept next to them.
+    var isStream: Bool {
+        if ["/dev/", "/proc/"].contains(where: manifest.hasPrefix) || manifest == "-" { return true }
+        let status = try? FileStatus(manifest, followsLinks: true)
+        return status.map { !$0.isRegular && !$0.isDirectory } ?? false
+    }
+
     func read() throws -> Manifest {
         let form = null ? Manifest.Form.zeroSeparatedPaths : .lines
         guard manifest != "-" else {
@@ -23,16 +31,17 @@ struct ManifestOptions: ParsableArguments {
         }
         let descriptor = try Descriptor.reading(manifest, name: "The manifest '\(manifest)'")
         return try Manifest(
-            descriptor.number, form: form, folder: FileNames.folder(of: manifest), name: "'\(manifest)'")
+            descriptor.number, form: form, folder: isStream ? "." : FileNames.folder(of: manifest),
+            name: "'\(manifest)'")
     }
 
     /// Returns the default path of the state of a batch, or of one shard. The result is nil for a list from
-    /// standard input.
+    /// standard input or a pipe.
     ///
     /// - Parameter word: the word for the work, if it is part of the name: a batch that encrypts must not
     ///   resume from the state of a rotation.
     func state(of shard: Shard?, _ word: String?) -> String? {
-        guard manifest != "-" else { return nil }
+        guard !isStream else { return nil }
         return ([manifest, shard?.suffix, word, "state"] as [String?]).compactMap { $0 }.joined(
             separator: ".")
     }
@@ -70,7 +79,7 @@ struct BatchOptions: ParsableArguments {
     func validate() throws {
         guard (1...256).contains(jobs) else { throw ValidationError("--jobs takes a number from 1 to 256.") }
         if let state { try FileNames.checkIsNoDash(state, "the state") }
-        if list.manifest == "-" && continues && state == nil {
+        if continues, state == nil, list.isStream {
             throw ValidationError(
                 "A manifest from the standard input has no state to continue. Give --state.")
         }
