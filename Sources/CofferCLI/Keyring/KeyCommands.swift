@@ -136,6 +136,7 @@ struct KeyListCommand: Operation {
                 .init("epoch", .count(Int(contents.epoch))), .init("rotating", .bool(contents.isRotating)),
                 .init("proved", .bool(opened != nil)),
                 .init("slots", .strings(contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" })),
+                .init("slot_list", .array(contents.slots.map(\.facts))),
                 .init("passphrase_costs", .array(contents.slots.compactMap(\.costFacts))),
                 .init("damage", .strings(contents.damage.map(\.description))), .init("code", 0),
             ], text: lines, isAnswer: true)
@@ -157,6 +158,13 @@ extension DatabaseKeyring.PassphraseCost {
 }
 
 extension DatabaseKeyring.Contents.Slot {
+    /// The slot as JSON.
+    fileprivate var facts: JSONValue {
+        .object([
+            .init("slot", .count(number)), .init("kind", .string(kind.words)), .init("name", .string(name)),
+        ])
+    }
+
     /// The cost of the slot's passphrase, as JSON.
     fileprivate var costFacts: JSONValue? {
         guard let cost = passphraseCost else { return nil }

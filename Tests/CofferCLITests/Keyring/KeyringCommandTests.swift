@@ -60,6 +60,10 @@ struct KeyringCommandTests {
         let list = try tool.run(["key", "list", "a.db"] + anna)
         expect(list, "2 slots, verified with slot 1")
         #expect(list.output.contains("1  raw  Anna") && list.output.contains("2  passphrase  Ben"))
+        let facts = try tool.run(["key", "list", "a.db", "--json"] + anna).objects[1]
+        let slots = facts["slot_list"] as? [[String: Any]]
+        #expect(slots?.map { $0["slot"] as? Int } == [1, 2])
+        #expect(slots?.map { $0["name"] as? String } == ["Anna", "Ben"])
         try expect(tool.run(["verify", "a.db"] + anna))
         let removed = try tool.run(["key", "remove", "a.db", "--slot", "2"] + anna)
         expect(removed, "removed slot 2 (Ben)")
