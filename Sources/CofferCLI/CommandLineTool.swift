@@ -38,8 +38,8 @@ package enum CommandLineTool {
             guard let operation = try operation(arguments) else { return .done }
             guard ArgumentText.isRead(by: operation) else {
                 return refuse(
-                    "An argument is not UTF-8, so it could name another file. Rename the file, or make a link "
-                        + "with a UTF-8 name.", arguments)
+                    "An argument is not UTF-8, so it could name another file. Rename the file, or make a "
+                        + "link with a UTF-8 name.", arguments)
             }
             return operation.perform()
         } catch {

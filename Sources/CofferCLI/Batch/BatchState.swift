@@ -202,9 +202,9 @@ final class BatchState: Sendable {
 
     // MARK: Questions from outside
 
-    /// Returns the latest exit codes of the last batch, by the identifiers of the lines of its manifest. Lines
-    /// that have changed since then count as new. Results of other commands, or of other statements, are left
-    /// out.
+    /// Returns the latest exit codes of the last batch, by the identifiers of the lines of its manifest.
+    /// Lines that have changed since then count as new. Results of other commands, or of other statements,
+    /// are left out.
     ///
     /// - Returns: nil if there is no state.
     static func codes(in path: String, of manifest: Manifest) throws(Failure) -> [String: Int32]? {
@@ -230,8 +230,8 @@ final class BatchState: Sendable {
     // MARK: The work
 
     /// Returns the identifier of a line of a manifest, with the sources of keys that it names. The sources of
-    /// the command line are not part of it: they are typed in many ways, and may supply other keys by now. The
-    /// run detects that from the files.
+    /// the command line are not part of it: they are typed in many ways, and may supply other keys by now.
+    /// The run detects that from the files.
     static func id(_ item: Manifest.Item) throws(Failure) -> String {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
         let keys = [item.key, item.newKey].map {

@@ -24,8 +24,8 @@ struct Manifest: Sendable {
         let cipher: CipherSettings?
         /// The reason that the file cannot be opened by its name, if it cannot.
         var problem: Failure?
-        /// Identifies the line of the manifest as it is written: without the manifest's folder, and without the
-        /// parts that the command line adds.
+        /// Identifies the line of the manifest as it is written: without the manifest's folder, and without
+        /// the parts that the command line adds.
         var line = ""
 
         /// Returns the item with all relative paths starting at a folder.
@@ -99,8 +99,8 @@ struct Manifest: Sendable {
     /// The identifiers of the lines.
     var lines: Set<String> { Set(written.map(\.line)) }
 
-    /// Returns the identifiers of the lines, by the identifiers in states of the first schema. Those depend on
-    /// the manifest's folder, as it was typed.
+    /// Returns the identifiers of the lines, by the identifiers in states of the first schema. Those depend
+    /// on the manifest's folder, as it was typed.
     func linesByFirstSchema() throws(Failure) -> [String: String] {
         var lines: [String: String] = [:]
         for folder in Set([folder, ".", FileNames.standardized(folder), FileNames.canonical(folder)]) {

@@ -136,7 +136,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         {
             throw Failure(
                 .outputExists, "directory",
-                "'\(destination)' is a folder. For a backup with a dated name in it, give --into \(destination)."
+                "'\(destination)' is a folder. For a backup with a dated name in it, give "
+                    + "--into \(destination)."
             ).about(destination)
         }
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil

@@ -39,8 +39,8 @@ enum FileNames {
         .badData, "empty_file",
         "The file is empty (0 bytes), so no key can open it. Restore it from a backup.")
 
-    /// Throws if one name is given for the old files of several. This is no check of the arguments' syntax: the
-    /// parser counts the value of an unknown option as a file until it reports the option.
+    /// Throws if one name is given for the old files of several. This is no check of the arguments' syntax:
+    /// the parser counts the value of an unknown option as a file until it reports the option.
     static func checkIsOne(_ files: [String], for keepOld: String?) throws(Failure) {
         if keepOld != nil, files.count > 1 { throw Failure.usage("--keep-old is for one file.") }
     }
@@ -80,8 +80,8 @@ enum FileNames {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }
 
-    /// Returns the absolute path of a file without links, which does not depend on how the path was typed. The
-    /// missing end of a path is appended unchanged.
+    /// Returns the absolute path of a file without links, which does not depend on how the path was typed.
+    /// The missing end of a path is appended unchanged.
     static func canonical(_ path: String) -> String {
         if let real = unsafe realpath(path, nil) {
             defer { unsafe free(real) }

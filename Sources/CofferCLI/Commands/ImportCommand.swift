@@ -10,11 +10,12 @@ struct ImportCommand: RecordedOperation {
         usage: "coffer import <file> <table> [--from <input>] [options]",
         discussion: """
             Reads the output of coffer query, with NULL, blobs and infinities unchanged, and of other \
-            programs, from a file or the standard input. The first line of CSV names the columns; JSON has one \
-            object a line, or an array of objects, whose members do. Texts get the types of the columns of an existing table. \
-            With --create, the table is created: it is strict, with the types from --types, or types that \
-            fit all of the first 1,000 rows. 007 and 1.10 are texts: no value is ever stored as another, and \
-            a later row whose value would be is refused. A JSON integer beyond 64 bits needs a text column.
+            programs, from a file or the standard input. The first line of CSV names the columns; JSON has \
+            one object a line, or an array of objects, whose members do. Texts get the types of the columns \
+            of an existing table. With --create, the table is created: it is strict, with the types from \
+            --types, or types that fit all of the first 1,000 rows. 007 and 1.10 are texts: no value is ever \
+            stored as another, and a later row whose value would be is refused. A JSON integer beyond 64 \
+            bits needs a text column.
             A row that does not fit the table ends the import, and nothing is kept; with --rejects it goes \
             to a new file, as JSON with its line and the reason, and the exit code is 1. With --batch-rows \
             there is a commit after so many rows, and committed rows stay.

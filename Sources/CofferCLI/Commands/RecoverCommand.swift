@@ -143,8 +143,8 @@ struct RecoverCommand: RecordedOperation {
         }
         if options.salt == nil, isSaltLost {
             session.reporter.warning(
-                "\(source): begins with zeros, so its salt is lost, and no key opens it without. Give the salt "
-                    + "with --salt or --salt-from.")
+                "\(source): begins with zeros, so its salt is lost, and no key opens it without. Give the "
+                    + "salt with --salt or --salt-from.")
         }
         return try keys.open(source, cipher: options.cipher) { opening in
             var isComplete = false

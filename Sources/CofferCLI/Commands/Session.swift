@@ -32,8 +32,8 @@ struct Session: Sendable {
         return try FileKeys(options, KeyCache(keys, subject: path))
     }
 
-    /// Returns the keys that may open several files. Checks that the files exist before anyone is prompted for
-    /// a key.
+    /// Returns the keys that may open several files. Checks that the files exist before anyone is prompted
+    /// for a key.
     ///
     /// - Parameter needsAll: false to require only one of the files: the others fail on their own.
     func keys(_ options: FileKeyOptions, ofAll paths: [String], needsAll: Bool = true) throws -> FileKeys {

@@ -34,8 +34,8 @@ struct KeyringFacts {
     /// The action against the damage.
     var advice: String {
         slotCount == nil
-            ? "Put a copy back with 'coffer key restore-header', or from a backup. Until then, no secret opens "
-                + "the database."
+            ? "Put a copy back with 'coffer key restore-header', or from a backup. Until then, no secret "
+                + "opens the database."
             : "Run 'coffer key change' before the other copy is lost, also with the same secret: each change "
                 + "writes both."
     }

@@ -8,7 +8,8 @@ extension Failure {
         case let error as DatabaseError: self.init(error)
         case let error as DatabaseFileError: self.init(error)
         case is CancellationError:
-            self.init(.runAgain, "cancelled", "Interrupted. No file is left half-changed; run the command again.")
+            self.init(
+                .runAgain, "cancelled", "Interrupted. No file is left half-changed; run the command again.")
         default: self.init(.internalError, "internal", "Unexpected error: \(error)")
         }
     }

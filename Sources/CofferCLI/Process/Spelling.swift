@@ -10,8 +10,8 @@ enum Spelling {
         return longer.count == 1 ? longer[0] : nil
     }
 
-    /// Returns a message of the parser without its guess at an unknown option, unless the guess is near: others
-    /// may mean the opposite.
+    /// Returns a message of the parser without its guess at an unknown option, unless the guess is near:
+    /// others may mean the opposite.
     static func withoutFarGuess(_ message: String) -> String {
         let guess = #/Unknown option '--(?<word>[^']+)'(?<words>\. Did you mean '--(?<name>[^']+)'\?)/#
         guard let match = message.firstMatch(of: guess),

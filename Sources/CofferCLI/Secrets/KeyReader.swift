@@ -42,13 +42,13 @@ struct KeyReader {
         if secret.textMark() != nil {
             reporter.warning(
                 "The passphrase from \(name) begins with a byte order mark, which is part of it. If a text "
-                    + "editor added the mark and the key does not open the file, store the passphrase in UTF-8 "
-                    + "without the mark.")
+                    + "editor added the mark and the key does not open the file, store the passphrase in "
+                    + "UTF-8 without the mark.")
         }
         if request.role == .new, KeyReader.isWeak(secret) {
             reporter.warning(
-                "The passphrase from \(name) is short or repetitive, and can be guessed by anyone who has the "
-                    + "file. 'coffer keygen --words 8' creates a strong one.")
+                "The passphrase from \(name) is short or repetitive, and can be guessed by anyone who has "
+                    + "the file. 'coffer keygen --words 8' creates a strong one.")
         }
     }
 
