@@ -9,7 +9,7 @@ extension Failure {
             let (status, word) = Failure.meaning(of: error.reason)
             self.init(status, word, Failure.words(of: error))
         }
-        path = path ?? error.path
+        if !Failure.isTemporary(error.path) { path = path ?? error.path }
     }
 
     private static func meaning(of reason: DatabaseFileError.Reason) -> (ExitStatus, String) {
@@ -36,19 +36,42 @@ extension Failure {
         }
     }
 
-    /// Returns a message that names the option that helps. The library's messages address programmers.
+    /// True for a copy in the making, whose name says nothing to users.
+    private static func isTemporary(_ path: String) -> Bool {
+        FileNames.name(of: path).hasPrefix(".coffer-")
+    }
+
     private static func words(of error: DatabaseFileError) -> String {
+        let words = advice(on: error)
+        let prefix = "\(error.path): "
+        return isTemporary(error.path) && words.hasPrefix(prefix)
+            ? String(words.dropFirst(prefix.count)) : words
+    }
+
+    /// Returns a message that names the option that helps. The library's messages address programmers.
+    private static func advice(on error: DatabaseFileError) -> String {
         switch error.reason {
         case .missingDefinition(let words):
             "\(error.path): The schema needs a definition that only the application has (\(words)). "
                 + "Use a program that provides it through ConversionOptions of the library. 'coffer backup', "
                 + "'coffer rotate' and 'coffer dump' work without it."
+        case .diskFull: error.description + free(error.path)
         case .unsafeFile(.mountPoint):
             "\(error.path): The file is a mount point (as with 'docker run -v file:file' or a "
                 + "Kubernetes subPath), so it cannot be replaced. Mount its folder instead. To rotate the "
                 + "key without replacing the file, use 'coffer rotate --in-place'."
         default: error.description
         }
+    }
+
+    /// Returns a sentence about the room on the file system of a file.
+    private static func free(_ path: String) -> String {
+        let folder = FileNames.folder(of: path)
+        var status = statvfs()
+        guard unsafe statvfs(folder, &status) == 0 else { return "" }
+        let (count, isHuge) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
+            by: Int64(clamping: status.f_frsize))
+        return " \(TextLayout.size(isHuge ? .max : count)) are free in '\(folder)'."
     }
 
     private static func meaning(of kind: DatabaseFileError.UnsafeFile) -> (ExitStatus, String) {

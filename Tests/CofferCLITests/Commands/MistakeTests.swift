@@ -76,6 +76,20 @@ struct MistakeTests {
         #expect(result.status == 73 && result.errors.contains("give --into bk"), "\(result)")
     }
 
+    @Test(
+        "a full disk is told with its room, and without the name of a temporary file",
+        arguments: ["backup", "restore"])
+    func roomOfFullDisk(command: String) throws {
+        _ = try tool.shell().run("INSERT INTO t (text) VALUES (hex(zeroblob(50000)));")
+        // Blocks of 512 bytes.
+        let script =
+            "ulimit -f 24; exec '\(Tool.program)' \(command) a.db b.db --key-file a.key --key-type raw"
+        let result = try tool.run(["-c", script], program: "/bin/sh")
+        #expect(result.status == 74, "\(result)")
+        #expect(result.errors.contains("are free in '.'") && !result.errors.contains(".coffer-"), "\(result)")
+        #expect(!tool.exists("b.db"))
+    }
+
     @Test("an interrupted verification does not say that the file is intact")
     func interruptedReading() {
         let message = Interruption.shared.failure(.interrupted).message
