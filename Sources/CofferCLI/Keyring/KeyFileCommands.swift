@@ -63,7 +63,7 @@ struct KeyInitCommand: KeyringOperation {
                 throw exists()
             }
         }
-        try made.tell()
+        try made.tell(file, session)
         session.reporter.note(
             "Back up '\(keyring.path)' together with the database, which needs it to be opened.")
         return status

@@ -50,7 +50,7 @@ struct KeyAddCommand: KeyringOperation {
                     try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout))
             }
         }
-        try made.tell()
+        try made.tell(file, session)
         session.reporter.note("slot \(numbers.map(String.init).joined(separator: ", "))")
         return status
     }

@@ -98,7 +98,9 @@ extension NewKeyOptions {
 
 extension NewSlotOptions.Made {
     /// Prints the recovery key directly from the wiped memory.
-    func tell() throws(Failure) {
+    ///
+    /// - Parameter path: the database.
+    func tell(_ path: String, _ session: Session) throws(Failure) {
         guard let recovery else { return }
         do throws(Errno) {
             let problem = unsafe recovery.withUnsafeText { text -> Errno? in
@@ -115,5 +117,8 @@ extension NewSlotOptions.Made {
             throw Failure(
                 error, "The recovery key cannot be written. Remove the slot that was added")
         }
+        session.reporter.note(
+            "The line of letters and digits is the recovery key of \(path). It is not stored: write it down "
+                + "with the name of the database. 'coffer key recover' takes it.")
     }
 }
