@@ -25,10 +25,12 @@ struct KeyringFacts {
         }
     }
 
+    /// Returns the message without the path and the period, as part of a sentence.
     private static func words(_ failure: Failure, _ path: String) -> String {
         let prefix = "\(path): "
-        return failure.message.hasPrefix(prefix)
-            ? String(failure.message.dropFirst(prefix.count)) : failure.message
+        let words =
+            failure.message.hasPrefix(prefix) ? failure.message.dropFirst(prefix.count) : failure.message[...]
+        return String(words.hasSuffix(".") ? words.dropLast() : words)
     }
 
     /// The action against the damage.
