@@ -138,7 +138,7 @@ struct ImportCommand: RecordedOperation {
     }
 
     var subject: String? { file }
-    var names: [String] { [file] }
+    var names: [String] { [file] + (from.map { [$0] } ?? []) }
 
     private var form: Format { format ?? Format(ofFile: from ?? "") }
 

@@ -50,7 +50,7 @@ struct VacuumCommand: ChangingOperation {
     }
 
     var subject: String? { file }
-    var names: [String] { [file] }
+    var names: [String] { [file] + (into.map { [$0] } ?? []) }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in

@@ -179,6 +179,8 @@ struct KeyExportCommand: KeyringOperation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var names: [String] { [file, copy] }
+
     func validate() throws { try FileNames.checkIsNoDash(copy, "the copy") }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -216,6 +218,8 @@ struct KeyRestoreCommand: KeyringOperation {
 
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
+
+    var names: [String] { [file, copy] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(copy)

@@ -31,7 +31,7 @@ extension Descriptor {
         do throws(Errno) {
             return try Descriptor(opening: path, O_RDONLY | flags)
         } catch {
-            throw Failure(error, "\(name) cannot be opened")
+            throw Failure(error, "\(name) cannot be opened").about(path)
         }
     }
 }

@@ -16,8 +16,8 @@ extension Failure {
 
     init(_ failure: EncryptionFailure) {
         self.init(Failure.status(of: failure), Failure.reason(of: failure), Failure.advice(on: failure))
-        if case .keyring(let path, _) = failure, path.hasSuffix(".keys") {
-            self.path = String(path.dropLast(".keys".count))
+        if case .keyring(let path, _) = failure {
+            self.path = path.hasSuffix(".keys") ? String(path.dropLast(".keys".count)) : path
         }
     }
 

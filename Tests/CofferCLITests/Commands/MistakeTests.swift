@@ -69,6 +69,28 @@ struct MistakeTests {
         #expect(near.errors.contains("Did you mean '--format'?"), "\(near)")
     }
 
+    @Test(
+        "an error of a command with several files names the one that it is about",
+        arguments: [
+            (["import", "a.db", "t", "--from", "none.csv"], "none.csv", 66),
+            (["vacuum", "a.db", "--into", "exists.db"], "exists.db", 73),
+            (["backup", "a.db", "exists.db"], "exists.db", 73), (["encrypt", "a.db", "x.db"], "a.db", 65),
+            (["load", "exists.db", "--from", "none.sql"], "exists.db", 73),
+            (["load", "x.db", "--from", "none.sql"], "none.sql", 66),
+            (["decrypt", "other.db", "x.db", "--yes-plaintext"], "other.db", 77),
+        ] as [([String], String, Int32)])
+    func placeOfError(arguments: [String], name: String, status: Int32) throws {
+        try tool.write("precious", to: "exists.db")
+        try tool.makeDatabase("other.db", key: "other.key", 0x77)
+        let result = try tool.run(arguments + key + ["--json"])
+        #expect(result.status == status && result.errors.contains(name), "\(result)")
+        let error = try result.objects.first { $0["type"] as? String == "error" }
+        #expect(error?["path"] as? String == name, "\(result)")
+        // No other file of the command is blamed.
+        let others = arguments.filter { $0.hasSuffix(".db") && $0 != name }
+        #expect(!others.contains { result.errors.contains($0) && !name.contains($0) }, "\(result)")
+    }
+
     @Test("a folder is not the name of a backup, but the place of one")
     func backupIntoFolder() throws {
         _ = try tool.directory.makeFolder("bk")
