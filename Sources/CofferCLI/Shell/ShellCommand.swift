@@ -28,7 +28,7 @@ enum ShellCommand {
             Command(name: ".help", usage: "", words: "this list", perform: help),
             Command(
                 name: ".import", usage: "file table",
-                words: "import rows of CSV, TSV or JSON", perform: importRows),
+                words: "import rows of CSV, TSV or JSON; a missing table is created", perform: importRows),
             Command(
                 name: ".mode", usage: "format",
                 words: RowFormat.allCases.map(\.rawValue).joined(separator: ", "), perform: mode),
@@ -154,10 +154,12 @@ enum ShellCommand {
         let number = input.number
         let source = ByteSource(number, name: name) { () throws(Failure) in try shell.wait(for: number) }
         let reader = form.reader(source, nullText: shell.style.nullText)
+        // A missing table is created, as in SQLite's shell.
+        let isNew = try shell.access { db in try !db.tableExists(table) && !db.viewExists(table) }
         let work = RowImport(
             reader,
             RowImport.Options(
-                table: table, columns: nil, hasHeader: !form.isJSON, creates: false, types: [:],
+                table: table, columns: nil, hasHeader: !form.isJSON, creates: isNew, types: [:],
                 putsRefusedAside: false, batchRows: nil)
         ) { record, reason in
             throw Failure(.badData, "refused", "\(name), line \(record.line): the row is refused: \(reason).")
@@ -168,6 +170,8 @@ enum ShellCommand {
         try shell.access { db in try work.run(db) }
         // Keep the input open until it has been read.
         _ = input.number
-        shell.reporter.note("\(TextLayout.counted(work.importedCount, "row", "rows")) imported into \(table)")
+        shell.reporter.note(
+            "\(TextLayout.counted(work.importedCount, "row", "rows")) imported into \(table)"
+                + (isNew ? ", which is new" : ""))
     }
 }

@@ -137,6 +137,19 @@ struct ShellTests {
         #expect(try terminal.end() == 0)
     }
 
+    @Test("an import into a table that there is not creates it")
+    func importIntoNewTable() throws {
+        try tool.write("z,a\n1,x\n2,y\n", to: "rows.csv")
+        try tool.write(#"[{"z": 3}]"#, to: "rows.json")
+        let result = try script(
+            ".import rows.csv new\n.import rows.json new\n.mode quote\nSELECT * FROM new;\n", "--write")
+        #expect(
+            result.status == 0 && result.errors.contains("2 rows imported into new, which is new"),
+            "\(result)")
+        #expect(result.errors.contains("1 row imported into new\n"), "\(result)")
+        #expect(result.output.hasSuffix("1,'x'\n2,'y'\n3,NULL\n"), "\(result)")
+    }
+
     @Test("a number of a late row is shown whole where there is room for it")
     func wideRow() throws {
         let terminal = try start()
