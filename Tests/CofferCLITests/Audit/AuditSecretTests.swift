@@ -65,7 +65,7 @@ struct AuditSecretTests {
             var (text, previous) = ("", AuditRecord.firstPrevious)
             for number in numbers {
                 let line = try AuditRecord.line(
-                    [.init("event", "forged")], sequence: number, previous: previous, followsTornLine: false,
+                    ["event": "forged"], sequence: number, previous: previous, followsTornLine: false,
                     seal: seal)
                 previous = try #require(AuditRecord(Array(line.utf8))).hash
                 text += line + "\n"
