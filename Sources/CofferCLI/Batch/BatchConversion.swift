@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// A change that a batch makes to each file by replacing it with a proved copy: its texts, its own options, and
-/// its work.
+/// A change that a batch makes to each file by replacing it with a proved copy: its texts, its own options,
+/// and its work.
 protocol BatchChange: ParsableArguments, Sendable {
     associatedtype Titles: AccessTitles
     static var configuration: CommandConfiguration { get }

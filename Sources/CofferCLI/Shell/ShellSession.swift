@@ -23,8 +23,8 @@ final class ShellSession {
     private var searched = 0
     private var splitter = StatementSplitter()
     private var depth = 0
-    /// Set if Ctrl-C is to end the work of the typed line, from its first statement to its last. The thread that
-    /// receives signals sets it, and the thread of the shell checks it.
+    /// Set if Ctrl-C is to end the work of the typed line, from its first statement to its last. The thread
+    /// that receives signals sets it, and the thread of the shell checks it.
     private let isStopped = Latch()
 
     /// The statements and commands since the last call of ``takeHistory()`` that may be stored.
@@ -64,8 +64,8 @@ final class ShellSession {
 
     func quit() { isOver = true }
 
-    /// Clears the interruption of the previous line. Must be called before a person types a line, not when the
-    /// line begins to run: Ctrl-C raises a signal as soon as the line is complete.
+    /// Clears the interruption of the previous line. Must be called before a person types a line, not when
+    /// the line begins to run: Ctrl-C raises a signal as soon as the line is complete.
     func beginLine() { isStopped.clear() }
 
     func takeHistory() -> [ShellHistory.Entry] {

@@ -74,8 +74,8 @@ struct KeyRotation {
             text: [
                 "\(name): rotated\(result.resumption) (\(counted: proof.pageCount, "page"), \(size), "
                     + "\(result.time))",
-                "  proved: the new key opens it, the old one does not, all pages are authentic, the content is "
-                    + "the same",
+                "  proved: the new key opens it, the old one does not, all pages are authentic, the content "
+                    + "is the same",
             ] + (result.keptOldPath.map { ["  the file with the old key: \($0)"] } ?? []))
     }
 }

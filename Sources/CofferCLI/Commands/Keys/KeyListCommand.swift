@@ -58,8 +58,9 @@ struct KeyListCommand: Operation {
     }
 
     private func warn(_ slot: Int, _ cost: DatabaseKeyring.PassphraseCost, _ reporter: Reporter) {
+        let keyring = DatabaseKeyring(databasePath: file).path
         reporter.warning(
-            "\(DatabaseKeyring(databasePath: file).path): a guess of the passphrase of slot \(slot) costs \(cost.words), less than "
+            "\(keyring): a guess of the passphrase of slot \(slot) costs \(cost.words), less than "
                 + "\(DatabaseKeyring.PassphraseCost.standard.words). Set a passphrase again, which may be "
                 + "the same: coffer key change \(file) --slot \(slot)")
     }
