@@ -18,12 +18,6 @@ package enum CommandLineTool {
             exit(ExitStatus.unavailable.rawValue)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
-        guard ArgumentText.isValid else {
-            let words =
-                "An argument is not UTF-8, so it could name another file. Rename the file, or make a link "
-                + "with a UTF-8 name."
-            exit(refuse(words, arguments).rawValue)
-        }
         exit(run(arguments).rawValue)
     }
 
@@ -41,10 +35,26 @@ package enum CommandLineTool {
     private static func run(_ arguments: [String]) -> ExitStatus {
         if let words = CofferCommand.unknownHelp(in: arguments) { return refuse(words, arguments) }
         do {
-            return try operation(arguments)?.perform() ?? .done
+            guard let operation = try operation(arguments) else { return .done }
+            guard isRead(by: operation) else {
+                return refuse(
+                    "An argument is not UTF-8, so it could name another file. Rename the file, or make a "
+                        + "link with a UTF-8 name.", arguments)
+            }
+            return operation.perform()
         } catch {
             return refuse(error, arguments)
         }
+    }
+
+    /// Returns true if an operation can work without the arguments that are not UTF-8: all of them are files,
+    /// and there are others.
+    private static func isRead(by operation: any Operation) -> Bool {
+        let misread = ArgumentText.misread
+        guard !misread.isEmpty else { return true }
+        guard let operation = operation as? any EachFileOperation else { return false }
+        let files = Set(operation.files)
+        return misread.isSubset(of: files) && files.count > misread.count
     }
 
     /// Returns the operation that the arguments ask for, or nil once ArgumentParser has printed the help that
@@ -58,7 +68,7 @@ package enum CommandLineTool {
 
     /// Prints the help if it was requested, and the problem with the arguments otherwise.
     private static func refuse(_ error: any Error, _ arguments: [String]) -> ExitStatus {
-        let text = HiddenKeys.hiding(in: CofferCommand.fullMessage(for: error))
+        let text = HiddenKeys.hiding(in: Spelling.withoutFarGuess(CofferCommand.fullMessage(for: error)))
         guard CofferCommand.exitCode(for: error) != .success else {
             OutputFile.output.writeLine(text)
             return OutputFile.output.lostText == nil ? .done : .inputOutput
@@ -68,7 +78,7 @@ package enum CommandLineTool {
             return refuse(words, arguments)
         }
         OutputFile.errors.writeLine(text.hasPrefix("Error: ") ? "coffer: error: " + text.dropFirst(7) : text)
-        let message = CofferCommand.message(for: error)
+        let message = Spelling.withoutFarGuess(CofferCommand.message(for: error))
         reportRefusal(message.isEmpty ? "Invalid arguments." : message, arguments)
         return .usage
     }

@@ -20,6 +20,47 @@ struct DeployTests {
             "/keys/", with: tool.directory.path + "/")
     }
 
+    @Test("the commands of the units do their work, and a night after a failure as well")
+    func systemd() throws {
+        try tool.makeDatabase("a.db", key: "key")
+        let folder = tool.directory.path
+        try tool.write("\(folder)/a.db\n\(folder)/b.db\n", to: "vault.manifest")
+        let state = try tool.directory.makeFolder("run")
+        func start(_ unit: String) throws -> Tool.Result {
+            let line = try #require(
+                try text("systemd/\(unit)").split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
+            let words = line.dropFirst("ExecStart=".count).replacing("/usr/bin/coffer", with: Tool.program)
+                .replacing("%t/coffer-backup-%i", with: state).replacing("%i", with: "vault")
+                .replacing("/etc/coffer", with: folder).replacing("/var/backups/coffer", with: folder)
+                .split(separator: " ").map(String.init)
+            let result = try tool.run(
+                Array(words.dropFirst()), program: words[0], environment: ["CREDENTIALS_DIRECTORY": folder])
+            // The system removes the runtime folder of a unit that has ended.
+            try FileManager.default.removeItem(atPath: state)
+            _ = try tool.directory.makeFolder("run")
+            return result
+        }
+        for unit in ["coffer-backup@.service", "coffer-verify@.service"] {
+            let result = try start(unit)
+            #expect(result.status == 3 && result.errors.contains("b.db"), "\(unit): \(result)")
+        }
+        func backupCount() -> Int { tool.directory.fileNames().count { $0.hasSuffix(".backup") } }
+        #expect(backupCount() == 1)
+        // A state next to the manifest would block all later runs.
+        #expect(!tool.directory.fileNames().contains { $0.hasSuffix(".state") })
+        try tool.makeDatabase("b.db", key: "key")
+        for unit in ["coffer-backup@.service", "coffer-verify@.service"] {
+            let result = try start(unit)
+            #expect(result.status == 0 && result.output.isEmpty, "\(unit): \(result)")
+        }
+        #expect(backupCount() == 2)
+        let fields = ["Type=oneshot", "LoadCredential=key:/etc/coffer/%i.key", "LimitCORE=0"]
+        for unit in ["coffer-backup@.service", "coffer-verify@.service"] {
+            let lines = try Set(text("systemd/\(unit)").split(separator: "\n").map(String.init))
+            #expect(lines.isSuperset(of: fields), "\(unit)")
+        }
+    }
+
     @Test("the commands of the pods do their work")
     func kubernetes() throws {
         try tool.makeDatabase("a.db", key: "old.key", 0x42)

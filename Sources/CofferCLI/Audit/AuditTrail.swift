@@ -35,8 +35,8 @@ struct AuditTrail: Sendable {
         let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
         let audit: @Sendable (Result) throws -> Void = { result in
             var details = result.evidence
-            if let kept = result.keptOldPath { details += ["kept_old": AuditEntry.absolute(kept)] }
-            if let made = result.madePath.map(AuditEntry.absolute), made != entry.path, path != "-" {
+            if let kept = result.keptOldPath { details += ["kept_old": FileNames.canonical(kept)] }
+            if let made = result.madePath.map(FileNames.canonical), made != entry.path, path != "-" {
                 details += ["destination": made]
             }
             try entry.end(isChanged: result.isChanged, details)
@@ -105,10 +105,15 @@ final class AuditEntry: Sendable {
     init(trail: AuditTrail, path: String, keys: JSONObject) {
         self.trail = trail
         self.keys = keys
-        self.path = AuditEntry.absolute(path)
+        self.path = FileNames.canonical(path)
     }
 
-    static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+    /// The name of this machine: shards of a fleet run on several.
+    private static let host: String? = {
+        var name = [CChar](repeating: 0, count: 256)
+        guard unsafe gethostname(&name, name.count - 1) == 0 else { return nil }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
 
     func begin() throws(Failure) { try write(["event": "begin"]) }
 
@@ -128,8 +133,8 @@ final class AuditEntry: Sendable {
     private func write(_ details: JSONObject) throws(Failure) {
         guard let log = trail.log else { return }
         let members: JSONObject = [
-            "time": Date().formatted(.iso8601), "command": trail.command, "path": path, "pid": getpid(),
-            "uid": geteuid(),
+            "time": Date().formatted(.iso8601), "command": trail.command, "path": path,
+            "host": AuditEntry.host, "pid": getpid(), "uid": geteuid(),
         ]
         do throws(Failure) {
             try log.append(JSONObject(members, keys, details))

@@ -121,7 +121,9 @@ extension KeyHistory.Event {
             let path = object["path"] as? String, let command = object["command"] as? String,
             let time = object["time"] as? String
         else { return nil }
-        (self.time, self.command, self.path) = (time, command, path)
+        // Versions that recorded no host kept links in paths.
+        func known(_ path: String) -> String { object["host"] == nil ? FileNames.canonical(path) : path }
+        (self.time, self.command, self.path) = (time, command, known(path))
         isBegin = event == "begin"
         isSuccess = object["code"] as? Int == 0
         isPlaintext = object["reason"] as? String == "plaintext"
@@ -129,7 +131,7 @@ extension KeyHistory.Event {
         hasNames = object["site_key_id"] != nil
         id = object["site_key_id"] as? String
         idBefore = object["site_key_id_before"] as? String
-        madePath = object["destination"] as? String
-        keptOldPath = object["kept_old"] as? String
+        madePath = (object["destination"] as? String).map(known)
+        keptOldPath = (object["kept_old"] as? String).map(known)
     }
 }

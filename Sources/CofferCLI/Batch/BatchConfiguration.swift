@@ -21,20 +21,22 @@ extension Manifest {
         The manifest has one path per line, or one JSON object per line with members named like the options: \
         {"path": "a.db", "key-file": "old.key", "new-key-file": "new.key", "key-type": "raw"}. Key sources \
         are -file, -command, -env and -credential; a line without any uses the options of the command line. \
-        The members previous-key-file, previous-key-type and so on can also be lists of strings. Relative \
-        paths start at the manifest's directory. Empty lines and lines that begin with # are ignored. Use \
+        A file with a keyring has unlock-file and so on instead of key-file, and unlock-type. The members \
+        previous-key-file, previous-key-type and so on can also be lists of strings. Relative paths start \
+        at the manifest's directory. Empty lines and lines that begin with # are ignored. Use \
         JSON for a path that begins with # or {, begins or ends with white space, or contains a line break; \
         or use --null, with which the manifest contains only paths, each ended by a NUL byte, as 'find \
         -print0' writes them.
 
         Commands that change files try all keys before they change the first file. Each file has its own \
-        result. A failure does not stop the other files, and gives exit code 3. A rotation records its \
+        result. A failure does not stop the other files, and gives exit code 3; a file whose name is not \
+        UTF-8 fails with 66. A rotation records its \
         progress in MANIFEST.state (other commands in MANIFEST.encrypt.state and so on), which is removed \
         when all files are done. After an interruption, or after fixing failures, run it again with \
         --continue: nothing is done twice. Several machines share a manifest with --shard 1/3, 2/3 and 3/3. \
         Each shard keeps its own state, so that a shard that runs twice with --continue does nothing: \
         'coffer batch status' shows the missing files, and with --remove removes the states when all are \
         done. A file that the state records as done is skipped only if it agrees: for a rotation, if the new \
-        key opens it.
+        key opens it. A state of which no line fits the manifest is refused with 73.
         """
 }

@@ -20,6 +20,11 @@ struct BatchJob: Sendable {
     /// different identity, no file counts as done.
     var identity = ""
 
+    /// The identity of the same work in states of the first schema, if it is another one.
+    var formerIdentity: String?
+
+    var identities: [String] { [identity] + (formerIdentity.map { [$0] } ?? []) }
+
     /// Returns true if a file that an earlier run recorded as done is still in the state that the work
     /// produces.
     let isDone: @Sendable (Manifest.Item) -> Bool
@@ -59,6 +64,9 @@ struct BatchSetting: Sendable {
             if item.previousKeys != nil, role == .new {
                 throw BatchSetting.bad(item, "gets its first key, so it has no previous keys")
             }
+            if item.key?.unlocks != nil, role == .new {
+                throw BatchSetting.bad(item, "gets its first key, so it has no keyring")
+            }
             if item.previousKeys != nil, item.key == nil, !needsKeys {
                 throw BatchSetting.bad(
                     item, "has only previous keys: give its key in the line, or on the command line")
@@ -69,7 +77,6 @@ struct BatchSetting: Sendable {
                         keys.sources, keys.types.isEmpty ? [key.current.type] : keys.types,
                         allowsInsecureFile: key.allowsInsecureFiles)
                 } ?? previous
-            item.line = try BatchState.id(item)
             item.key = item.key ?? request
             item.newKey = item.newKey ?? newKey
             item.key?.role = role

@@ -37,13 +37,16 @@ extension BatchOperation {
     func newKeyRequest() throws -> KeyRequest? { nil }
 
     func run(in session: Session) throws -> ExitStatus {
-        let given = try batch.readItems()
+        let manifest = try batch.list.read()
+        let given = try batch.items(of: manifest)
         session.reporter.start(["files": given.map(\.path)], onlyReads ? [:] : ["dry_run": dryRun])
         let trail = try trail(session)
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
         let job = try job(setting)
-        let state = dryRun ? nil : try batch.openState(Self.title, stateWord, isOptional: onlyReads)
+        let state =
+            dryRun
+            ? nil : try batch.openState(Self.title, stateWord, of: manifest, isOptional: onlyReads)
         let run = BatchRun(
             session: session, command: Self.title, state: state, jobs: batch.jobs, failsFast: batch.failFast)
         let status = try run.run(setting.items, job)
@@ -56,7 +59,7 @@ extension MeasuredOperation where Self: BatchOperation {
     /// Returns the result of the batch. All files of the manifest, or of its shard, are one target.
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
         let list = batch.list.manifest
-        let name = record.metrics.target ?? (list == "-" ? list : AuditEntry.absolute(list))
+        let name = record.metrics.target ?? (batch.list.isStream ? "-" : FileNames.canonical(list))
         let result = meter.batch
         let run = RunMetrics.Run(
             status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0,

@@ -12,6 +12,14 @@ struct ManifestOptions: ParsableArguments {
         help: "The manifest contains only paths, each ended by a NUL byte, as 'find -print0' writes them.")
     var null = false
 
+    /// True for the standard input and for pipes, such as `<(ls)`. They have no folder: relative paths start
+    /// at the current one, and no state is kept next to them.
+    var isStream: Bool {
+        if ["/dev/", "/proc/"].contains(where: manifest.hasPrefix) || manifest == "-" { return true }
+        let status = try? FileStatus(manifest, followsLinks: true)
+        return status.map { !$0.isRegular && !$0.isDirectory } ?? false
+    }
+
     func read() throws -> Manifest {
         let form = null ? Manifest.Form.zeroSeparatedPaths : .lines
         guard manifest != "-" else {
@@ -19,16 +27,17 @@ struct ManifestOptions: ParsableArguments {
         }
         let descriptor = try Descriptor.reading(manifest, name: "The manifest '\(manifest)'")
         return try Manifest(
-            descriptor.number, form: form, folder: FileNames.folder(of: manifest), name: "'\(manifest)'")
+            descriptor.number, form: form, folder: isStream ? "." : FileNames.folder(of: manifest),
+            name: "'\(manifest)'")
     }
 
     /// Returns the default path of the state of a batch, or of one shard. The result is nil for a list from
-    /// standard input.
+    /// standard input or a pipe.
     ///
     /// - Parameter word: the word for the work, if it is part of the name: a batch that encrypts must not
     ///   resume from the state of a rotation.
     func state(of shard: Shard?, _ word: String?) -> String? {
-        guard manifest != "-" else { return nil }
+        guard !isStream else { return nil }
         return ([manifest, shard?.suffix, word, "state"] as [String?]).compactMap { $0 }.joined(
             separator: ".")
     }
@@ -65,25 +74,26 @@ struct BatchOptions: ParsableArguments {
     func validate() throws {
         guard (1...256).contains(jobs) else { throw ValidationError("--jobs takes a number from 1 to 256.") }
         if let state { try FileNames.checkIsNoDash(state, "the state") }
-        if list.manifest == "-" && continues && state == nil {
+        if continues, state == nil, list.isStream {
             throw ValidationError(
                 "A manifest from the standard input has no state to continue. Give --state.")
         }
     }
 
     /// Returns the files of the manifest, or of its shard.
-    func readItems() throws -> [Manifest.Item] {
-        let items = try list.read().items
-        guard let shard else { return items }
-        return try items.filter { try shard.has($0.path) }
+    func items(of manifest: Manifest) throws -> [Manifest.Item] {
+        guard let shard else { return manifest.items }
+        return try manifest.items.filter { try shard.has($0.path) }
     }
 
     /// - Parameter isOptional: true to keep a state only on request: work that changes nothing can be
     ///   repeated.
-    func openState(_ command: String, _ word: String?, isOptional: Bool) throws -> BatchState? {
+    func openState(_ command: String, _ word: String?, of manifest: Manifest, isOptional: Bool) throws
+        -> BatchState?
+    {
         let standard = isOptional && !continues ? nil : list.state(of: shard, word)
         return try (state ?? standard).map {
-            try BatchState(path: $0, command: command, continues: continues)
+            try BatchState(path: $0, command: command, continues: continues, of: manifest)
         }
     }
 }

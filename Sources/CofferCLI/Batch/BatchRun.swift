@@ -113,7 +113,7 @@ struct BatchRun: Sendable {
         session.meter.note(.init(files: items.count, failed: tally.failed, bytes: tally.bytes))
         if let status = session.interruption.status {
             let words = state == nil ? "run the command again." : "continue with --continue."
-            throw Failure(status, "interrupted", "Interrupted. Every file is intact; \(words)")
+            throw Failure(status, "interrupted", "Interrupted. No file is left half-changed; \(words)")
         }
         return tally.failed > 0 ? .someFailed : .done
     }
@@ -123,9 +123,8 @@ struct BatchRun: Sendable {
         _ body: (Manifest.Item) throws -> Outcome
     ) -> Outcome {
         do {
-            let id = try BatchState.id(item, job.identity)
             // The state may be outdated: the sources of the keys may supply other keys now.
-            if let state, state.isDone(id), isDone(item) {
+            if let state, try state.isDone(item, command: command, works: job.identities), isDone(item) {
                 session.reporter.result(
                     ["path": item.path, "changed": false, "skipped": true, "code": 0],
                     text: ["\(item.path): done by an earlier run"])
@@ -133,17 +132,18 @@ struct BatchRun: Sendable {
             }
             var outcome: Outcome
             do {
+                if let problem = item.problem { throw problem }
                 outcome = try body(item)
             } catch {
-                let failure = session.failure(error)
+                let failure = session.failure(error, on: item.location)
                 if failure.reason == "interrupted" { return .interrupted }
                 session.reporter.failure(failure, path: item.path)
                 outcome = .failed(failure)
             }
             switch outcome {
-            case .finished: try state?.note(id, item, command: command, work: job.identity, code: .done)
+            case .finished: try state?.note(item, command: command, work: job.identity, code: .done)
             case .failed(let failure):
-                try state?.note(id, item, command: command, work: job.identity, code: failure.status)
+                try state?.note(item, command: command, work: job.identity, code: failure.status)
             case .skipped, .prepared, .interrupted: break
             }
             return outcome

@@ -17,10 +17,10 @@ internal import SystemCalls
 final class BatchState: Sendable {
     let path: String
     private let file: Mutex<Descriptor>
-    private let done: Set<String>
+    private let done: Set<Subject>
 
     /// - Parameter continues: true to resume from the state of an earlier run.
-    init(path: String, command: String, continues: Bool) throws(Failure) {
+    init(path: String, command: String, continues: Bool, of manifest: Manifest) throws(Failure) {
         self.path = path
         if !continues, NewFile.exists(path) {
             throw Failure(
@@ -30,15 +30,13 @@ final class BatchState: Sendable {
             )
         }
         let old = try BatchState.openLocked(path)
+        let entries = try BatchState.entries(of: old, path, manifest)
+        done = Set(entries.filter { $0.isDone && $0.command == command }.map(\.subject))
         do throws(Errno) {
-            guard let lines = try BatchState.lines(of: old) else { throw Errno(ENOEXEC) }
-            done = Set(lines.values.filter { $0.isDone && $0.command == command }.map(\.id))
             // Keeps the valid lines, without a partial line that a crash left: its work may be incomplete and
             // is done again.
-            file = Mutex(
-                try BatchState.replace(path, by: lines.values.sorted { $0.number < $1.number }.map(\.text)))
+            file = Mutex(try BatchState.replace(path, by: entries.map(\.text)))
         } catch {
-            guard error.code != ENOEXEC else { throw BatchState.isForeign(path) }
             throw Failure(error, "The state '\(path)' cannot be used")
         }
     }
@@ -66,24 +64,98 @@ final class BatchState: Sendable {
         }
     }
 
-    private static let start = #"{"schema":1,"command":"batch "#
+    /// The beginnings of all lines. In the first schema, the identifier of a line depends on the path of the
+    /// manifest as it was typed.
+    private static let starts = [1, 2].map { Array("{\"schema\":\($0),\"command\":\"batch ".utf8) }
 
-    private struct Entry {
-        let number: Int
-        let text: String
+    /// The work on one line of a manifest.
+    private struct Subject: Hashable {
         let command: String
-        let id: String
         /// The hash of the line of the manifest, without the parts that depend on the command line.
-        let line: String?
-        let work: String?
-        let code: Int
-
-        var isDone: Bool { code == 0 }
+        var line: String
+        let work: String
     }
 
-    /// Returns the last line for each file and command, or nil if the file is not a state file.
-    private static func lines(of file: borrowing Descriptor) throws(Errno) -> [String: Entry]? {
-        var entries: [String: Entry] = [:]
+    private struct Entry {
+        var subject: Subject
+        let path: String
+        let code: Int32
+        /// The line as it is in the file.
+        var text: String
+
+        var command: String { subject.command }
+        var isDone: Bool { code == 0 }
+
+        init(_ subject: Subject, path: String, code: Int32) {
+            self.subject = subject
+            self.path = path
+            self.code = code
+            text =
+                JSONObject([
+                    "schema": 2, "command": subject.command, "line": subject.line, "work": subject.work,
+                    "path": path, "code": code,
+                ]).text
+        }
+
+        /// Parses a line. Returns nil unless this tool has written it.
+        init?(_ line: [UInt8]) {
+            guard starts.contains(where: { line.starts(with: $0) }),
+                let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any],
+                let command = object["command"] as? String, let path = object["path"] as? String,
+                let code = (object["code"] as? Int).flatMap({ Int32(exactly: $0) }),
+                // The first versions wrote no hash of the line.
+                let hash = object["line"] as? String ?? object["id"] as? String
+            else { return nil }
+            subject = Subject(command: command, line: hash, work: object["work"] as? String ?? "")
+            (self.path, self.code) = (path, code)
+            text = String(decoding: line, as: UTF8.self)
+        }
+
+        /// Returns the entry as the present schema has it.
+        func renamed(_ line: String) -> Entry {
+            var subject = subject
+            subject.line = line
+            return Entry(subject, path: path, code: code)
+        }
+    }
+
+    /// Returns the last entry of each work in the order of the file, with the present identifiers of lines.
+    ///
+    /// - Throws: ``Failure`` if the file is not a state, or the state of another manifest.
+    private static func entries(of file: borrowing Descriptor, _ path: String, _ manifest: Manifest)
+        throws(Failure) -> [Entry]
+    {
+        let found: [Entry]?
+        do throws(Errno) { found = try lines(of: file) } catch {
+            throw Failure(error, "The state '\(path)' cannot be read")
+        }
+        guard var entries = found else { throw isForeign(path) }
+        let lines = manifest.lines
+        if entries.contains(where: { !lines.contains($0.subject.line) }) {
+            let names = try manifest.linesByFirstSchema()
+            entries = entries.map { entry in
+                lines.contains(entry.subject.line)
+                    ? entry : names[entry.subject.line].map(entry.renamed) ?? entry
+            }
+        }
+        guard entries.isEmpty || entries.contains(where: { lines.contains($0.subject.line) }) else {
+            throw isOfAnotherManifest(path)
+        }
+        let last = Dictionary(entries.enumerated().map { ($1.subject, $0) }) { $1 }
+        return last.values.sorted().map { entries[$0] }
+    }
+
+    private static func isOfAnotherManifest(_ path: String) -> Failure {
+        Failure(
+            .outputExists, "state_of_another_manifest",
+            "No line of the state '\(path)' fits the manifest, so it cannot tell what is done. It belongs to "
+                + "another manifest, or all lines have changed since. Give the manifest of that run, or "
+                + "remove the state to process all files.")
+    }
+
+    /// Returns all entries, or nil if the file is not a state file.
+    private static func lines(of file: borrowing Descriptor) throws(Errno) -> [Entry]? {
+        var entries: [Entry] = []
         var reader = LineReader(file.number, limit: Manifest.longestLine)
         while true {
             let line: LineReader.Line?
@@ -95,22 +167,15 @@ final class BatchState: Sendable {
             }
             guard let line else { return entries }
             // A partial line, left by a crash. Its work is done again.
-            let start = Array(start.utf8)
             if !line.isTerminated,
-                line.bytes.prefix(start.count).elementsEqual(start.prefix(line.bytes.count))
+                starts.contains(where: {
+                    line.bytes.prefix($0.count).elementsEqual($0.prefix(line.bytes.count))
+                })
             {
                 return entries
             }
-            // Every line that this tool writes begins like this. Other JSON is foreign.
-            guard line.bytes.starts(with: start),
-                let object = try? JSONSerialization.jsonObject(with: Data(line.bytes)) as? [String: Any],
-                let command = object["command"] as? String, let id = object["id"] as? String,
-                object["path"] is String, let code = object["code"] as? Int
-            else { return nil }
-            entries["\(command) \(id)"] = Entry(
-                number: line.number, text: String(decoding: line.bytes, as: UTF8.self), command: command,
-                id: id,
-                line: object["line"] as? String, work: object["work"] as? String, code: code)
+            guard let entry = Entry(line.bytes) else { return nil }
+            entries.append(entry)
         }
     }
 
@@ -136,25 +201,19 @@ final class BatchState: Sendable {
 
     // MARK: Questions from outside
 
-    /// Returns the latest exit codes of the last batch, by the ids of the lines of its manifest. Lines that
-    /// have changed since then count as new. Results of other commands, or of other statements, are left out.
+    /// Returns the latest exit codes of the last batch, by the identifiers of the lines of its manifest.
+    /// Lines that have changed since then count as new. Results of other commands, or of other statements,
+    /// are left out.
     ///
     /// - Returns: nil if there is no state.
-    static func codes(in path: String) throws(Failure) -> [String: Int]? {
+    static func codes(in path: String, of manifest: Manifest) throws(Failure) -> [String: Int32]? {
         guard NewFile.exists(path) else { return nil }
         let file = try OwnFile.open(
             path, O_RDONLY, name: "The state '\(path)'", action: "cannot be used", reason: "state")
-        do throws(Errno) {
-            guard let entries = try lines(of: file)?.values.sorted(by: { $0.number < $1.number }) else {
-                throw Errno(ENOEXEC)
-            }
-            guard let last = entries.last else { return [:] }
-            let same = entries.filter { $0.command == last.command && $0.work == last.work }
-            return Dictionary(same.compactMap { entry in entry.line.map { ($0, entry.code) } }) { $1 }
-        } catch {
-            throw error.code == ENOEXEC
-                ? isForeign(path) : Failure(error, "The state '\(path)' cannot be read")
-        }
+        let entries = try entries(of: file, path, manifest)
+        guard let last = entries.last?.subject else { return [:] }
+        let same = entries.filter { $0.command == last.command && $0.subject.work == last.work }
+        return Dictionary(same.map { ($0.subject.line, $0.code) }) { $1 }
     }
 
     /// Removes a state, unless a batch is using it.
@@ -169,39 +228,42 @@ final class BatchState: Sendable {
 
     // MARK: The work
 
-    /// Returns an id for the requested work, including the sources of the keys, which the manifest or the
-    /// command line gives. A record that this work is done is only a claim: the same sources may supply other
-    /// keys by now.
-    ///
-    /// - Parameter work: distinguishes this work from other work of the same command.
-    static func id(_ item: Manifest.Item, _ work: String = "") throws(Failure) -> String {
+    /// Returns the identifier of a line of a manifest, with the sources of keys that it names. The sources of
+    /// the command line are not part of it: they are typed in many ways, and may supply other keys by now.
+    /// The run detects that from the files.
+    static func id(_ item: Manifest.Item) throws(Failure) -> String {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
         let keys = [item.key, item.newKey].map {
-            $0.map { "\($0.source.identity) \($0.type.rawValue)" } ?? ""
+            $0.map { "\($0.source.identity) \($0.unlocks.map { "unlock \($0)" } ?? $0.type.rawValue)" } ?? ""
         }
         let previous = item.previousKeys.map { ["previous " + $0.identity] } ?? []
-        let text = ([item.location] + keys + [cipher] + previous + (work.isEmpty ? [] : [work])).joined(
-            separator: "\0")
-        return try hash(text)
+        return try hash(([item.location] + keys + [cipher] + previous).joined(separator: "\0"))
     }
 
     private static func hash(_ text: String) throws(Failure) -> String {
         try String(AuditSeal.plain.hash(Array(text.utf8)[...]).prefix(32))
     }
 
-    /// Returns true if an earlier run recorded this work as done.
-    func isDone(_ id: String) -> Bool { done.contains(id) }
-
-    func note(_ id: String, _ item: Manifest.Item, command: String, work: String, code: ExitStatus)
-        throws(Failure)
+    private static func subject(_ item: Manifest.Item, _ command: String, _ work: String) throws(Failure)
+        -> Subject
     {
-        let line = JSONObject([
-            "schema": 1, "command": command, "id": id, "line": item.line, "work": try BatchState.hash(work),
-            "path": item.path, "code": code.rawValue,
-        ]).text
+        Subject(command: command, line: item.line, work: try hash(work))
+    }
+
+    /// Returns true if an earlier run recorded this work as done. The record is only a claim.
+    ///
+    /// - Parameter works: the texts that distinguish this work from other work of the same command.
+    func isDone(_ item: Manifest.Item, command: String, works: [String]) throws(Failure) -> Bool {
+        for work in works where try done.contains(BatchState.subject(item, command, work)) { return true }
+        return false
+    }
+
+    func note(_ item: Manifest.Item, command: String, work: String, code: ExitStatus) throws(Failure) {
+        let entry = Entry(
+            try BatchState.subject(item, command, work), path: item.path, code: code.rawValue)
         try Failure.explaining("The state '\(self.path)' cannot be written") { () throws(Errno) in
             try file.withLock { file throws(Errno) in
-                try file.write(line + "\n")
+                try file.write(entry.text + "\n")
                 try file.synchronize()
             }
         }

@@ -5,15 +5,16 @@ internal import Foundation
 ///
 /// A manifest has one of three forms. The first has one path a line; the keys are those of the command line.
 /// The second has one JSON object a line, whose members have the names of the options: `{"path": "a.db",
-/// "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Members for previous keys may also be
-/// lists. In these two forms, empty lines and lines that start with `#` are ignored. The third has
-/// NUL-terminated paths, as `find -print0` writes them, which are used verbatim.
+/// "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Files with a keyring have `unlock-file`
+/// instead of `key-file`. Members for previous keys may also be lists. In these two forms, empty lines and
+/// lines that start with `#` are ignored. The third has NUL-terminated paths, as `find -print0` writes them,
+/// which are used verbatim.
 struct Manifest: Sendable {
     struct Item: Sendable {
         /// The path as the manifest spells it.
         let path: String
         /// The path at which the tool opens the file.
-        let location: String
+        var location: String
         var key: KeyRequest?
         var newKey: KeyRequest?
         /// The sources of other keys that may open the file, or nil to use the command line's.
@@ -21,12 +22,27 @@ struct Manifest: Sendable {
         /// The requests for those keys, or for the ones of the command line.
         var previous: [KeyRequest] = []
         let cipher: CipherSettings?
-        /// Identifies the line of the manifest, without the parts that the command line adds.
+        /// The reason that the file cannot be opened by its name, if it cannot.
+        var problem: Failure?
+        /// Identifies the line of the manifest as it is written: without the manifest's folder, and without
+        /// the parts that the command line adds.
         var line = ""
+
+        /// Returns the item with all relative paths starting at a folder.
+        fileprivate func located(in folder: String) -> Item {
+            var item = self
+            item.location = Manifest.located(path, in: folder)
+            if let source = key?.source { item.key?.source = source.located(in: folder) }
+            if let source = newKey?.source { item.newKey?.source = source.located(in: folder) }
+            if let sources = previousKeys?.sources {
+                item.previousKeys?.sources = sources.map { $0.located(in: folder) }
+            }
+            return item
+        }
     }
 
     struct PreviousKeys: Sendable {
-        let sources: [SecretSource]
+        var sources: [SecretSource]
         /// The types of the keys. If empty, they have the type of the file's key.
         let types: [KeyType]
 
@@ -44,29 +60,53 @@ struct Manifest: Sendable {
     }
 
     let items: [Item]
+    /// The items without the folder that their relative paths start at.
+    private let written: [Item]
+    private let folder: String
 
     /// The maximum length of a line, in bytes. It is ample: a path has at most 4096 bytes.
     static let longestLine = 131_072
 
     /// - Parameter folder: the folder that relative paths start from.
     init(_ input: CInt, form: Form, folder: String, name: String) throws(Failure) {
-        var items: [Item] = []
+        var written: [Item] = []
         // Bytes, because strings that compare equal may have different bytes and name different files.
         var seen: Set<[UInt8]> = []
         var reader = LineReader(input, separator: form.separator, limit: Manifest.longestLine)
         while let line = try reader.next(
             of: "The manifest \(name)", tooLong: { Manifest.tooLong($0, form, name) })
         {
-            let line = Line(
-                number: line.number, form: form, text: try Manifest.text(line, form, name), folder: folder)
-            guard let item = try line.item() else { continue }
-            guard seen.insert(Array(item.location.utf8)).inserted else {
+            guard let text = String(validating: line.bytes, as: UTF8.self) else {
+                guard let item = try Manifest.item(notUTF8: line, form, name) else { continue }
+                if seen.insert(line.bytes).inserted { written.append(item) }
+                continue
+            }
+            let line = Line(number: line.number, form: form, text: text)
+            guard var item = try line.item() else { continue }
+            let location = Manifest.located(item.path, in: folder)
+            guard seen.insert(Array(location.utf8)).inserted else {
                 throw line.bad("'\(item.path)' is listed twice")
             }
-            items.append(item)
+            item.line = try BatchState.id(item)
+            written.append(item)
         }
-        guard !items.isEmpty else { throw Failure.manifest("The manifest lists no files.") }
-        self.items = items
+        guard !written.isEmpty else { throw Failure.manifest("The manifest lists no files.") }
+        self.written = written
+        self.folder = folder
+        items = written.map { $0.located(in: folder) }
+    }
+
+    /// The identifiers of the lines.
+    var lines: Set<String> { Set(written.map(\.line)) }
+
+    /// Returns the identifiers of the lines, by the identifiers in states of the first schema. Those depend
+    /// on the manifest's folder, as it was typed.
+    func linesByFirstSchema() throws(Failure) -> [String: String] {
+        var lines: [String: String] = [:]
+        for folder in Set([folder, ".", FileNames.standardized(folder), FileNames.canonical(folder)]) {
+            for item in written { lines[try BatchState.id(item.located(in: folder))] = item.line }
+        }
+        return lines
     }
 
     private static func tooLong(_ line: Int, _ form: Form, _ name: String) -> Failure {
@@ -74,14 +114,25 @@ struct Manifest: Sendable {
             "\(form.unit) \(line) of the manifest \(name) has more than \(grouped: longestLine) bytes.")
     }
 
-    /// Returns the line as text. Bytes that are not UTF-8 are rejected: converted, they would name another
-    /// file.
-    private static func text(_ line: LineReader.Line, _ form: Form, _ name: String) throws(Failure) -> String
+    /// Returns the item for a name that is not UTF-8, which fails alone: anyone who can create a file in a
+    /// folder could otherwise stop the work on all others. Converted to text, the name would be another one.
+    ///
+    /// - Returns: nil for a comment.
+    private static func item(notUTF8 line: LineReader.Line, _ form: Form, _ name: String) throws(Failure)
+        -> Item?
     {
-        if let text = String(validating: line.bytes, as: UTF8.self) { return text }
-        throw Failure.manifest(
-            "\(form.unit) \(line.number) of the manifest \(name) is not UTF-8. Rename the file, or make "
-                + "a link with a UTF-8 name.")
+        let first = form == .lines ? line.bytes.first { ![UInt8(ascii: " "), 9, 13].contains($0) } : nil
+        if first == UInt8(ascii: "#") { return nil }
+        guard first != UInt8(ascii: "{") else {
+            throw Failure.manifest("Line \(line.number) of the manifest \(name) is JSON that is not UTF-8.")
+        }
+        let path = String(decoding: line.bytes, as: UTF8.self)
+        var item = Item(path: path, location: path, key: nil, newKey: nil, cipher: nil)
+        item.problem = FileNames.notUTF8
+        // The text of the path may be that of another file.
+        item.line = try BatchState.id(
+            Item(path: "", location: "\0" + Hex.digits(line.bytes), key: nil, newKey: nil, cipher: nil))
+        return item
     }
 
     /// A line or a path, and its meaning.
@@ -89,7 +140,6 @@ struct Manifest: Sendable {
         let number: Int
         let form: Form
         let text: String
-        let folder: String
 
         /// Returns nil for an empty line or a comment.
         func item() throws(Failure) -> Item? {
@@ -119,7 +169,7 @@ struct Manifest: Sendable {
         }
 
         private func item(path: String) -> Item {
-            Item(path: path, location: Manifest.located(path, in: folder), key: nil, newKey: nil, cipher: nil)
+            Item(path: path, location: path, key: nil, newKey: nil, cipher: nil)
         }
 
         private func item(json line: String) throws(Failure) -> Item {
@@ -135,13 +185,13 @@ struct Manifest: Sendable {
             let reader = MemberReader(object: object, line: self)
             guard let path = try reader.text("path"), !path.isEmpty else { throw bad("it has no path") }
             return Item(
-                path: path, location: Manifest.located(path, in: folder), key: try reader.request(.current),
+                path: path, location: path, key: try reader.request(.current),
                 newKey: try reader.request(.new), previousKeys: try reader.previousKeys(),
                 cipher: try reader.cipher())
         }
     }
 
-    private static func located(_ path: String, in folder: String) -> String {
+    fileprivate static func located(_ path: String, in folder: String) -> String {
         path.hasPrefix("/") || folder == "." ? path : folder + "/" + path
     }
 
@@ -149,7 +199,7 @@ struct Manifest: Sendable {
 
     private static let names: Set<String> = Set(
         ["path", "cipher-format", "kdf-iterations", "page-size"]
-            + ["key", "new-key", "previous-key"].flatMap { role in
+            + ["key", "new-key", "previous-key", "unlock"].flatMap { role in
                 ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
             })
 
@@ -189,9 +239,37 @@ struct Manifest: Sendable {
             guard sources.count <= 1 else {
                 throw line.bad("it has more than one source of the \(role.rawValue) key")
             }
-            guard let source = sources.first else { return nil }
+            let unlocking = role == .current ? try unlocking() : nil
+            guard let source = sources.first else { return unlocking }
+            guard unlocking == nil else { throw line.bad("it has both a key and a secret for a keyring") }
             let type = try text("\(prefix)-type").map(type) ?? .passphrase
             return KeyRequest(role: role, source: source, type: type)
+        }
+
+        /// Returns the request for the secret that opens the file's keyring.
+        private func unlocking() throws(Failure) -> KeyRequest? {
+            let sources = try sources("unlock") { name throws(Failure) in try [text(name)].compactMap { $0 } }
+            let word = try text("unlock-type") ?? UnlockType.passphrase.rawValue
+            guard let type = UnlockType(rawValue: word) else {
+                throw line.bad("'\(word)' is not a type of secret for a keyring")
+            }
+            guard let source = sources.first else {
+                guard object["unlock-type"] == nil else {
+                    throw line.bad("'unlock-type' needs 'unlock-file' or another source")
+                }
+                return nil
+            }
+            guard sources.count == 1 else {
+                throw line.bad("it has more than one secret for a keyring")
+            }
+            if type == .command {
+                guard case .command = source else {
+                    throw line.bad("'unlock-type' command needs 'unlock-command'")
+                }
+            }
+            var request = KeyRequest(role: .current, source: source)
+            request.unlocks = type
+            return request
         }
 
         func previousKeys() throws(Failure) -> PreviousKeys? {
@@ -219,9 +297,7 @@ struct Manifest: Sendable {
             -> [SecretSource]
         {
             var sources: [SecretSource] = []
-            for file in try texts("\(prefix)-file") {
-                sources.append(.file(Manifest.located(file, in: line.folder)))
-            }
+            for file in try texts("\(prefix)-file") { sources.append(.file(file)) }
             for command in try texts("\(prefix)-command") {
                 do throws(Failure) {
                     try sources.append(.command(CommandWords.split(command)))
@@ -253,6 +329,14 @@ struct Manifest: Sendable {
             if let pageSize { settings.pageSize = pageSize }
             return settings
         }
+    }
+}
+
+extension SecretSource {
+    /// Returns the source with a relative path starting at a folder.
+    fileprivate func located(in folder: String) -> SecretSource {
+        guard case .file(let path) = self else { return self }
+        return .file(Manifest.located(path, in: folder))
     }
 }
 

@@ -8,6 +8,8 @@ final class DelimitedReader: RecordReader {
 
     private let kind: Kind
     private let nullText: String
+    /// The byte between the fields of CSV, or nil for a comma that was not asked for.
+    private let delimiter: UInt8?
     private var source: ByteSource
     private var line = 1
 
@@ -15,10 +17,11 @@ final class DelimitedReader: RecordReader {
     /// read the whole input into memory.
     private static let longestRecord = 1 << 30
 
-    init(_ source: ByteSource, _ kind: Kind, nullText: String) {
+    init(_ source: ByteSource, _ kind: Kind, nullText: String, delimiter: UInt8? = nil) {
         self.source = source
         self.kind = kind
         self.nullText = nullText
+        self.delimiter = delimiter
     }
 
     var byteCount: Int64 { source.byteCount }
@@ -47,7 +50,8 @@ final class DelimitedReader: RecordReader {
 
     func names() throws(Failure) -> [String]? {
         guard try source.peek() != nil else { return nil }
-        let (fields, _, problem) = try kind == .csv ? readCSV() : readTSV()
+        let (fields, bytes, problem) = try kind == .csv ? readCSV() : readTSV()
+        try checkDelimiter(fields, bytes, isBad: problem != nil)
         var names: [String] = []
         for field in fields {
             let bytes = kind == .csv ? field.bytes : DelimitedReader.unescaped(field.bytes)
@@ -61,12 +65,30 @@ final class DelimitedReader: RecordReader {
         return names
     }
 
+    /// Throws if the fields of the first line are probably separated by another character.
+    private func checkDelimiter(_ fields: [Field], _ bytes: [UInt8], isBad: Bool) throws(Failure) {
+        guard kind == .csv, delimiter == nil, fields.count == 1, isBad || !fields[0].isQuoted else { return }
+        let words: String
+        if bytes.contains(UInt8(ascii: ";")) {
+            words = "a semicolon: give --delimiter ';'"
+        } else if bytes.contains(UInt8(ascii: "\t")) {
+            words = "a tab: give --delimiter tab, or --format tsv for the escapes of coffer query"
+        } else {
+            return
+        }
+        throw Failure(
+            .badData, "input",
+            "The input cannot be imported: its first line has no comma, but \(words). For a single column of "
+                + "that name, give --delimiter ','.")
+    }
+
     // MARK: CSV
 
     private func readCSV() throws(Failure) -> (fields: [Field], bytes: [UInt8], problem: String?) {
         var (fields, bytes, field) = ([Field](), [UInt8](), Field())
         // True while inside the quotes of a field, and after its closing quote.
         var (isInside, isClosed, problem) = (false, false, nil as String?)
+        let delimiter = delimiter ?? UInt8(ascii: ",")
         while let byte = try source.next() {
             guard bytes.count < DelimitedReader.longestRecord else { throw tooLong(first: line) }
             bytes.append(byte)
@@ -94,7 +116,7 @@ final class DelimitedReader: RecordReader {
                 } else {
                     problem = "a quote is inside an unquoted field"
                 }
-            case UInt8(ascii: ","):
+            case delimiter:
                 fields.append(field)
                 (field, isClosed) = (Field(), false)
             case UInt8(ascii: "\n"):

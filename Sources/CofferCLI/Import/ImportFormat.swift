@@ -2,18 +2,35 @@ internal import ArgumentParser
 
 /// The format of imported rows.
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
-    case csv, tsv, jsonl
+    case csv, tsv, json, jsonl
+
+    var isJSON: Bool { self == .json || self == .jsonl }
 
     /// Creates a format from the extension of a file name. The default is CSV.
     init(ofFile path: String) {
         self = ImportFormat.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } ?? .csv
     }
 
-    func reader(_ source: ByteSource, nullText: String) -> any RecordReader {
+    func reader(_ source: ByteSource, nullText: String, delimiter: ImportDelimiter? = nil)
+        -> any RecordReader
+    {
         switch self {
-        case .csv: DelimitedReader(source, .csv, nullText: nullText)
+        case .csv: DelimitedReader(source, .csv, nullText: nullText, delimiter: delimiter?.byte)
         case .tsv: DelimitedReader(source, .tsv, nullText: nullText)
-        case .jsonl: JSONLinesReader(source)
+        case .json, .jsonl: JSONLinesReader(source)
         }
+    }
+}
+
+/// The character between the fields of CSV.
+struct ImportDelimiter: ExpressibleByArgument, Sendable {
+    let byte: UInt8
+
+    init?(argument: String) {
+        let bytes = Array((argument == "tab" ? "\t" : argument).utf8)
+        guard bytes.count == 1, bytes[0] < 0x80, ![0x0a, 0x0d, UInt8(ascii: "\"")].contains(bytes[0]) else {
+            return nil
+        }
+        byte = bytes[0]
     }
 }

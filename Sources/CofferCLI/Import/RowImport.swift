@@ -93,15 +93,15 @@ final class RowImport {
     }
 
     private func namesOfMembers() throws -> [String] {
-        var names: Set<String> = []
-        for record in ahead {
-            if case .members(let members) = record.content { names.formUnion(members.map(\.name)) }
-        }
-        guard !names.isEmpty else { throw mistake("it does not name columns; see --columns") }
-        let sorted = names.sorted()
+        var names: [String] = []
         // Of several spellings, the column gets the first.
         var seen: Set<String> = []
-        return sorted.filter { seen.insert($0.lowercased()).inserted }
+        for record in ahead {
+            guard case .members(let members) = record.content else { continue }
+            names += members.map(\.name).filter { seen.insert($0.lowercased()).inserted }
+        }
+        guard !names.isEmpty else { throw mistake("it does not name columns; see --columns") }
+        return names
     }
 
     /// Creates the table and returns the types of its columns.

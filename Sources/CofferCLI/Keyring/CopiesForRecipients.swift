@@ -43,12 +43,15 @@ extension RecipientOptions {
     }
 
     static func exists(_ keyring: DatabaseKeyring) -> Failure {
-        guard !NewFile.exists(keyring.databasePath) else { return NewFile.isThere(keyring.path) }
+        guard !NewFile.exists(keyring.databasePath) else {
+            return NewFile.isThere(keyring.path).about(keyring.databasePath)
+        }
         // Never removed automatically: it may be the only way to open a database that was moved temporarily.
         return Failure(
             .outputExists, "keyring_without_database",
             "'\(keyring.path)' exists without its database, which may have been moved. If the database "
-                + "no longer exists, remove the keyring and run this again.")
+                + "no longer exists, remove the keyring and run this again."
+        ).about(keyring.databasePath)
     }
 
     func tell(_ path: String, _ session: Session) {

@@ -20,7 +20,7 @@ struct NewSlotOptions: ParsableArguments {
         help: .value(
             "command",
             "Add a slot that a program opens, such as the client of a key service: see the article on the "
-                + "keyring format."))
+                + "keyring format, in Debian keyring-format.md in /usr/share/doc/coffer."))
     var program: String?
 
     @Option(help: .value("text", "A name for the slot; not secret."))
@@ -101,7 +101,9 @@ extension NewKeyOptions {
 
 extension NewSlotOptions.Made {
     /// Prints the recovery key directly from the wiped memory.
-    func tell() throws(Failure) {
+    ///
+    /// - Parameter path: the database.
+    func tell(_ path: String, _ session: Session) throws(Failure) {
         guard let recovery else { return }
         var problem: Errno?
         unsafe recovery.withUnsafeText { text in
@@ -115,5 +117,8 @@ extension NewSlotOptions.Made {
         if let problem {
             throw Failure(problem, "The recovery key cannot be written. Remove the slot that was added")
         }
+        session.reporter.note(
+            "The line of letters and digits is the recovery key of \(path). It is not stored: write it down "
+                + "with the name of the database. 'coffer key recover' takes it.")
     }
 }

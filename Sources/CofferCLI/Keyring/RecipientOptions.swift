@@ -16,17 +16,10 @@ struct RecipientOptions: ParsableArguments {
     var isGiven: Bool { !texts.isEmpty }
 
     /// - Throws: `ValidationError` if recipients conflict with another option.
-    func checkFits(_ newKey: NewKeyOptions, keeps: Bool) throws {
-        guard isGiven else { return }
-        if try newKey.isGiven {
+    func checkFits(_ newKey: NewKeyOptions) throws {
+        if try isGiven && newKey.isGiven {
             throw ValidationError(
                 "A copy for recipients gets a random key. Omit the --new-key-... option.")
-        }
-        if keeps {
-            throw ValidationError(
-                "Backups that only recipients can open cannot be verified here, and so not removed. Omit "
-                    + "--keep."
-            )
         }
     }
 

@@ -24,6 +24,8 @@ struct ManualPage {
             for subcommand in subcommands { page.item(subcommand.commandName, subcommand.abstract ?? "") }
         }
         if command.superCommands?.isEmpty ?? true {
+            page.section("ENVIRONMENT")
+            for (name, words) in ManualPage.environment { page.item(name, words) }
             page.section("FILES")
             page.text(
                 "Next to a database DB during work: DB.rotate.json describes the work (never a key), and a "
@@ -38,6 +40,16 @@ struct ManualPage {
         }
         return page.text
     }
+
+    private static let environment = [
+        (
+            "CREDENTIALS_DIRECTORY",
+            "The folder of the credentials of a systemd unit, for options such as --key-credential."
+        ),
+        ("HOME", "The folder of the history of coffer shell, .coffer_history."),
+        ("NO_COLOR", "If it is not empty, messages have no colors."),
+        ("TMPDIR", "The folder for short-lived files: by default /var/tmp."),
+    ]
 
     private func lowered(_ text: String) -> String {
         let text = text.hasSuffix(".") ? String(text.dropLast()) : text

@@ -71,7 +71,7 @@ struct RunMetrics: Sendable {
     private(set) var samples: [Subject: [Metric: Double]] = [:]
 
     mutating func add(_ run: Run, of subject: Subject) {
-        let before = samples[subject] ?? [:]
+        let before = samples[subject] ?? former(subject).flatMap { samples.removeValue(forKey: $0) } ?? [:]
         let isGood = run.status == .done
         var next: [Metric: Double] = [
             .runs: (before[.runs] ?? 0) + 1, .failedRuns: (before[.failedRuns] ?? 0) + (isGood ? 0 : 1),
@@ -82,6 +82,14 @@ struct RunMetrics: Sendable {
         ]
         next[.lastSuccess] = isGood ? Double(run.end) : before[.lastSuccess]
         samples[subject] = next
+    }
+
+    /// Returns the subject that an earlier version named by a path with links.
+    private func former(_ subject: Subject) -> Subject? {
+        samples.keys.first {
+            $0.work == subject.work && $0.target.hasPrefix("/")
+                && FileNames.canonical($0.target) == subject.target
+        }
     }
 
     /// The subjects, sorted by the kind of work and then by the bytes of the target.

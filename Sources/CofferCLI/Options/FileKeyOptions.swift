@@ -11,7 +11,9 @@ struct FileKeyOptions: ParsableArguments {
     @OptionGroup
     var previous: PreviousKeyOptions
 
-    var isGiven: Bool { get throws { try current.isGiven || previous.isGiven } }
+    var isGiven: Bool {
+        get throws { try current.isGiven || previous.isGiven || unlock.request() != nil }
+    }
     var allowsInsecureFiles: Bool { current.allowsInsecureFiles }
 
     func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {

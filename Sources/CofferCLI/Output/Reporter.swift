@@ -88,7 +88,9 @@ extension Reporter {
     }
 
     /// Reports a failure of one file or of the command.
-    func failure(_ failure: Failure, path: String? = nil) {
+    ///
+    /// - Parameter isNamed: true if the message names the file, which the line of text then does not repeat.
+    func failure(_ failure: Failure, path: String? = nil, isNamed: Bool = false) {
         state.withLock { $0.failures[failure.status, default: 0] += 1 }
         // Some messages start with the file name, which would appear twice.
         let prefix = path.map { $0 + ": " } ?? ""
@@ -102,7 +104,7 @@ extension Reporter {
             object("error", details)
         }
         let words = Color.red.paint("error:", if: style.colorsErrors)
-        let place = path.map { TextLayout.harmless($0) + ": " } ?? ""
+        let place = isNamed ? "" : path.map { TextLayout.harmless($0) + ": " } ?? ""
         let named = path.map { message.replacing($0, with: TextLayout.harmless($0)) } ?? message
         talk("coffer: \(place)\(words) \(TextLayout.harmless(named, keepingLines: true))")
     }

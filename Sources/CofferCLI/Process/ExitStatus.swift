@@ -34,8 +34,8 @@ enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
         case .busy: "the file is in use; try again later"
         case .keyRejected: "the key does not open the file, or is not a valid key"
         case .unsafeConfiguration: "others can access a key file or keyring, or the manifest is invalid"
-        case .interrupted: "ended by SIGINT (Ctrl-C); every file is intact"
-        case .terminated: "ended by SIGTERM; every file is intact"
+        case .interrupted: "ended by SIGINT (Ctrl-C); no file is left half-changed"
+        case .terminated: "ended by SIGTERM; no file is left half-changed"
         }
     }
 }

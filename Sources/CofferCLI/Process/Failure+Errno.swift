@@ -39,8 +39,10 @@ extension Descriptor {
     ///
     /// - Parameter name: the subject of error messages, capitalized.
     static func reading(_ path: String, name: String, flags: CInt = 0) throws(Failure) -> Descriptor {
-        try Failure.explaining("\(name) cannot be opened") { () throws(Errno) in
-            try Descriptor(opening: path, O_RDONLY | flags)
+        do throws(Errno) {
+            return try Descriptor(opening: path, O_RDONLY | flags)
+        } catch {
+            throw Failure(error, "\(name) cannot be opened").about(path)
         }
     }
 }

@@ -8,7 +8,8 @@ extension Failure {
         case let error as DatabaseError: self.init(error)
         case let error as DatabaseFileError: self.init(error)
         case is CancellationError:
-            self.init(.runAgain, "cancelled", "Interrupted. Every file is intact; run the command again.")
+            self.init(
+                .runAgain, "cancelled", "Interrupted. No file is left half-changed; run the command again.")
         default: self.init(.internalError, "internal", "Unexpected error: \(error)")
         }
     }
@@ -16,6 +17,9 @@ extension Failure {
     init(_ failure: EncryptionFailure) {
         let (status, reason) = Failure.meaning(of: failure)
         self.init(status, reason, Failure.advice(on: failure))
+        if case .keyring(let path, _) = failure {
+            self.path = path.hasSuffix(".keys") ? String(path.dropLast(".keys".count)) : path
+        }
     }
 
     init(_ error: DatabaseError) {

@@ -5,10 +5,11 @@ extension Failure {
     init(_ error: DatabaseFileError) {
         if case .key(let failure) = error.reason {
             self.init(failure)
-            return
+        } else {
+            let (status, word) = Failure.meaning(of: error.reason)
+            self.init(status, word, Failure.words(of: error))
         }
-        let (status, word) = Failure.meaning(of: error.reason)
-        self.init(status, word, Failure.words(of: error))
+        if !Failure.isTemporary(error.path) { path = path ?? error.path }
     }
 
     private static func meaning(of reason: DatabaseFileError.Reason) -> (ExitStatus, String) {
@@ -35,8 +36,20 @@ extension Failure {
         }
     }
 
-    /// Returns a message that names the option that helps. The library's messages address programmers.
+    /// True for a copy in the making, whose name says nothing to users.
+    private static func isTemporary(_ path: String) -> Bool {
+        FileNames.name(of: path).hasPrefix(".coffer-")
+    }
+
     private static func words(of error: DatabaseFileError) -> String {
+        let words = advice(on: error)
+        let prefix = "\(error.path): "
+        return isTemporary(error.path) && words.hasPrefix(prefix)
+            ? String(words.dropFirst(prefix.count)) : words
+    }
+
+    /// Returns a message that names the option that helps. The library's messages address programmers.
+    private static func advice(on error: DatabaseFileError) -> String {
         switch error.reason {
         case .missingDefinition(let words):
             "\(error.path): The schema needs a definition that only the application has (\(words)). "

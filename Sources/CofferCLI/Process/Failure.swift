@@ -8,10 +8,27 @@ struct Failure: Error, Sendable {
     /// A description of the problem and its remedy. It never contains a secret.
     let message: String
 
+    /// The file that the message is about, or nil if that is not known.
+    var path: String?
+
     init(_ status: ExitStatus, _ reason: String, _ message: String) {
         self.status = status
         self.reason = reason
         self.message = message
+    }
+
+    /// Returns the failure with the file that it is about, unless it has one already.
+    func about(_ path: String) -> Failure {
+        var failure = self
+        failure.path = self.path ?? path
+        return failure
+    }
+
+    /// Returns the failure with another sentence in its message.
+    func adding(_ sentence: String) -> Failure {
+        var failure = Failure(status, reason, message + " " + sentence)
+        failure.path = path
+        return failure
     }
 
     static func usage(_ message: String) -> Failure { Failure(.usage, "usage", message) }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import Glibc
 internal import SystemCalls
 
@@ -7,7 +8,7 @@ enum FileNames {
     /// for.
     static func checkReadable(_ path: String) throws(Failure) {
         for (mode, verb) in [(F_OK, "found"), (R_OK, "read")] where unsafe access(path, mode) != 0 {
-            throw Failure(Errno.last, "'\(path)' cannot be \(verb)", denied: .inputMissing)
+            throw Failure(Errno.last, "'\(path)' cannot be \(verb)", denied: .inputMissing).about(path)
         }
     }
 
@@ -19,7 +20,7 @@ enum FileNames {
         guard let count = size(path), count <= 1, (size(path + "-journal") ?? 0) == 0,
             (size(path + "-wal") ?? 0) == 0
         else { return }
-        throw emptyFile
+        throw emptyFile.about(path)
     }
 
     /// Throws if the file cannot be read or is empty.
@@ -28,9 +29,19 @@ enum FileNames {
         try checkHasBytes(path)
     }
 
+    static let notUTF8 = Failure(
+        .inputMissing, "name_not_utf8",
+        "The name is not UTF-8, so the file cannot be opened. Rename it, or make a link with a UTF-8 name.")
+
     static let emptyFile = Failure(
         .badData, "empty_file",
         "The file is empty (0 bytes), so no key can open it. Restore it from a backup.")
+
+    /// Throws if one name is given for the old files of several. This is no check of the arguments' syntax:
+    /// the parser counts the value of an unknown option as a file until it reports the option.
+    static func checkIsOne(_ files: [String], for keepOld: String?) throws(Failure) {
+        if keepOld != nil, files.count > 1 { throw Failure.usage("--keep-old is for one file.") }
+    }
 
     /// Returns the size of a regular file, in bytes, or nil for anything else.
     static func size(_ path: String) -> Int64? {
@@ -85,4 +96,20 @@ enum FileNames {
     static func name(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }
+
+    /// Returns the absolute path of a file without links, which does not depend on how the path was typed.
+    /// The missing end of a path is appended unchanged.
+    static func canonical(_ path: String) -> String {
+        if let real = unsafe realpath(path, nil) {
+            defer { unsafe free(real) }
+            return unsafe String(cString: real)
+        }
+        let name = name(of: path)
+        guard !["", ".", ".."].contains(name) else { return standardized(path) }
+        let folder = canonical(folder(of: path))
+        return folder == "/" ? "/" + name : "\(folder)/\(name)"
+    }
+
+    /// Returns the absolute path of a file by its text alone: without "." and "..", and with links.
+    static func standardized(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 }

@@ -73,7 +73,8 @@ final class Interruption: Sendable {
     /// Returns the failure to throw if work ends because of a signal.
     func failure(_ status: ExitStatus) -> Failure {
         Failure(
-            status, "interrupted", "Interrupted. Every file is intact; run the command again to complete it.")
+            status, "interrupted",
+            "Interrupted. No file is left half-changed; run the command again to complete it.")
     }
 
     /// Returns the failure that an error stands for, taking into account a signal that may have caused it.

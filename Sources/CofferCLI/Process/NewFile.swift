@@ -12,7 +12,9 @@ struct NewFile: ~Copyable {
     static func exists(_ path: String) -> Bool { (try? FileStatus(path)) != nil }
 
     /// Throws if the file exists.
-    static func checkIsNew(_ path: String) throws(Failure) { if exists(path) { throw isThere(path) } }
+    static func checkIsNew(_ path: String) throws(Failure) {
+        if exists(path) { throw isThere(path).about(path) }
+    }
 
     static func isThere(_ path: String) -> Failure {
         Failure(.outputExists, "output_exists", "'\(path)' exists, and is not overwritten.")

@@ -10,6 +10,26 @@ enum Spelling {
         return longer.count == 1 ? longer[0] : nil
     }
 
+    /// Returns a message of the parser without its guess at an unknown option, unless the guess is near:
+    /// others may mean the opposite.
+    static func withoutFarGuess(_ message: String) -> String {
+        let guess = #/Unknown option '--(?<word>[^']+)'(?<words>\. Did you mean '--(?<name>[^']+)'\?)/#
+        guard let match = message.firstMatch(of: guess),
+            nearest(to: String(match.word), among: [String(match.name)]) == nil
+        else { return message }
+        return message.replacing(match.words, with: ".")
+    }
+
+    /// The commands that other tools call by other names.
+    static let synonyms = [
+        "check": "verify", "fsck": "verify", "integrity": "verify", "repair": "recover", "salvage": "recover",
+        "rekey": "rotate", "passwd": "key change", "reencrypt": "rotate", "export": "query --format csv",
+        "tables": "schema", "stat": "info", "status": "info", "compact": "vacuum", "copy": "backup",
+        "snapshot": "backup", "init": "create", "new": "create", "open": "shell", "sql": "query",
+        "exec": "query", "select": "query", "compare": "diff", "migrate": "upgrade", "convert": "upgrade",
+        "delete": "erase", "shred": "erase", "rm": "erase",
+    ]
+
     /// Returns the number of insertions, deletions, substitutions and transpositions of neighbors between two
     /// words.
     private static func distance(_ one: [Character], _ other: [Character]) -> Int {

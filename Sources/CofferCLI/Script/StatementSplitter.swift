@@ -35,6 +35,9 @@ struct StatementSplitter {
     /// True if the text ends inside quotes or a block comment.
     var isInside: Bool { isInQuotes || lexeme == .blockComment || lexeme == .blockCommentStar }
 
+    /// True if a line break would not mean the same as a space.
+    var isBreakSignificant: Bool { isInQuotes || lexeme == .lineComment }
+
     private var isInQuotes: Bool { if case .quoted = lexeme { true } else { false } }
 
     /// Returns true if the text ends with a semicolon that ends a statement.
@@ -44,6 +47,12 @@ struct StatementSplitter {
         var start = 0
         while let end = splitter.end(in: bytes, from: start) { start = end }
         return start == bytes.count
+    }
+
+    /// Continues to the end of the text, over the ends of statements.
+    mutating func skip(_ bytes: [UInt8]) {
+        var start = 0
+        while let end = end(in: bytes, from: start) { start = end }
     }
 
     /// Continues the search.

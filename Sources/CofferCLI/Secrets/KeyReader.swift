@@ -24,26 +24,32 @@ struct KeyReader {
         if let type = request.unlocks {
             return try Key(unlocking: secret, as: type, sourceName: request.source.name)
         }
-        if request.type == .passphrase && KeyReader.hasFormOfRawKey(secret) {
-            looksRaw.set()
-            if request.role == .new {
-                reporter.warning(
-                    "The key from \(request.source.name) looks like a raw key, but is used as a "
-                        + "passphrase. A raw key needs the type raw; see --help.")
-            }
-        }
-        if request.type == .passphrase, secret.textMark() != nil {
-            reporter.warning(
-                "The passphrase from \(request.source.name) begins with a byte order mark, which is part of "
-                    + "it. If a text editor added the mark and the key does not open the file, store the "
-                    + "passphrase in UTF-8 without the mark.")
-        }
-        if request.role == .new, request.type == .passphrase, KeyReader.isWeak(secret) {
-            reporter.warning(
-                "The passphrase from \(request.source.name) is short or repetitive, and can be guessed by "
-                    + "anyone who has the file. 'coffer keygen --words 8' creates a strong one.")
+        if request.type == .passphrase {
+            if KeyReader.hasFormOfRawKey(secret) { looksRaw.set() }
+            warn(ofPassphrase: secret, request)
         }
         return try Key(secret, type: request.type, sourceName: request.source.name)
+    }
+
+    /// Warns of a passphrase that is probably not the intended one, or that is a weak new one.
+    func warn(ofPassphrase secret: borrowing SecretBytes, _ request: KeyRequest) {
+        let name = request.source.name
+        if request.role == .new, KeyReader.hasFormOfRawKey(secret) {
+            reporter.warning(
+                "The key from \(name) looks like a raw key, but is used as a passphrase. A raw key needs the "
+                    + "type raw; see --help.")
+        }
+        if secret.textMark() != nil {
+            reporter.warning(
+                "The passphrase from \(name) begins with a byte order mark, which is part of it. If a text "
+                    + "editor added the mark and the key does not open the file, store the passphrase in "
+                    + "UTF-8 without the mark.")
+        }
+        if request.role == .new, KeyReader.isWeak(secret) {
+            reporter.warning(
+                "The passphrase from \(name) is short or repetitive, and can be guessed by anyone who has "
+                    + "the file. 'coffer keygen --words 8' creates a strong one.")
+        }
     }
 
     /// Reads the key of a request, if there is one.

@@ -63,7 +63,9 @@ extension KeyReader {
     /// Returns the secret for a slot.
     func slotSecret(_ request: KeyRequest, subject: String) throws(Failure) -> DatabaseKeyring.Secret {
         if let program = program(request) { return program }
-        return try DatabaseKeyring.Secret(
-            bytes(request, subject: subject), request.unlocks ?? .passphrase, sourceName: request.source.name)
+        let type = request.unlocks ?? .passphrase
+        let secret = try bytes(request, subject: subject)
+        if type == .passphrase { warn(ofPassphrase: secret, request) }
+        return try DatabaseKeyring.Secret(secret, type, sourceName: request.source.name)
     }
 }

@@ -76,7 +76,8 @@ struct FileKeys: Sendable {
             throw Failure(
                 .keyRejected, "wrong_key",
                 "None of the \(keys.count) keys opens this file (\(options)). Check the keys, their types, "
-                    + "and the cipher options if the file needs any.")
+                    + "and the cipher options if the file needs any."
+            ).about(path)
         }
     }
 

@@ -36,7 +36,7 @@ extension MeasuredOperation where Self: RecordedOperation {
                 status: own, end: end, seconds: result?.seconds ?? meter.seconds, files: 1,
                 failedFiles: own == .done ? 0 : 1,
                 bytes: own == .done ? FileNames.size(path) ?? 0 : 0)
-            return (target: AuditEntry.absolute(path), run: run)
+            return (target: FileNames.canonical(path), run: run)
         }
         guard let target = record.metrics.target else { return runs }
         let run = RunMetrics.Run(

@@ -65,6 +65,11 @@ extension FileOperation {
     var names: [String] { [file] }
 }
 
+/// A command that reads its files, each on its own: one that fails does not stop the others.
+protocol EachFileOperation: Operation {
+    var files: [String] { get }
+}
+
 /// A command that supports a dry run.
 protocol ChangingOperation: RecordedOperation {
     var dryRun: Bool { get }
@@ -85,7 +90,7 @@ protocol Operation: ParsableCommand {
     /// The words of the command, which name it in the audit log and in JSON.
     static var title: String { get }
 
-    /// The single file that the command works on, which error messages name.
+    /// The file that error messages name if they do not know which file they are about.
     var subject: String? { get }
 
     /// Runs the command. A failure that is reported rather than thrown shows in the returned status.
@@ -116,8 +121,12 @@ extension Operation {
             try failForTests()
             status = try run(in: session)
         } catch {
-            let failure = session.failure(error)
-            reporter.failure(failure, path: place(of: failure))
+            let place = place(of: session.failure(error))
+            let failure = session.failure(error, on: place)
+            let isNamed = place.map { place in
+                failure.message.contains("'\(place)'") && !failure.message.hasPrefix("\(place): ")
+            }
+            reporter.failure(failure, path: place, isNamed: isNamed ?? false)
             status = failure.status
         }
         do throws(Failure) {
@@ -143,11 +152,14 @@ extension Operation {
         #endif
     }
 
-    /// Returns the path of the file, unless the message names it already or is about something else.
+    /// Returns the file that a failure is about.
     private func place(of failure: Failure) -> String? {
-        guard let subject, failure.status != .usage, failure.reason != "interrupted" else { return nil }
-        return failure.message.hasPrefix("\(subject): ") || !failure.message.contains("'\(subject)'")
-            ? subject : nil
+        guard failure.status != .usage, failure.reason != "interrupted" else { return nil }
+        let names = (self as? any RecordedOperation)?.names ?? []
+        guard let path = failure.path else { return subject }
+        // The library may name the file by its absolute path.
+        return names.first { $0 == path }
+            ?? names.first { FileNames.canonical($0) == FileNames.canonical(path) } ?? subject
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import Glibc
 
 /// The environment that a command runs in.
 struct Session: Sendable {
@@ -30,9 +31,16 @@ struct Session: Sendable {
         return try FileKeys(options, KeyCache(keys, subject: path))
     }
 
-    /// Returns the keys that may open several files.
-    func keys(_ options: FileKeyOptions, ofAll paths: [String]) throws -> FileKeys {
-        for path in paths { try FileNames.checkReadable(path) }
+    /// Returns the keys that may open several files. Checks that the files exist before anyone is prompted
+    /// for a key.
+    ///
+    /// - Parameter needsAll: false to require only one of the files: the others fail on their own.
+    func keys(_ options: FileKeyOptions, ofAll paths: [String], needsAll: Bool = true) throws -> FileKeys {
+        var failures: [Failure] = []
+        for path in paths {
+            do throws(Failure) { try FileNames.checkReadable(path) } catch { failures.append(error) }
+        }
+        if let failure = failures.first, needsAll || failures.count == paths.count { throw failure }
         return try FileKeys(options, KeyCache(keys, subject: Session.subject(paths)))
     }
 
@@ -41,14 +49,29 @@ struct Session: Sendable {
         paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file")
     }
 
-    /// Returns the failure that an error stands for, with advice if a key may be of another type.
+    /// Returns the failure that an error stands for, with advice if a key may be of another type, and with
+    /// the room on a full disk.
     func failure(_ error: any Error) -> Failure {
         let failure = interruption.failure(error)
+        if failure.reason == "disk_full", let error = error as? DatabaseFileError, error.reason == .diskFull,
+            let room = Session.room(at: error.path)
+        {
+            return failure.adding(room)
+        }
         if failure.reason == "wrong_key", keyLooksRaw.isSet {
-            let advice = " The key looks like a raw key: if it is one, give --key-type raw."
-            return Failure(failure.status, failure.reason, failure.message + advice)
+            return failure.adding("The key looks like a raw key: if it is one, give --key-type raw.")
         }
         return failure
+    }
+
+    /// Returns a sentence about the room on the file system of a file.
+    private static func room(at path: String) -> String? {
+        let folder = FileNames.folder(of: path)
+        var status = statvfs()
+        guard unsafe statvfs(folder, &status) == 0 else { return nil }
+        let (count, isHuge) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
+            by: Int64(clamping: status.f_frsize))
+        return "\(size: isHuge ? .max : count) are free in '\(folder)'."
     }
 
     func configuration(_ key: DatabaseKey?, _ cipher: CipherSettings, readonly: Bool = false) -> Configuration
@@ -69,11 +92,12 @@ struct Session: Sendable {
             try interruption.check()
             let began = ContinuousClock.now
             do {
+                if ArgumentText.misread.contains(path) { throw FileNames.notUTF8 }
                 try body(path)
                 tally.add(.done)
                 meter.note(.done, of: path, since: began)
             } catch {
-                let failure = failure(error)
+                let failure = failure(error, on: path)
                 reporter.failure(failure, path: path)
                 meter.note(failure.status, of: path, since: began)
                 if let status = interruption.status { return status }

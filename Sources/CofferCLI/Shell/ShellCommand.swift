@@ -22,7 +22,10 @@ enum ShellCommand {
                 { $1.style.hasHeader = try flag($0, ".headers") }
             ),
             (".help", "", "this list", help),
-            (".import", "file table", "import rows of CSV, TSV or JSON lines", importRows),
+            (
+                ".import", "file table", "import rows of CSV, TSV or JSON; a missing table is created",
+                importRows
+            ),
             (".mode", "format", RowFormat.allCases.map(\.rawValue).joined(separator: ", "), mode),
             (
                 ".nullvalue", "text", "set the text for NULL in CSV",
@@ -140,10 +143,12 @@ enum ShellCommand {
         let form = ImportFormat(ofFile: path)
         let source = ByteSource(input) { () throws(Failure) in try shell.wait(for: input.number) }
         let reader = form.reader(source, nullText: shell.style.nullText)
+        // A missing table is created, as in SQLite's shell.
+        let isNew = try shell.access { db in try !db.tableExists(table) && !db.viewExists(table) }
         let work = RowImport(
             reader,
             RowImport.Options(
-                table: table, columns: nil, hasHeader: form != .jsonl, creates: false, types: [:],
+                table: table, columns: nil, hasHeader: !form.isJSON, creates: isNew, types: [:],
                 putsRefusedAside: false, batchRows: nil)
         ) { record, reason in
             throw Failure(.badData, "refused", "\(name), line \(record.line): the row is refused: \(reason).")
@@ -152,6 +157,7 @@ enum ShellCommand {
         }
         shell.noteChange()
         try shell.access { db in try work.run(db) }
-        shell.reporter.note("\(counted: work.importedCount, "row") imported into \(table)")
+        shell.reporter.note(
+            "\(counted: work.importedCount, "row") imported into \(table)\(isNew ? ", which is new" : "")")
     }
 }

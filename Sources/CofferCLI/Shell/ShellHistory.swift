@@ -13,6 +13,31 @@ struct ShellHistory {
         return home.hasPrefix("/") ? home + "/.coffer_history" : nil
     }
 
+    /// A line that can be called back.
+    struct Entry {
+        let text: String
+        /// False for a line that only this session remembers.
+        let isStored: Bool
+    }
+
+    /// Returns the entries for a statement or a command: its text in one line, or each of its lines if a line
+    /// break is part of a text or ends a comment. The result is empty for text that may not be kept.
+    static func entries(_ text: String, isStored: Bool) -> [Entry] {
+        let lines = text.trimmingCharacters(in: .whitespacesAndNewlines).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        let joined = lines.joined(separator: " ")
+        guard mayKeep(joined), mayKeep(text) else { return [] }
+        var splitter = StatementSplitter()
+        for line in lines.dropLast() {
+            splitter.skip(Array(line.utf8))
+            if splitter.isBreakSignificant {
+                return lines.filter { !$0.isEmpty }.map { Entry(text: String($0), isStored: isStored) }
+            }
+            splitter.skip([UInt8(ascii: "\n")])
+        }
+        return [Entry(text: joined, isStored: isStored)]
+    }
+
     /// Returns true if a statement or a command of the shell may be stored.
     static func mayKeep(_ text: String) -> Bool {
         let lowered = text.lowercased()

@@ -28,7 +28,7 @@ final class ShellSession {
     private let isStopped = Latch()
 
     /// The statements and commands since the last call of ``takeHistory()`` that may be stored.
-    private var history: [String] = []
+    private var history: [ShellHistory.Entry] = []
     /// True if the last statement compiled. Text that SQLite does not understand may be anything, even a
     /// misplaced secret.
     private var hasCompiled = false
@@ -68,7 +68,7 @@ final class ShellSession {
     /// the line begins to run: Ctrl-C raises a signal as soon as the line is complete.
     func beginLine() { isStopped.clear() }
 
-    func takeHistory() -> [String] {
+    func takeHistory() -> [ShellHistory.Entry] {
         defer { history = [] }
         return history
     }
@@ -82,7 +82,7 @@ final class ShellSession {
         let trimmed = line.trimmingCharacters(in: .whitespaces)
         if isBetweenStatements, trimmed.hasPrefix(".") {
             cancel()
-            keep(trimmed)
+            keep(trimmed, inFile: true)
             return try going { try ShellCommand.perform(trimmed, in: self) }
         }
         pending += Array((line + "\n").utf8)
@@ -94,7 +94,9 @@ final class ShellSession {
             guard !isBlank else { continue }
             hasCompiled = false
             try going { try perform(statement) }
-            if hasCompiled { keep(statement) }
+            // A statement with a mistake can be called back and corrected. It is not SQL, so it may be
+            // anything, and does not go to the file.
+            keep(statement, inFile: hasCompiled)
             if isOver { return }
             // After an interruption, the remaining statements are discarded.
             if isStopped.isSet { return cancel() }
@@ -111,11 +113,9 @@ final class ShellSession {
         try going { try perform(statement) }
     }
 
-    private func keep(_ text: String) {
+    private func keep(_ text: String, inFile isStored: Bool) {
         guard isInteractive, depth == 0 else { return }
-        let line = text.split(whereSeparator: \.isNewline).joined(separator: " ").trimmingCharacters(
-            in: .whitespaces)
-        if ShellHistory.mayKeep(line) { history.append(line) }
+        history += ShellHistory.entries(text, isStored: isStored)
     }
 
     /// Reports a failure in an interactive session, and throws it otherwise.

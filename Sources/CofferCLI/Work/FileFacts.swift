@@ -16,15 +16,16 @@ struct FileFacts {
         throws
     {
         let file = DatabaseFile(path: path)
-        self.init(try file.inspect(), try file.inspect(key: key.database, cipher: cipher))
+        self.init(path, try file.inspect(), try file.inspect(key: key.database, cipher: cipher))
         add("opened by", isKeyTold ? key.option : "", try key.json(site))
         if isKeyTold { add("key id", key.id ?? "", [:]) }
         if isKeyTold, let site { add("site key id", try site.id(of: key.key), [:]) }
     }
 
-    init(_ inspection: DatabaseFile.Inspection, _ contents: DatabaseFile.Contents?) {
+    init(_ path: String, _ inspection: DatabaseFile.Inspection, _ contents: DatabaseFile.Contents?) {
         kind = inspection.kind
-        add("kind", inspection.kind.words, ["kind": inspection.kind.rawValue])
+        let isOpened = contents != nil && kind == .encrypted
+        add("kind", isOpened ? "encrypted, opened by the key" : kind.words, ["kind": kind.rawValue])
         add("size", "\(grouped: inspection.size) bytes", ["size": inspection.size])
         if let contents {
             add(contents)
@@ -53,6 +54,7 @@ struct FileFacts {
                 "companions": JSONObject(
                     inspection.companions.map { JSONValue.Member($0.role.rawValue, .int($0.size)) })
             ])
+        if let keyring = KeyringFacts(of: path) { add("keyring", keyring.line, keyring.json) }
         if !inspection.leftovers.isEmpty {
             add(
                 "left over",

@@ -59,6 +59,10 @@ struct FileVerification {
                     + " of \(grouped: result.pageCount)"
             throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
         }
+        let keyring = KeyringFacts(of: path)
+        if let keyring, let damage = keyring.damage {
+            session.reporter.warning("\(name): its keyring (\(keyring.name)) \(damage). \(keyring.advice)")
+        }
         let fromLog =
             result.pageCountFromLog == 0
             ? "" : ", \(grouped: result.pageCountFromLog) of them in the log"
@@ -74,7 +78,7 @@ struct FileVerification {
             ? "" : "; format 1 has no MACs, so only the structure was checked"
         let opening = isKeyTold || site != nil ? ", opened by \(try key.words(site))" : ""
         try session.reporter.result(
-            json(result), key.json(site), ["code": 0],
+            json(result), keyring?.json ?? [:], key.json(site), ["code": 0],
             text: [
                 "\(name): intact (\(counted: result.pageCount, "page")\(fromLog), "
                     + "\(seconds: ContinuousClock.now - began))\(opening)\(weak)"

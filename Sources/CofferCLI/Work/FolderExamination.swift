@@ -50,6 +50,9 @@ struct FolderExamination {
         ".\($0).json"
     }
 
+    /// The suffixes of the names that databases usually have.
+    private static let databaseEndings = [".db", ".sqlite", ".sqlite3", ".db3"]
+
     /// The first bytes of an unencrypted SQLite database.
     private static let plaintextStart = Array("SQLite format 3\0".utf8)
 
@@ -66,10 +69,11 @@ struct FolderExamination {
         let name = FileNames.name(of: path)
         let start = FolderExamination.start(of: path)
         if let leftover = leftover(path, name, start, status) { return [leftover] }
+        if let damaged = keyring(path, start) { return [damaged] }
         if start == FolderExamination.plaintextStart { return database(path, status) }
         let lowered = name.lowercased()
         if lowered.hasSuffix(".key") { return key(path, status).map { [$0] } ?? [] }
-        if [".db", ".sqlite", ".sqlite3", ".db3"].contains(where: lowered.hasSuffix) {
+        if FolderExamination.databaseEndings.contains(where: lowered.hasSuffix) {
             return database(path, status)
         }
         // The file cannot be read, so it may or may not be a database.
@@ -107,6 +111,19 @@ struct FolderExamination {
             "a keyring that was overwritten and not removed: its run is active or was interrupted",
             advice: "Run 'coffer erase' or 'coffer key destroy' again. To keep the database, use 'coffer key "
                 + "restore-header'.")
+    }
+
+    /// Returns the damage of a keyring, or nil for another file.
+    private func keyring(_ path: String, _ start: [UInt8]?) -> Finding? {
+        guard path.hasSuffix(".keys"), let start else { return nil }
+        let database = String(path.dropLast(".keys".count))
+        let isKeyring =
+            start.starts(with: "coffer keyring ".utf8)
+            || FolderExamination.databaseEndings.contains(where: database.lowercased().hasSuffix)
+        guard isKeyring, let keyring = KeyringFacts(of: database), let damage = keyring.damage else {
+            return nil
+        }
+        return Finding("keyring", of: path, damage, advice: keyring.advice)
     }
 
     /// Returns the first bytes of a file, or nil if it cannot be read.

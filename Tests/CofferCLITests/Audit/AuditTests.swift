@@ -30,6 +30,8 @@ struct AuditTests {
         #expect(objects.map { $0["seq"] as? Int } == [1, 2, 3, 4])
         #expect(objects[1]["path"] as? String == tool.directory.path("a.db"))
         #expect(objects[1]["changed"] as? Bool == true)
+        let host = try String(contentsOfFile: "/proc/sys/kernel/hostname", encoding: .utf8).dropLast()
+        #expect(objects.allSatisfy { $0["host"] as? String == String(host) })
         #expect(objects[1]["prev"] as? String == objects[0]["hash"] as? String)
         #expect(objects[0]["prev"] as? String == String(repeating: "0", count: 64))
         let result = try tool.run("audit", "verify", "log")
@@ -39,6 +41,24 @@ struct AuditTests {
             try FileManager.default.attributesOfItem(atPath: tool.directory.path("log"))[.posixPermissions]
             as? Int
         #expect(mode == 0o600)
+    }
+
+    @Test("a file has one path in the log, however it was typed")
+    func spellings() throws {
+        try create(["a.db"])
+        #expect(unsafe symlink(".", tool.directory.path("link")) == 0)
+        _ = try tool.directory.makeFolder("sub")
+        for name in ["./a.db", tool.directory.path("a.db"), "link/a.db", "sub/../link/a.db"] {
+            #expect(try tool.run(["verify", name, "--audit", "log"] + key).status == 0)
+        }
+        // A missing file is known by its folder.
+        #expect(try tool.run(["create", "link/b.db", "--audit", "log"] + key).status == 0)
+        let paths = try tool.text(of: "log").split(separator: "\n").map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return object?["path"] as? String
+        }
+        #expect(paths.count == 12 && Set(paths.dropLast(2)) == [tool.directory.path("a.db")])
+        #expect(Set(paths.suffix(2)) == [tool.directory.path("b.db")])
     }
 
     @Test(

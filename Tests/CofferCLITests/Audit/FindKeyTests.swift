@@ -2,6 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
+@testable import CofferCLI
+
 @Suite("Finding the files of a leaked key in audit logs")
 struct FindKeyTests {
     private let tool: Tool
@@ -83,6 +85,22 @@ struct FindKeyTests {
         try run(["rotate", "1.db"] + a + toB + log)
         #expect(try found("a.key") == ["2.db": "opens", "4.db": "unknown"])
         #expect(try found("b.key") == ["1.db": "opens", "4.db": "unknown"])
+    }
+
+    @Test("a file that earlier versions recorded with links is the file that it is now")
+    func links() throws {
+        #expect(unsafe symlink(".", tool.directory.path("link")) == 0)
+        try tool.write("", to: "x.db")
+        let members: JSONObject = [
+            "time": "2026-01-01T00:00:00Z", "command": "verify", "path": tool.directory.path("link/x.db"),
+            "pid": 1, "uid": 0, "site_key_id": "0123456789abcdef", "event": "end", "code": 0,
+            "changed": false,
+        ]
+        let line = try AuditRecord.line(
+            members, sequence: 1, previous: AuditRecord.firstPrevious, followsTornLine: false, seal: .plain)
+        try tool.write(line + "\n", to: "old.log")
+        let events = try KeyHistory.events(in: tool.directory.path("old.log"), .plain)
+        #expect(events.map(\.path) == [tool.directory.path("x.db")])
     }
 
     @Test("a log of another secret, and a broken one, answers nothing")

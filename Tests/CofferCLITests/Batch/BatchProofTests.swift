@@ -153,6 +153,6 @@ struct BatchProofTests {
         #expect(result.status == 3)
         let lines = try tool.text(of: "fleet.state").split(separator: "\n")
         #expect(lines.count == 3)
-        #expect(lines.allSatisfy { $0.hasPrefix(#"{"schema":1,"command":"batch rotate","id":"#) })
+        #expect(lines.allSatisfy { $0.hasPrefix(#"{"schema":2,"command":"batch rotate","line":"#) })
     }
 }

@@ -101,6 +101,105 @@ struct BatchStateTests {
         #expect(try tool.run(options + ["--continue"]).objects.allSatisfy { $0["skipped"] == nil })
     }
 
+    /// Inserts a row in both files, with `2.db` missing. Then inserts it with all files, and continues.
+    private func insert(_ manifests: String..., before: () throws -> Void = {}) throws -> Tool.Result {
+        func run(_ manifest: String, _ more: [String]) throws -> Tool.Result {
+            try tool.run(
+                [
+                    "batch", "query", "INSERT INTO t (text) VALUES ('bonus')", "--write", "--manifest",
+                    manifest,
+                    "--key-file", "old.key", "--key-type", "raw", "--json",
+                ] + more)
+        }
+        if manifests.count > 1 {
+            try FileManager.default.moveItem(
+                atPath: tool.directory.path("2.db"), toPath: tool.directory.path("2.away"))
+            #expect(try run(manifests[0], []).status == 3)
+            try FileManager.default.moveItem(
+                atPath: tool.directory.path("2.away"), toPath: tool.directory.path("2.db"))
+        }
+        try before()
+        return try run(manifests[manifests.count - 1], ["--continue"])
+    }
+
+    private func rowCounts() throws -> [String] {
+        try ["1.db", "2.db"].flatMap { try tool.shell($0, 1).run("SELECT count(*) FROM t;") }
+    }
+
+    @Test(
+        "what a batch has done does not depend on how the path of its manifest is typed",
+        arguments: ["list", "/list", "./sub/../list", "link/list"], [false, true])
+    func spellings(_ spelling: String, isFirst: Bool) throws {
+        #expect(unsafe symlink(".", tool.directory.path("link")) == 0)
+        _ = try tool.directory.makeFolder("sub")
+        try tool.write(
+            ["1.db", "2.db"].map { #"{"path": "\#($0)", "key-file": "old.key", "key-type": "raw"}"# }.joined(
+                separator: "\n"), to: "list")
+        let other = spelling.hasPrefix("/") ? tool.directory.path("list") : spelling
+        func expectStatus() throws {
+            let status = try tool.run("batch", "status", "--of", "query", "--manifest", other)
+            #expect(status.status == 1 && status.errors.contains("1 of 2 files done, 1 failed"), "\(status)")
+        }
+        let result =
+            try isFirst
+            ? insert(other, "list", before: expectStatus) : insert("list", other, before: expectStatus)
+        #expect(result.status == 0, "\(result)")
+        #expect(try result.objects.count { $0["skipped"] as? Bool == true } == 1)
+        #expect(try rowCounts() == ["2", "2"])
+    }
+
+    /// Writes a state as versions with the first schema did. `1.db` is done, and `2.db` failed.
+    private func writeFirstState(_ folder: String) throws {
+        func hash(_ text: String) throws -> String {
+            try String(AuditSeal.plain.hash(Array(text.utf8)[...]).prefix(32))
+        }
+        let work = try hash("INSERT INTO t (text) VALUES ('bonus')")
+        let lines = try [("1.db", 0), ("2.db", 66)].map { name, code in
+            let line = try hash("\(folder)\(name)\0\0\0")
+            let id = try hash("an identifier with the keys of the command line \(name)")
+            return #"{"schema":1,"command":"batch query","id":"\#(id)","line":"\#(line)","work":"\#(work)","#
+                + #""path":"\#(name)","code":\#(code)}"#
+        }
+        try tool.write(lines.joined(separator: "\n") + "\n", to: "list.query.state")
+    }
+
+    @Test(
+        "a state of the first schema is continued, also if the manifest was typed in another way",
+        arguments: ["list", "/list"], [false, true])
+    func firstSchema(_ spelling: String, wasAbsolute: Bool) throws {
+        try writeFirstState(wasAbsolute ? tool.directory.path("") : "")
+        let manifest = spelling.hasPrefix("/") ? tool.directory.path("list") : spelling
+        let status = try tool.run("batch", "status", "--of", "query", "--manifest", manifest)
+        #expect(status.errors.contains("1 of 2 files done, 1 failed"), "\(status)")
+        #expect(try insert(manifest).status == 0)
+        #expect(try rowCounts() == ["1", "2"])
+    }
+
+    @Test("a state of which no line fits the manifest is refused, and no file is touched")
+    func foreignState() throws {
+        try writeFirstState("/elsewhere/")
+        let before = try tool.directory.bytes(of: "list.query.state")
+        let result = try insert("list")
+        #expect(result.status == 73 && result.errors.contains("fits the manifest"), "\(result)")
+        #expect(try rowCounts() == ["1", "1"])
+        #expect(try tool.directory.bytes(of: "list.query.state") == before)
+        let status = try tool.run("batch", "status", "--of", "query", "--manifest", "list", "--remove")
+        #expect(status.status == 73, "\(status)")
+    }
+
+    @Test("a state that fits in part is continued, and keeps the lines of other files")
+    func partOfState() throws {
+        try fail()
+        try tool.write("2.db\n", to: "list")
+        try tool.writeKey("old.key", 9)
+        #expect(try rotate("--continue").status == 3)
+        try tool.write("1.db\n2.db\n", to: "list")
+        try tool.writeKey("old.key", 1)
+        let result = try rotate("--continue")
+        #expect(result.status == 0, "\(result)")
+        #expect(try result.objects.count { $0["skipped"] as? Bool == true } == 1)
+    }
+
     @Test("work is told from other work by its file, its keys and its settings")
     func identifiers() throws {
         func id(

@@ -57,6 +57,26 @@ struct ManifestTests {
         #expect(result.status == 78 && result.errors.contains("Line 2 "), "\(result)")
     }
 
+    @Test(
+        "a manifest from a pipe is like one from the standard input", arguments: ["-", "/dev/stdin", "pipe"])
+    func pipes(name: String) throws {
+        #expect(unsafe mkfifo(tool.directory.path("pipe"), 0o600) == 0)
+        let command =
+            "'\(Tool.program)' batch vacuum --manifest \(name) --metrics c.prom --key-file a.key --key-type raw"
+        let script =
+            name == "pipe"
+            ? "printf 'a.db\\n' > pipe & exec \(command)" : "printf 'a.db\\n' | \(command)"
+        let vacuum = script.replacing(" --metrics c.prom", with: "")
+        let result = try tool.run(["-c", vacuum], program: "/bin/sh")
+        #expect(result.status == 0 && result.errors.contains("1 of 1 file done"), "\(result)")
+        let verify = script.replacing("batch vacuum", with: "batch verify")
+        #expect(try tool.run(["-c", verify], program: "/bin/sh").status == 0)
+        #expect(try tool.text(of: "c.prom").contains("target=\"-\""))
+        #expect(!tool.directory.fileNames().contains { $0.hasSuffix("state") })
+        let options = ["batch", "vacuum", "--manifest", name, "--continue"] + key
+        #expect(try tool.run(options).status == 64)
+    }
+
     @Test("every name can be given with --null, and is taken as it is")
     func oddNames() throws {
         let names = [

@@ -157,6 +157,26 @@ struct DiffTests {
         #expect(result.status == 65 && damaged.map(String.init) == name, "\(result)")
     }
 
+    @Test("a file that cannot be compared is the one that is named", arguments: [false, true])
+    func names(isNew: Bool) throws {
+        _ = try SQLCipherShell(plaintextPath: tool.directory.path("c.db")).run("CREATE TABLE t (a);")
+        try tool.makeDatabase("d.db", key: "d.key", 0x77)
+        try tool.write("", to: "empty.db")
+        for (name, status) in [("none.db", 66), ("c.db", 65), ("d.db", 77), ("empty.db", 65)]
+            as [(String, Int32)]
+        {
+            let files = isNew ? ["a.db", name] : [name, "a.db"]
+            let arguments = ["diff"] + files + ["--key-file", "a.key", "--key-type", "raw"]
+            let result = try tool.run(arguments)
+            #expect(result.status == status && !result.errors.contains("a.db"), "\(result)")
+            #expect(result.errors.contains(name), "\(result)")
+            let error = try tool.run(arguments + ["--json"]).objects.first {
+                $0["type"] as? String == "error"
+            }
+            #expect(error?["path"] as? String == name, "\(files)")
+        }
+    }
+
     @Test("a database in use is compared as of one moment, and nothing is left beside either file")
     func inUse() throws {
         let pool = try tool.directory.makePool("b.db")

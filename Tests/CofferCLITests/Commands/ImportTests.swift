@@ -39,7 +39,7 @@ struct ImportTests {
         #expect(try rows("SELECT id, text FROM t WHERE id >= 20") == ["20,NULL", "21,'NA'"])
     }
 
-    @Test("what query prints comes back as it was", arguments: ["csv", "tsv", "jsonl"])
+    @Test("what query prints comes back as it was", arguments: ["csv", "tsv", "json", "jsonl"])
     func roundTrip(format: String) throws {
         let values = """
             (NULL, 1), ('', 2), ('NULL', 3), (x'', 4), (x'00ff', 5), ('x''00ff''', 6), (9e999, 7), (-9e999, \
@@ -110,6 +110,61 @@ struct ImportTests {
         // One integer that REAL cannot represent turns all values into texts.
         #expect(try load("mixed", "--create", input: "a\n1.5\n9007199254740993\n").status == 0)
         #expect(try rows("SELECT a FROM mixed") == ["'1.5'", "'9007199254740993'"])
+    }
+
+    @Test("a line with another delimiter than the comma is not taken for one column")
+    func delimiters() throws {
+        for (input, option) in [
+            ("a;b\n1;2,5\n", ";"), ("a\tb\n1\t2,5\n", "tab"), ("\"a\";\"b\"\n1;2,5\n", ";"),
+        ] {
+            let refused = try load("n", "--create", input: input)
+            #expect(refused.status == 65 && refused.errors.contains("--delimiter"), "\(refused)")
+            let result = try load("n", "--create", "--delimiter", option, input: input)
+            #expect(result.status == 0, "\(result)")
+            #expect(try rows("SELECT a, b FROM n") == ["1,'2,5'"])
+            _ = try tool.shell().run("DROP TABLE n;")
+        }
+        // A name that is quoted, or for which the comma is given, is a name.
+        #expect(try load("q", "--create", input: "\"a;b\"\n1\n").status == 0)
+        #expect(try load("c", "--create", "--delimiter", ",", input: "a;b\n1\n").status == 0)
+        for table in ["q", "c"] { #expect(try rows("SELECT \"a;b\" FROM \(table)") == ["1"]) }
+        for options in [
+            ["--delimiter", ";;"], ["--delimiter", "\""], ["--delimiter", ";", "--format", "jsonl"],
+        ] {
+            #expect(
+                try tool.run(["import", "a.db", "n"] + options + key, input: "a\n").status == 64, "\(options)"
+            )
+        }
+    }
+
+    @Test(
+        "an array of JSON is read like lines of JSON, with its columns in their order",
+        arguments: ["json", "jsonl"])
+    func arrays(format: String) throws {
+        let objects = [
+            #"{"z": 1, "a": "]}, [\"", "m": [1, {"x": "]"}]}"#, #"{"z": 2,"#, #" "a": null, "Other": true}"#,
+        ]
+        let input = "\n [\(objects[0]),\n\(objects[1])\n\(objects[2])\n]\n\n"
+        #expect(try load("n", "--create", "--format", format, input: input).status == 0)
+        #expect(
+            try tool.shell().run("SELECT name FROM pragma_table_info('n');") == ["z", "a", "m", "Other"])
+        #expect(
+            try tool.shell().run("SELECT z, quote(a), quote(m) FROM n;") == [
+                "1|']}, [\"'|'[1, {\"x\": \"]\"}]'", "2|NULL|NULL",
+            ])
+        #expect(try load("n", "--format", format, input: "[]").status == 0)
+        for (bad, line) in [
+            ("[{\"z\": 3}", nil), ("[{\"z\": 3}] x", nil), ("[{\"z\": 3},\n{\"z\" 4}]", 2),
+            ("[{\"z\": 3},]", 1), ("[3]", 1),
+        ] as [(String, Int?)] {
+            let result = try load("n", "--format", format, input: bad)
+            #expect(result.status == 65, "\(bad): \(result)")
+            if let line { #expect(result.errors.contains("line \(line)"), "\(bad): \(result)") }
+        }
+        #expect(try rows("SELECT count(*) FROM n") == ["2"])
+        try tool.write(input, to: "array.json")
+        #expect(try load("n", "--from", "array.json").status == 0)
+        #expect(try rows("SELECT count(*) FROM n") == ["4"])
     }
 
     @Test("a negative zero stays one in a table that is made", arguments: ["csv", "jsonl"])
@@ -226,7 +281,7 @@ struct ImportTests {
         #expect(result.status == 0, "\(result)")
         let expected = [
             "csv": ["61", "7827303027", "496E66"], "tsv": ["61", "783030", "496E66"],
-            "jsonl": ["496E66", "61"],
+            "jsonl": ["61", "496E66"],
         ]
         #expect(try tool.shell().run("SELECT hex(name) FROM pragma_table_info('n');") == expected[format])
         #expect(try load("t", "--format", format, input: "\u{feff}").status == 0)

@@ -50,7 +50,7 @@ struct MetricsTests {
     private func sample(_ name: String, _ work: String, _ target: String) throws -> Double? {
         let path =
             target.hasPrefix("=")
-            ? String(target.dropFirst()) : AuditEntry.absolute(tool.directory.path(target))
+            ? String(target.dropFirst()) : FileNames.canonical(tool.directory.path(target))
         return try samples(tool.text(of: "m/c.prom"))["coffer_\(name){work=\"\(work)\",target=\"\(path)\"}"]
     }
 
@@ -99,6 +99,29 @@ struct MetricsTests {
         #expect(try sample("failed_runs_total", "rotate", "a.db") == 1)
         #expect(try mode("m/c.prom") == 0o644)
         #expect(tool.directory.fileNames().filter { $0.hasPrefix("m/") } == ["m/c.prom"])
+    }
+
+    @Test("a target does not depend on how a path is typed, and continues one that was named with links")
+    func spellings() throws {
+        #expect(unsafe symlink(".", tool.directory.path("link")) == 0)
+        func verify(_ name: String) throws {
+            #expect(try tool.run(["verify", name, "--metrics", "m/c.prom"] + key).status == 0)
+        }
+        try verify("a.db")
+        // As earlier versions named it.
+        let text = try tool.text(of: "m/c.prom")
+        let old = text.replacing(tool.directory.path("a.db"), with: tool.directory.path("link/a.db"))
+        #expect(old != text)
+        try tool.write(old, to: "m/c.prom")
+        try verify("link/link/a.db")
+        #expect(try sample("runs_total", "verify", "a.db") == 2)
+        #expect(try samples(tool.text(of: "m/c.prom")).count == samples(text).count)
+        for name in ["a.db", "link/a.db", tool.directory.path("a.db")] {
+            let health = try tool.run(
+                "health", "m/c.prom", "--target", name, "--verified-within", "1h", "--quiet")
+            #expect(health.status == 0, "\(health)")
+        }
+        #expect(try tool.run("health", "m/c.prom", "--target", "link/b.db").status == 1)
     }
 
     @Test("a batch is one target, a share of it another one, and any name can be given")

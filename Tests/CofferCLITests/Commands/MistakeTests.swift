@@ -33,8 +33,12 @@ struct MistakeTests {
         let nested = try tool.run("batch", "verfy", "--manifest", "x")
         #expect(nested.status == 64 && nested.errors.contains("Did you mean 'batch verify'?"), "\(nested)")
         #expect(
-            try tool.run("tables").errors.contains(
-                "There is no command 'tables'; 'coffer --help' lists them."))
+            try tool.run("frobnicate").errors.contains(
+                "There is no command 'frobnicate'; 'coffer --help' lists them."))
+        // Names that other tools have, which are not the nearest ones.
+        for (word, name) in [("export", "query --format csv"), ("rekey", "rotate"), ("tables", "schema")] {
+            #expect(try tool.run(word, "a.db").errors.contains("Did you mean '\(name)'?"))
+        }
         for group in ["batch", "audit"] {
             let result = try tool.run(group)
             #expect(result.status == 64 && result.output.isEmpty)
@@ -44,6 +48,84 @@ struct MistakeTests {
         }
         #expect(try tool.run("rotate").errors.hasPrefix("coffer: error: Missing expected argument"))
         #expect(try tool.run("help", "rotate").status == 0)
+    }
+
+    @Test("each word of another tool stands for a command that there is")
+    func synonyms() {
+        for (word, command) in Spelling.synonyms {
+            #expect(CofferCommand.unknownName(in: [word]) != nil, "\(word)")
+            #expect(
+                CofferCommand.unknownName(in: command.split(separator: " ").map(String.init)) == nil,
+                "\(word)")
+        }
+    }
+
+    @Test("the parser's guess at an option is kept only if it is near")
+    func guesses() throws {
+        let far = try tool.run(["query", "a.db", "SELECT 1", "--out", "x"] + key)
+        #expect(far.status == 64 && far.errors.contains("Unknown option '--out'."), "\(far)")
+        #expect(!far.errors.contains("Did you mean"))
+        let near = try tool.run(["query", "a.db", "SELECT 1", "--formt", "csv"] + key)
+        #expect(near.errors.contains("Did you mean '--format'?"), "\(near)")
+    }
+
+    @Test(
+        "an error of a command with several files names the one that it is about",
+        arguments: [
+            (["import", "a.db", "t", "--from", "none.csv"], "none.csv", 66),
+            (["vacuum", "a.db", "--into", "exists.db"], "exists.db", 73),
+            (["backup", "a.db", "exists.db"], "exists.db", 73), (["encrypt", "a.db", "x.db"], "a.db", 65),
+            (["load", "exists.db", "--from", "none.sql"], "exists.db", 73),
+            (["load", "x.db", "--from", "none.sql"], "none.sql", 66),
+            (["decrypt", "other.db", "x.db", "--yes-plaintext"], "other.db", 77),
+        ] as [([String], String, Int32)])
+    func placeOfError(arguments: [String], name: String, status: Int32) throws {
+        try tool.write("precious", to: "exists.db")
+        try tool.makeDatabase("other.db", key: "other.key", 0x77)
+        let result = try tool.run(arguments + key + ["--json"])
+        #expect(result.status == status && result.errors.contains(name), "\(result)")
+        let error = try result.objects.first { $0["type"] as? String == "error" }
+        #expect(error?["path"] as? String == name, "\(result)")
+        // No other file of the command is blamed.
+        let others = arguments.filter { $0.hasSuffix(".db") && $0 != name }
+        #expect(!others.contains { result.errors.contains($0) && !name.contains($0) }, "\(result)")
+    }
+
+    @Test("a folder is not the name of a backup, but the place of one")
+    func backupIntoFolder() throws {
+        _ = try tool.directory.makeFolder("bk")
+        let result = try tool.run(["backup", "a.db", "bk"] + key)
+        #expect(result.status == 73 && result.errors.contains("give --into bk"), "\(result)")
+    }
+
+    @Test(
+        "a full disk is told with its room, and without the name of a temporary file",
+        arguments: ["backup", "restore"])
+    func roomOfFullDisk(command: String) throws {
+        _ = try tool.shell().run("INSERT INTO t (text) VALUES (hex(zeroblob(50000)));")
+        // Blocks of 512 bytes.
+        let script =
+            "ulimit -f 24; exec '\(Tool.program)' \(command) a.db b.db --key-file a.key --key-type raw"
+        let result = try tool.run(["-c", script], program: "/bin/sh")
+        #expect(result.status == 74, "\(result)")
+        #expect(result.errors.contains("are free in '.'") && !result.errors.contains(".coffer-"), "\(result)")
+        #expect(!tool.exists("b.db"))
+    }
+
+    @Test("an interrupted verification does not say that the file is intact")
+    func interruptedReading() {
+        let message = Interruption.shared.failure(.interrupted).message
+        #expect(!message.contains("intact") && message.contains("half-changed"))
+    }
+
+    @Test("an unknown option is named before the files are counted", arguments: ["rotate", "upgrade"])
+    func unknownOption(command: String) throws {
+        let keep = ["--keep-old", "old.db"] + key
+        let result = try tool.run([command, "a.db", "--foo", "1"] + keep)
+        #expect(result.status == 64 && result.errors.contains("Unknown option '--foo'"), "\(result)")
+        let new = command == "rotate" ? ["--new-key-file", "b.key", "--new-key-type", "raw"] : []
+        let several = try tool.run([command, "a.db", "b.db"] + keep + new)
+        #expect(several.status == 64 && several.errors.contains("--keep-old is for one file"), "\(several)")
     }
 
     @Test("the nearest name is found, and none where all are far")
@@ -144,16 +226,57 @@ struct MistakeTests {
         #expect(tool.directory.fileNames() == before)
     }
 
-    @Test("a manifest that is not UTF-8 is refused, and the line is named")
+    @Test(
+        "a name that is not UTF-8 fails alone, and the other files are done",
+        arguments: ["batch verify --manifest list", "batch verify --manifest -", "verify", "info"],
+        [false, true])
+    func oneOddName(command: String, isLast: Bool) throws {
+        try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "b.db")
+        // Swift would replace the invalid byte with this character.
+        try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "n\u{fffd}.db")
+        // The octal form that printf reads in arguments.
+        let odd = "n\\0377.db"
+        let names = isLast ? ["a.db", "b.db", odd] : [odd, "a.db", "b.db"]
+        let isBatch = command.hasPrefix("batch")
+        let script =
+            "printf '%b\\0' \(names.map { "'\($0)'" }.joined(separator: " ")) > list; "
+            + (isBatch ? "" : "xargs -0 ") + "'\(Tool.program)' \(command) "
+            + (isBatch ? "--null " : "--key-file a.key ") + "--json "
+            + (isBatch ? "--key-file a.key --key-type raw < list" : "--key-type raw < list")
+        let result = try tool.run(["-c", script], program: "/bin/sh")
+        // xargs has exit codes of its own.
+        #expect(result.status == (isBatch ? 3 : 123), "\(result)")
+        let objects = try result.objects
+        #expect(objects.last?["code"] as? Int == 3)
+        let done = objects.filter { $0["type"] as? String == "result" }.map { $0["path"] as? String }
+        #expect(done == ["a.db", "b.db"], "\(result)")
+        let errors = objects.filter { $0["type"] as? String == "error" }
+        #expect(errors.count == 1 && errors[0]["code"] as? Int == 66, "\(result)")
+        #expect(errors.first?["reason"] as? String == "name_not_utf8")
+    }
+
+    @Test("a line that is not UTF-8 is a name, unless it is JSON or a comment")
     func manifests() throws {
-        for source in ["list", "-"] {
-            let command =
-                "'\(Tool.program)' batch verify --manifest \(source) --key-file a.key --key-type raw"
-            let script = "printf 'a.db\\nn\\377.db\\n' > list; exec \(command) < list"
-            let result = try tool.run(["-c", script], program: "/bin/sh")
-            #expect(result.status == 78)
-            #expect(result.errors.contains("Line 2 "))
+        let command = "exec '\(Tool.program)' batch verify --manifest list --key-file a.key --key-type raw"
+        func run(_ lines: String) throws -> Tool.Result {
+            try tool.run(["-c", "printf '\(lines)' > list; \(command)"], program: "/bin/sh")
         }
+        let name = try run("a.db\\nn\\377.db\\n")
+        #expect(name.status == 3 && name.output.contains("a.db: intact"), "\(name)")
+        #expect(try run("a.db\\n# n\\377.db\\n").status == 0)
+        let json = try run("a.db\\n{\\042path\\042: \\042\\377\\042}\\n")
+        #expect(json.status == 78 && json.errors.contains("Line 2 "), "\(json)")
+    }
+
+    @Test("a file that is missing does not stop the verification of the others")
+    func missingOne() throws {
+        let key = ["--key-file", "a.key", "--key-type", "raw", "--json"]
+        let result = try tool.run(["verify", "none.db", "a.db"] + key)
+        #expect(result.status == 3, "\(result)")
+        let objects = try result.objects
+        #expect(objects.contains { $0["path"] as? String == "a.db" && $0["intact"] as? Bool == true })
+        #expect(objects.contains { $0["path"] as? String == "none.db" && $0["code"] as? Int == 66 })
+        #expect(try tool.run(["verify", "none.db", "neither.db"] + key).status == 66)
     }
 
     @Test(

@@ -152,8 +152,26 @@ struct RestoreTests {
         try tool.directory.write(backup, to: "safe.db")
         let result = try restore()
         #expect(result.status == (kind == 3 ? 77 : 65), "\(result)")
+        // The database is not at fault.
+        #expect(result.errors.hasPrefix("coffer: safe.db: error: "), "\(result)")
+        let error = try restore("--json").objects.first { $0["type"] as? String == "error" }
+        #expect(error?["path"] as? String == "safe.db")
         #expect(try bytes() == before && kept().isEmpty)
         #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
+    }
+
+    @Test("a backup that is missing is named, and a database that is in use as well")
+    func names() throws {
+        let missing = try tool.run(["restore", "none.db", "a.db", "--json"] + key)
+        #expect(missing.status == 66 && !missing.errors.contains("a.db"), "\(missing)")
+        let queue = try tool.directory.makeQueue()
+        let busy = try restore("--lock-timeout", "0", "--json")
+        try queue.close()
+        #expect(busy.status == 75, "\(busy)")
+        let paths = try [missing, busy].map { result in
+            try result.objects.first { $0["type"] as? String == "error" }?["path"] as? String
+        }
+        #expect(paths == ["none.db", "a.db"])
     }
 
     @Test("whatever is in the place gives way, and is kept byte for byte", arguments: 0..<5)

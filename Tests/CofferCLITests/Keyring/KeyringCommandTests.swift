@@ -52,14 +52,22 @@ struct KeyringCommandTests {
         #expect(try reads("ben.txt", type: "passphrase"))
         let database = try tool.directory.bytes(of: "a.db")
         try tool.write("another horse battery\n", to: "new.txt")
-        try expect(tool.run("key", "change", "a.db", "--unlock-file", "ben.txt", "--new-key-file", "new.txt"))
+        try expect(
+            tool.run("key", "change", "a.db", "--unlock-file", "ben.txt", "--new-key-file", "new.txt"),
+            "changed slot 2 (Ben)")
         #expect(try tool.directory.bytes(of: "a.db") == database)
         #expect(try !reads("ben.txt", type: "passphrase") && reads("new.txt", type: "passphrase"))
         let list = try tool.run(["key", "list", "a.db"] + anna)
         expect(list, "2 slots, verified with slot 1")
         #expect(list.output.contains("1  raw  Anna") && list.output.contains("2  passphrase  Ben"))
+        let facts = try tool.run(["key", "list", "a.db", "--json"] + anna).objects[1]
+        let slots = facts["slot_list"] as? [[String: Any]]
+        #expect(slots?.map { $0["slot"] as? Int } == [1, 2])
+        #expect(slots?.map { $0["name"] as? String } == ["Anna", "Ben"])
         try expect(tool.run(["verify", "a.db"] + anna))
-        try expect(tool.run(["key", "remove", "a.db", "--slot", "2"] + anna))
+        let removed = try tool.run(["key", "remove", "a.db", "--slot", "2"] + anna)
+        expect(removed, "removed slot 2 (Ben)")
+        #expect(removed.errors.contains("coffer key rotate"))
         try expect(tool.run("query", "a.db", "SELECT 1", "--unlock-file", "new.txt"), status: 77, "no slot")
         try expect(tool.run(["key", "remove", "a.db", "--slot", "1"] + anna), status: 64, "last slot")
         try expect(tool.run(["key", "rotate", "a.db"] + anna), "new data key")
@@ -79,7 +87,7 @@ struct KeyringCommandTests {
             added.output.split(separator: "\n").first {
                 $0.wholeMatch(of: /([0-9A-Z]{4}-){13}[0-9A-Z]{4}/) != nil
             })
-        #expect(!added.errors.contains(key))
+        #expect(!added.errors.contains(key) && added.errors.contains("is the recovery key of a.db"))
         try tool.write(key.lowercased().replacing("-", with: " "), to: "sheet.txt")
         #expect(try reads("sheet.txt", type: "recovery"))
         try tool.write("correct horse battery\n", to: "new.txt")
@@ -91,6 +99,61 @@ struct KeyringCommandTests {
             tool.run("key", "recover", "a.db", "--unlock-file", "anna.key", "--new-key-file", "new.txt"),
             status: 77, "not a recovery key")
         try expect(tool.run(["key", "add", "a.db", "--recovery", "--json"] + anna), status: 64)
+    }
+
+    @Test("a weak passphrase is warned of in each command that gives it to a slot, and only there")
+    func weakPassphrases() throws {
+        try tool.write("abc\n", to: "weak.txt")
+        try tool.write("a strong one for a slot\n", to: "strong.txt")
+        func warns(_ arguments: [String]) throws -> Bool {
+            let result = try tool.run(arguments)
+            expect(result)
+            return result.errors.contains("is short or repetitive")
+        }
+        #expect(try warns(["key", "init", "w.db", "--new-key-file", "weak.txt"]))
+        #expect(try !warns(["key", "init", "a.db", "--new-key-file", "strong.txt"]))
+        let strong = ["--unlock-file", "strong.txt"]
+        #expect(try warns(["key", "add", "a.db", "--new-key-file", "weak.txt"] + strong))
+        #expect(try warns(["key", "change", "a.db", "--slot", "2", "--new-key-file", "weak.txt"] + strong))
+        // Opening is no occasion.
+        #expect(try !warns(["verify", "a.db", "--unlock-file", "weak.txt"]))
+        let added = try tool.run(["key", "add", "a.db", "--recovery", "--quiet"] + strong)
+        try tool.write(added.output, to: "sheet.txt")
+        #expect(
+            try warns([
+                "key", "recover", "a.db", "--slot", "2", "--unlock-file", "sheet.txt", "--new-key-file",
+                "weak.txt",
+            ]))
+    }
+
+    @Test("a recovery changes nobody else's passphrase: with several, it asks for the slot")
+    func recoveryOfOne() throws {
+        for name in ["anna", "ben", "new", "newer"] {
+            try tool.write("the long passphrase number \(name)\n", to: "\(name).txt")
+        }
+        try expect(tool.run("key", "init", "a.db", "--new-key-file", "anna.txt", "--name", "Anna"))
+        let anna = ["--unlock-file", "anna.txt"]
+        let sheet = try tool.run(["key", "add", "a.db", "--recovery", "--quiet"] + anna).output
+        try tool.write(sheet, to: "sheet.txt")
+        let recover = [
+            "key", "recover", "a.db", "--unlock-file", "sheet.txt", "--new-key-file",
+        ]
+        // With one passphrase, there is no doubt.
+        try expect(tool.run(recover + ["new.txt"]), "slot 1 (Anna) has the new secret")
+        let renewed = ["--unlock-file", "new.txt"]
+        try expect(tool.run(["key", "add", "a.db", "--new-key-file", "ben.txt", "--name", "Ben"] + renewed))
+        let before = try tool.directory.bytes(of: "a.db.keys")
+        let refused = try tool.run(recover + ["newer.txt"])
+        expect(refused, status: 64, "slot 1 (Anna), slot 3 (Ben)")
+        #expect(refused.errors.contains("--slot"))
+        try expect(tool.run(recover + ["newer.txt", "--slot", "7"]), status: 64, "no slot 7")
+        #expect(try tool.directory.bytes(of: "a.db.keys") == before)
+        let done = try tool.run(recover + ["newer.txt", "--slot", "3", "--json"])
+        expect(done)
+        #expect(try done.objects.contains { $0["slot"] as? Int == 3 && $0["slot_name"] as? String == "Ben" })
+        for (name, status) in [("new", 0), ("newer", 0), ("ben", 77)] as [(String, Int32)] {
+            try expect(tool.run("key", "list", "a.db", "--unlock-file", "\(name).txt"), status: status)
+        }
     }
 
     @Test("a recipient opens what was made for it, by its identity")
@@ -331,6 +394,163 @@ struct KeyringCommandTests {
         try expect(tool.run(["query", "old.db", "SELECT a FROM t"] + anna), "later")
     }
 
+    @Test("a file with a keyring is told by info, and by each command that the wrong key is given to")
+    func namesKeyring() throws {
+        try make()
+        try tool.makeDatabase("b.db")
+        for options in [[], anna] {
+            let info = try tool.run(["info", "a.db"] + options)
+            expect(info, "a.db.keys, 1 slot")
+            #expect(
+                info.output.contains("kind") && info.output.contains("opened by the key") == !options.isEmpty)
+        }
+        let facts = try tool.run(["info", "a.db", "b.db", "--json"])
+        #expect(try Schema.problems(facts) == [])
+        #expect(try facts.objects.compactMap { $0["keyring_slots"] as? Int } == [1])
+        try tool.write("a.db\nb.db\n", to: "list")
+        let key = ["--key-file", "anna.key", "--key-type", "raw"]
+        for arguments in [
+            ["query", "a.db", "SELECT 1"], ["verify", "a.db"], ["backup", "a.db", "c.db"],
+            ["diff", "a.db", "b.db"], ["batch", "verify", "--manifest", "list"],
+        ] {
+            let result = try tool.run(arguments + key)
+            expect(
+                result, status: arguments[0] == "batch" ? 3 : 77,
+                "has a keyring (a.db.keys): open it with --unlock-file")
+        }
+        let other = try tool.run(["verify", "b.db"] + key)
+        expect(other, status: 77)
+        #expect(!other.errors.contains("keyring"))
+    }
+
+    @Test(
+        "damage of a keyring is found by doctor, verify and info", arguments: ["one copy", "both", "empty"])
+    func damagedKeyring(kind: String) throws {
+        try make()
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tool.directory.path)
+        let doctor = ["-c", "ulimit -c 0; exec '\(Tool.program)' doctor . --json"]
+        func findings() throws -> [[String: Any]] {
+            try tool.run(doctor, program: "/bin/sh").objects.filter { $0["check"] as? String == "keyring" }
+        }
+        #expect(try findings().isEmpty)
+        // The raw key opens the database without its keyring.
+        let keyring = DatabaseKeyring(databasePath: tool.directory.path("a.db"))
+        let raw = try keyring.exportedKey(unlockedBy: .rawKey([UInt8](repeating: 1, count: 32)))
+        let isExported: Bool? = try unsafe raw.withUnsafeRawKeyBytes { bytes in
+            try unsafe tool.write(bytes.map { String(format: "%02x", $0) }.joined(), to: "exported.key")
+            return true
+        }
+        #expect(isExported == true)
+        var bytes = try tool.directory.bytes(of: "a.db.keys")
+        switch kind {
+        case "one copy": bytes[60] ^= 1
+        case "both":
+            bytes[60] ^= 1
+            bytes[bytes.count / 2 + 60] ^= 1
+        default: bytes = []
+        }
+        try tool.directory.write(bytes, to: "a.db.keys")
+        let words = kind == "one copy" ? "is damaged in one of its two copies" : "cannot be used"
+        let found = try findings()
+        #expect(found.count == 1 && found[0]["path"] as? String == "./a.db.keys")
+        #expect((found.first?["finding"] as? String)?.contains(words) == true)
+        try expect(tool.run("info", "a.db"), words)
+        let options = kind == "one copy" ? anna : ["--key-file", "exported.key", "--key-type", "raw"]
+        let verified = try tool.run(["verify", "a.db", "--json"] + options)
+        expect(verified)
+        #expect(try Schema.problems(verified) == [])
+        #expect(verified.errors.contains("warning: a.db: its keyring (a.db.keys) \(words)"), "\(verified)")
+        guard kind == "one copy" else { return }
+        // The remedy that is named, with the same secret.
+        try expect(
+            tool.run(
+                ["key", "change", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw"] + anna))
+        #expect(try findings().isEmpty)
+    }
+
+    @Test("one manifest has raw keys, and keyrings with different secrets")
+    func mixedManifest() throws {
+        try make()
+        try tool.makeDatabase("b.db")
+        try tool.write("the passphrase of the third\n", to: "c.txt")
+        try expect(tool.run("key", "init", "c.db", "--new-key-file", "c.txt"))
+        let lines = [
+            #"{"path": "a.db", "unlock-file": "anna.key", "unlock-type": "raw"}"#,
+            #"{"path": "b.db", "key-file": "a.key", "key-type": "raw"}"#,
+            #"{"path": "c.db", "unlock-command": "cat c.txt"}"#,
+        ]
+        try tool.write(lines.joined(separator: "\n"), to: "list")
+        let verified = try tool.run("batch", "verify", "--manifest", "list")
+        expect(verified, "3 of 3 files done")
+        try expect(tool.run("batch", "backup", "--manifest", "list", "--into", "safe"), "3 of 3 files done")
+        let new = ["--new-key-file", "anna.key", "--new-key-type", "raw"]
+        let rotated = try tool.run(["batch", "rotate", "--manifest", "list"] + new)
+        expect(rotated, status: 3, "coffer key rotate")
+        #expect(rotated.output.contains("b.db: rotated") && rotated.errors.contains("2 failed"), "\(rotated)")
+        for bad in [
+            #"{"path": "a.db", "unlock-file": "anna.key", "key-file": "a.key"}"#,
+            #"{"path": "a.db", "unlock-file": "anna.key", "unlock-env": "X"}"#,
+            #"{"path": "a.db", "unlock-file": "anna.key", "unlock-type": "raw+salt"}"#,
+            #"{"path": "a.db", "unlock-file": "anna.key", "unlock-type": "command"}"#,
+            #"{"path": "a.db", "unlock-type": "raw"}"#,
+        ] {
+            try tool.write(bad, to: "list")
+            try expect(
+                tool.run("batch", "verify", "--manifest", "list"), status: 78, "Line 1 of the manifest")
+        }
+        try tool.write(lines[0], to: "list")
+        try expect(tool.run("batch", "encrypt", "--manifest", "list"), status: 78, "no keyring")
+    }
+
+    @Test("a restore says what opens the database now, if that has changed")
+    func restoredWayIn() throws {
+        try make()
+        try tool.makeDatabase("raw.db")
+        try tool.makeDatabase("other.db", key: "other.key", 0x43)
+        try tool.write(tool.run("keygen", "--recipient", "--out", "office.identity").output, to: "office.pub")
+        let raw = ["--key-file", "a.key", "--key-type", "raw"]
+        try expect(tool.run(["backup", "raw.db", "office.db", "--recipient", "office.pub"] + raw))
+        let identity = ["--unlock-file", "office.identity", "--unlock-type", "identity"]
+        func restore(_ backup: String, over name: String?, _ options: [String]) throws -> [String] {
+            for file in ["x.db", "x.db.keys"] {
+                try? FileManager.default.removeItem(atPath: tool.directory.path(file))
+            }
+            if let name {
+                for ending in ["", ".keys"] where tool.exists(name + ending) {
+                    try tool.directory.write(tool.directory.bytes(of: name + ending), to: "x.db" + ending)
+                }
+            }
+            var lines: [String] = []
+            for dry in [["--dry-run"], []] {
+                let result = try tool.run(["restore", backup, "x.db"] + options + dry)
+                expect(result)
+                lines += result.errors.split(separator: "\n").filter { $0.hasPrefix("x.db: ") }.map(
+                    String.init)
+            }
+            return lines
+        }
+        // The way in that the file had.
+        #expect(try restore("raw.db", over: "raw.db", raw) == [])
+        #expect(try restore("a.db", over: "a.db", anna) == [])
+        #expect(try restore("raw.db", over: nil, raw) == [])
+        #expect(
+            try restore("raw.db", over: "other.db", raw) == [
+                "x.db: would open with the key from --key-file a.key.",
+                "x.db: now opens with the key from --key-file a.key.",
+            ])
+        let stray = try restore("raw.db", over: "a.db", raw)
+        #expect(
+            stray.count == 2 && stray.allSatisfy { $0.contains("x.db.keys belongs to the old file") },
+            "\(stray)")
+        let office = try restore("office.db", over: "raw.db", identity)
+        #expect(
+            office.last
+                == "x.db: now opens with the secrets of the backup, through x.db.keys, and no longer with the key "
+                + "that it had.")
+        try expect(tool.run(["verify", "x.db"] + identity))
+        try expect(tool.run(["verify", "x.db"] + raw), status: 77, "keyring")
+    }
+
     @Test("works keep the keyring of a file, and copies of it have the same slots")
     func carriesKeyrings() throws {
         try make()
@@ -388,9 +608,18 @@ struct KeyringCommandTests {
             try expect(
                 tool.run("query", name, "SELECT 1", "--key-file", "a.key", "--key-type", "raw"), status: 77)
         }
+        _ = try tool.directory.makeFolder("single")
+        // No identity is needed to remove older ones, with their keyrings.
+        try expect(tool.run(["backup", "b.db", "--into", "single", "--keep", "1y"] + key), "1 backup kept")
         try expect(
-            tool.run(["batch", "backup", "--manifest", "list", "--into", "safe", "--keep", "7d"] + key),
-            status: 64)
+            tool.run(["backup", "b.db", "--into", "single", "--keep", "1y"] + key), "1 backup kept, 1 removed"
+        )
+        try expect(
+            tool.run(["batch", "backup", "--manifest", "list", "--into", "safe", "--keep", "1y"] + key),
+            "1 backup kept, 1 removed")
+        let kept = tool.directory.fileNames().filter { $0.contains(".backup") }
+        #expect(kept.count == 6 && kept.count { $0.hasSuffix(".backup.keys") } == 3, "\(kept)")
+        #expect(backups.allSatisfy { !kept.contains($0) })
         try tool.write("", to: "left.db.keys")
         try expect(tool.run(["backup", "b.db", "left.db"] + key), status: 73, "without its database")
         #expect(!tool.exists("left.db"))
@@ -404,7 +633,7 @@ struct KeyringCommandTests {
         for arguments in [
             ["backup", "a.db", "b.db", "--new-key-file", "anna.key"], ["backup", "a.db", "-"],
             ["vacuum", "a.db"],
-            ["backup", "a.db", "--into", ".", "--keep", "7d"], ["backup", "a.db", "b.db", "--same-pages"],
+            ["backup", "a.db", "b.db", "--same-pages"],
         ] {
             try expect(tool.run(arguments + ["--recipient", recipient] + anna), status: 64)
         }

@@ -18,7 +18,9 @@ struct ManualTests {
         for word in ["\\-\\-new\\-key\\-file <file>", ".SH EXAMPLES", "Default: passphrase"] {
             #expect(rotate.contains(word))
         }
-        #expect(try tool.text(of: "coffer.1").contains(".SH EXIT STATUS"))
+        for section in [".SH EXIT STATUS", ".SH ENVIRONMENT", ".B CREDENTIALS_DIRECTORY"] {
+            #expect(try tool.text(of: "coffer.1").contains(section))
+        }
         guard let groff = ChildProcess.find("groff") else { return }
         for page in pages {
             let result = try tool.run(["-man", "-Tutf8", "-ww", page], program: groff)

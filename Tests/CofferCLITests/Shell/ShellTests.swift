@@ -137,6 +137,19 @@ struct ShellTests {
         #expect(try terminal.end() == 0)
     }
 
+    @Test("an import into a table that there is not creates it")
+    func importIntoNewTable() throws {
+        try tool.write("z,a\n1,x\n2,y\n", to: "rows.csv")
+        try tool.write(#"[{"z": 3}]"#, to: "rows.json")
+        let result = try script(
+            ".import rows.csv new\n.import rows.json new\n.mode quote\nSELECT * FROM new;\n", "--write")
+        #expect(
+            result.status == 0 && result.errors.contains("2 rows imported into new, which is new"),
+            "\(result)")
+        #expect(result.errors.contains("1 row imported into new\n"), "\(result)")
+        #expect(result.output.hasSuffix("1,'x'\n2,'y'\n3,NULL\n"), "\(result)")
+    }
+
     @Test("a number of a late row is shown whole where there is room for it")
     func wideRow() throws {
         let terminal = try start()
@@ -198,6 +211,35 @@ struct ShellTests {
         terminal.send(number)
         #expect(try terminal.end() == (number == SIGTERM ? 143 : 4))
         #expect(terminal.hasEcho)
+    }
+
+    @Test("a statement with a mistake is called back in its session, and only there")
+    func mistakes() throws {
+        let terminal = try start()
+        terminal.type("SELEKT 12 || 34;\r")
+        try terminal.expect("syntax error")
+        terminal.type("SELECT * FROM nope;\r")
+        try terminal.expect("no such table")
+        try terminal.prompt("(encrypted)> ")
+        // Up twice, to the start of the line, forward five letters; then the last of them is replaced.
+        terminal.type("\u{1b}[A\u{1b}[A\u{1}\u{6}\u{6}\u{6}\u{6}\u{6}\u{8}C\r")
+        try terminal.expect("1234\r\n")
+        terminal.type(".quit\r")
+        #expect(try terminal.end() == 0)
+        #expect(try tool.text(of: ".coffer_history") == "SELECT 12 || 34;\n.quit\n")
+    }
+
+    @Test(
+        "a statement is called back as it was typed, or line by line",
+        arguments: [
+            ("SELECT 1,\n  2;", ["SELECT 1,   2;"]), ("SELECT 'a\nb';", ["SELECT 'a", "b';"]),
+            ("SELECT 1 -- one\n, 2;", ["SELECT 1 -- one", ", 2;"]),
+            ("SELECT 1 /* a\n*/;", ["SELECT 1 /* a */;"]),
+            ("SELECT 'a;\n\nb';", ["SELECT 'a;", "b';"]), ("\n.tables", [".tables"]),
+            ("PRAGMA key\n= 'x';", []), ("SELECT '\n', 1 /* key 'x' */;", []),
+        ])
+    func historyEntries(_ text: String, _ lines: [String]) {
+        #expect(ShellHistory.entries(text, isStored: true).map(\.text) == lines)
     }
 
     @Test("the history comes back, private, and without keys and values")

@@ -154,7 +154,11 @@ enum Schema {
                     "damaged_pages": .counts, "findings": .texts, "content_findings": .texts, "code": .code,
                     "opened_by": .text,
                     "key_id": .optionalText,
-                ], optional: ["site_key_id": .text])
+                ],
+                optional: [
+                    "site_key_id": .text, "keyring": .text, "keyring_slots": .optionalCount,
+                    "keyring_damage": .optionalText,
+                ])
         ]
         let query = [
             Shape(required: ["columns": .texts, "values": .values], optional: ["statement": .count]),
@@ -173,7 +177,8 @@ enum Schema {
             "kdf_iterations": .count, "authenticated": .bool, "journal_mode": .text, "auto_vacuum": .text,
             "encoding": .text,
             "user_version": .number, "application_id": .number, "tables": .texts, "salt": .text,
-            "links": .count, "leftovers": .texts,
+            "links": .count, "leftovers": .texts, "keyring": .text, "keyring_slots": .optionalCount,
+            "keyring_damage": .optionalText,
             "as_expected": .bool, "opened_by": .text, "key_id": .optionalText, "site_key_id": .text,
         ]
         return [

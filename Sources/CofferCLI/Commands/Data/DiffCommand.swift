@@ -43,7 +43,6 @@ struct DiffCommand: RecordedOperation {
         for path in [old, new] { try FileNames.checkIsNoDash(path, "a database") }
     }
 
-    var subject: String? { new }
     var names: [String] { [old, new] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {

@@ -7,11 +7,12 @@ struct ImportCommand: AccessOperation, FileOperation {
         abstract: "Import rows of CSV or JSON into a table.",
         discussion: """
             Reads the output of coffer query, with NULL, blobs and infinities unchanged, and of other \
-            programs, from a file or the standard input. The first line of CSV names the columns; each line \
-            of JSON is an object, whose members do. Texts get the types of the columns of an existing table. \
-            With --create, the table is created: it is strict, with the types from --types, or types that \
-            fit all of the first 1,000 rows. 007 and 1.10 are texts: no value is ever stored as another, and \
-            a later row whose value would be is refused. A JSON integer beyond 64 bits needs a text column.
+            programs, from a file or the standard input. The first line of CSV names the columns; JSON has \
+            one object a line, or an array of objects, whose members do. Texts get the types of the columns \
+            of an existing table. With --create, the table is created: it is strict, with the types from \
+            --types, or types that fit all of the first 1,000 rows. 007 and 1.10 are texts: no value is ever \
+            stored as another, and a later row whose value would be is refused. A JSON integer beyond 64 \
+            bits needs a text column.
             A row that does not fit the table ends the import, and nothing is kept; with --rejects it goes \
             to a new file, as JSON with its line and the reason, and the exit code is 1. With --batch-rows \
             there is a commit after so many rows, and committed rows stay.
@@ -19,6 +20,7 @@ struct ImportCommand: AccessOperation, FileOperation {
             EXAMPLES
               coffer import app.db note --from notes.csv --key-file app.key
               coffer import app.db event --from events.jsonl --create --rejects bad.jsonl
+              coffer import app.db price --from prices.csv --delimiter ';' --create
               coffer query app.db "SELECT * FROM note" --format tsv | coffer import b.db note --format tsv
             """)
 
@@ -33,6 +35,12 @@ struct ImportCommand: AccessOperation, FileOperation {
 
     @Option(help: .value("format", "The format of the rows: by the extension of the file, or csv."))
     var format: ImportFormat?
+
+    @Option(
+        help: .value(
+            "character",
+            "The character between the fields of CSV: a comma by default, ';' in some countries, or tab."))
+    var delimiter: ImportDelimiter?
 
     @Option(help: .value("names", "The columns of the fields, separated by commas."))
     var columns: String?
@@ -60,12 +68,13 @@ struct ImportCommand: AccessOperation, FileOperation {
     var access: AccessOptions<OneFile, NoOptions>
 
     func validate() throws {
+        if delimiter != nil, form != .csv { throw ValidationError("--delimiter is for CSV.") }
         if let batchRows, batchRows < 1 { throw ValidationError("--batch-rows takes a positive number.") }
         if types != nil, !create {
             throw ValidationError("--types needs --create.")
         }
         if let rejects { try FileNames.checkIsNoDash(rejects, "the file of refused rows") }
-        if form == .jsonl, columns != nil || noHeader {
+        if form.isJSON, columns != nil || noHeader {
             throw ValidationError("JSON objects name their own columns. Omit --columns and --no-header.")
         }
         if create, noHeader, columns == nil {
@@ -74,13 +83,15 @@ struct ImportCommand: AccessOperation, FileOperation {
         if from == nil || from == "-" { try key.request().checkSharesNoInput(with: "The rows") }
     }
 
+    var names: [String] { [file] + (from.map { [$0] } ?? []) }
+
     private var form: ImportFormat { format ?? ImportFormat(ofFile: from ?? "") }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var options = RowImport.Options(
             table: table,
             columns: columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init),
-            hasHeader: form != .jsonl && !noHeader, creates: create, types: try declaredTypes(),
+            hasHeader: !form.isJSON && !noHeader, creates: create, types: try declaredTypes(),
             putsRefusedAside: rejects != nil,
             batchRows: batchRows)
         if let columns = options.columns, Set(columns.map { $0.lowercased() }).count < columns.count {
@@ -92,7 +103,7 @@ struct ImportCommand: AccessOperation, FileOperation {
         if let rejects { try NewFile.checkIsNew(rejects) }
         let input = try InputFile(from, "input")
         let keys = try session.keys(key, of: file)
-        let reader = form.reader(ByteSource(input), nullText: nullText)
+        let reader = form.reader(ByteSource(input), nullText: nullText, delimiter: delimiter)
         if skipsHeader { _ = try reader.next() }
         let total = input.size
         let refusals = Refusals(rejects, name: input.name)

@@ -139,8 +139,10 @@ struct ShellOperation: AccessOperation, FileOperation {
             case .text(let text): try shell.take(text)
             }
             let lines = shell.takeHistory()
-            for line in lines { editor.remember(line) }
-            session.reporter.warn { () throws(Failure) in try kept?.add(lines) }
+            for line in lines { editor.remember(line.text) }
+            session.reporter.warn { () throws(Failure) in
+                try kept?.add(lines.filter(\.isStored).map(\.text))
+            }
         }
     }
 }

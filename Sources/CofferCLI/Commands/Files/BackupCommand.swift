@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import SystemCalls
 
 struct BackupCommand: ChangingOperation, MeasuredOperation {
     static let configuration = CommandConfiguration.coffer(
@@ -35,7 +36,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
               coffer backup app.db /backup/app.db --key-file app.key
               coffer backup app.db safe.db --key-file app.key --new-key-file safe.key
               coffer backup app.db --into /backup --keep 7d,4w,6m --key-file app.key
-              coffer backup app.db --into /backup --recipient owner.pub
+              coffer backup app.db --into /backup --keep 7d,4w --recipient owner.pub
               coffer backup app.db - --key-file app.key | ssh safe 'cat > app.db'
             """)
 
@@ -92,7 +93,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             throw ValidationError(
                 "--same-pages keeps the key of the database. Omit the new key.")
         }
-        try recipients.checkFits(newKey, keeps: keep != nil)
+        try recipients.checkFits(newKey)
         if recipients.isGiven {
             if samePages {
                 throw ValidationError(
@@ -121,6 +122,14 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         if destination == "-", !dryRun, OutputFile.output.isTerminal {
             throw Failure.usage(
                 "The backup is binary, and a terminal could treat it as commands. Give a file or a pipe.")
+        }
+        if let destination, let status = try? FileStatus(destination, followsLinks: true), status.isDirectory
+        {
+            throw Failure(
+                .outputExists, "directory",
+                "'\(destination)' is a folder. For a backup with a dated name in it, give "
+                    + "--into \(destination)."
+            ).about(destination)
         }
         let new = try newKey.requestIfGiven(besides: key)
         let folder = try keep.flatMap { keep in

@@ -51,7 +51,8 @@ struct EncryptCommand: ChangingOperation {
         guard try DatabaseFile(path: source).inspect().kind == .plaintext else {
             throw Failure(
                 .badData, "not_plaintext",
-                "'\(source)' is not a plaintext SQLite database; see 'coffer info'.")
+                "'\(source)' is not a plaintext SQLite database; see 'coffer info'."
+            ).about(source)
         }
         try recipients.making(destination, orWith: key, isDryRun: dryRun, session) { key, keys, keyring in
             var conversion = Conversion(

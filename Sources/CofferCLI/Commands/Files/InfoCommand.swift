@@ -1,15 +1,15 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct InfoCommand: Operation {
+struct InfoCommand: EachFileOperation {
     static let configuration = CommandConfiguration.coffer(
         "info [<file>...] [options]", abstract: "Show facts about files, with or without a key.",
         discussion: """
-            Without a key option, shows whether a file is encrypted, its size, its salt, and its side files. \
-            With a key, also shows its settings, tables and versions. Changes nothing. With several keys, \
-            names the one that opens a file: by its option, by the identifier of this key and this file in \
-            audit records, and, with the site secret, by one that is the same in all files. --engine shows \
-            the versions in this program, and which code encrypts pages.
+            Without a key option, shows whether a file is encrypted, its size, its salt, its side files and \
+            its keyring. With a key, also shows its settings, tables and versions. Changes nothing. With \
+            several keys, names the one that opens a file: by its option, by the identifier of this key and \
+            this file in audit records, and, with the site secret, by one that is the same in all files. \
+            --engine shows the versions in this program, and which code encrypts pages.
 
             EXAMPLES
               coffer info app.db
@@ -76,7 +76,7 @@ struct InfoCommand: Operation {
                     try FileFacts(
                         path, opening, cipher.given, site,
                         isKeyTold: keyID || site != nil || keys?.isOne == false)
-                } ?? FileFacts(DatabaseFile(path: path).inspect(), nil)
+                } ?? FileFacts(path, DatabaseFile(path: path).inspect(), nil)
             let isExpected = expect.map { $0.rawValue == facts.kind.rawValue } ?? true
             if !isExpected { isAnswerNo.set() }
             session.reporter.result(

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import Glibc
+internal import SystemCalls
 
 struct RecoverCommand: RecordedOperation {
     static let configuration = CommandConfiguration.coffer(
@@ -86,7 +88,7 @@ struct RecoverCommand: RecordedOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(destination, "the new file")
-        try recipients.checkFits(newKey, keeps: false)
+        try recipients.checkFits(newKey)
         guard salt == nil || saltFrom == nil else {
             throw ValidationError("Give --salt or --salt-from, not both.")
         }
@@ -99,6 +101,12 @@ struct RecoverCommand: RecordedOperation {
             throw Failure(.badData, "no_salt", "\(saltFrom): has no salt: it is not encrypted, or too short.")
         }
         return salt
+    }
+
+    /// True if the file has zeros in the place of its salt.
+    private var isSaltLost: Bool {
+        let start = try? Descriptor.reading(source, name: "The file", flags: O_NONBLOCK).readAll(upTo: 16)
+        return start?.count == 16 && start?.allSatisfy { $0 == 0 } == true
     }
 
     private static func salt(_ text: String) throws -> [UInt8] {
@@ -124,6 +132,11 @@ struct RecoverCommand: RecordedOperation {
         let new = try newKey.requestIfGiven(besides: key)
         let keys = try session.keys(key, of: source)
         let newKey = try session.keys.key(ifGiven: new, subject: destination)
+        if options.salt == nil, isSaltLost {
+            session.reporter.warning(
+                "\(source): begins with zeros, so its salt is lost, and no key opens it without. Give the "
+                    + "salt with --salt or --salt-from.")
+        }
         return try keys.open(source, cipher: options.cipher) { opening in
             var isComplete = false
             func salvage(

@@ -61,7 +61,6 @@ struct RestoreCommand: ChangingOperation {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
     }
 
-    var subject: String? { file }
     var names: [String] { [backup, file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -73,11 +72,30 @@ struct RestoreCommand: ChangingOperation {
                 try restoreWithKeyring(opening, in: session, trail)
             } else {
                 let keys = KeyPassage.changed(from: nil, to: fileKey ?? opening.key)
+                let way = self.opening(with: fileKey ?? opening.key, from: new?.option ?? opening.option)
                 try conversion(opening.database, fileKey?.database, session, keys: keys).perform(
                     isDryRun: dryRun, in: session, trail)
+                tell(way, session)
             }
             return .done
         }
+    }
+
+    /// Returns the way to open the restored database with a key, if the present one does not open so.
+    private func opening(with key: Key, from option: String) -> String? {
+        guard NewFile.exists(file) else { return nil }
+        if let keyring = KeyringFacts(of: file) {
+            return
+                "with the key from \(option), and not with its keyring: \(keyring.name) belongs to the old "
+                + "file"
+        }
+        let opensPresent = (try? DatabaseFile(path: file).keyID(key.database, cipher: cipher.settings)) != nil
+        return opensPresent ? nil : "with the key from \(option)"
+    }
+
+    private func tell(_ opening: String?, _ session: Session) {
+        guard let opening else { return }
+        session.reporter.note("\(file): \(dryRun ? "would open" : "now opens") \(opening).")
     }
 
     private func conversion(
@@ -108,6 +126,8 @@ struct RestoreCommand: ChangingOperation {
         if slots.isEmpty, let secret = opening.key.slotSecret {
             slots = try DatabaseKeyring(databasePath: backup).slotsForCopies(unlockedBy: secret)
         }
+        let secrets = recipients.isGiven ? "the identities of its recipients" : "the secrets of the backup"
+        let former = NewFile.exists(file) ? ", and no longer with the key that it had" : ""
         if dryRun {
             try conversion(opening.database, .random(), session).perform(isDryRun: true, in: session, trail)
         } else {
@@ -118,5 +138,6 @@ struct RestoreCommand: ChangingOperation {
                         isDryRun: false, in: session, trail)
                 })
         }
+        tell("with \(secrets), through \(FileNames.name(of: keyring.path))\(former)", session)
     }
 }

@@ -45,7 +45,6 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
 
     func validate() throws {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
-        if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
         if keepOld != nil && inPlace { throw ValidationError("--in-place leaves no old file to keep.") }
     }
 
@@ -53,6 +52,7 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try FileNames.checkIsOne(files, for: keepOld)
         for path in files { try FileNames.checkReadable(path) }
         let subject = Session.subject(files)
         let newRequest = try newKey.requestForRotation(besides: key)

@@ -37,12 +37,12 @@ struct UpgradeCommand: ChangingOperation {
 
     func validate() throws {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
-        if keepOld != nil && files.count > 1 { throw ValidationError("--keep-old is for one file.") }
     }
 
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try FileNames.checkIsOne(files, for: keepOld)
         let keys = try session.keys(key, ofAll: files)
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)

@@ -37,6 +37,8 @@ struct VacuumCommand: ChangingOperation, FileOperation {
     @OptionGroup
     var record: RecordOptions<NoOptions>
 
+    var names: [String] { [file] + (into.map { [$0] } ?? []) }
+
     func validate() throws {
         if recipients.isGiven, into == nil {
             throw ValidationError("--recipient needs a new file. Give --into.")

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
+struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, EachFileOperation {
     static let configuration = CommandConfiguration.coffer(
         "verify <file>... [options]", abstract: "Check every page and the structure of files.",
         discussion: """
@@ -9,7 +9,7 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
             structure. Changes nothing without --heal-log. Exit code 65 means damage, and the pages are \
             named; 77 means a wrong key. An empty file has lost its content, unless --allow-empty accepts it \
             as never used: SQLite creates such files, coffer does not. A file or page that was replaced by \
-            an older copy is not detected.
+            an older copy is not detected. A damaged keyring next to an intact file is a warning.
 
             EXAMPLES
               coffer verify app.db
@@ -53,10 +53,11 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation {
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let keys = try session.keys(key, ofAll: files)
+        let keys = try session.keys(key, ofAll: files, needsAll: false)
         var options = structure.options(cipher.given)
         options.threadCount = threads.number
         return try session.forEach(files) { path in
+            try FileNames.checkReadable(path)
             try keys.open(path, cipher: options.cipher, isNamed: true) { opening in
                 try FileVerification(
                     path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne,

@@ -10,7 +10,8 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
             /srv/app/a.db go to srv/app in the folder, which is created if needed, so that files with the \
             same name do not collide. --keep removes older backups of a file once its new one is proved.
 
-            With --recipient, each copy gets a keyring next to it that only the recipients' identities open. \
+            With --recipient, each copy gets a keyring next to it that only the recipients' identities open; \
+            --keep removes such copies without an identity, and their keyrings with them. \
             Copies of files opened by their keyrings get keyrings with the same slots.
             """,
         examples: """
@@ -43,7 +44,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(into, "the folder")
-        try recipients.checkFits(newKey, keeps: keep != nil)
+        try recipients.checkFits(newKey)
     }
 
     func newKeyRequest() throws -> KeyRequest? { try newKey.requestIfGiven(besides: key) }
@@ -53,7 +54,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
             cipher.settings, into, keep, recipients, setting.session
         )
         let given = try recipients.slots()
-        return BatchJob(identity: into) { item in
+        return BatchJob(identity: FileNames.canonical(into), formerIdentity: into) { item in
             setting.opens(item, cipher: cipher)
         } prepare: { item in
             try FileNames.checkHasContent(item.location)

@@ -33,7 +33,9 @@ struct BatchInfoCommand: AccessOperation, BatchOperation {
             let size = TextLayout.size(inspection.size)
             guard inspection.kind == .encrypted, isKeyGiven || item.key?.source != .prompt else {
                 return {
-                    tell(item, FileFacts(inspection, nil), "\(inspection.kind.words), \(size)", setting)
+                    tell(
+                        item, FileFacts(item.location, inspection, nil), "\(inspection.kind.words), \(size)",
+                        setting)
                     return .init(group: inspection.kind.name)
                 }
             }

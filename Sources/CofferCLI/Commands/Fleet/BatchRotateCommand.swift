@@ -60,6 +60,9 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
         _ item: Manifest.Item, _ setting: BatchSetting, _ body: (KeyRotation, FileKey) throws -> Result
     ) throws -> Result {
         try FileNames.checkHasContent(item.location)
+        guard item.key?.unlocks == nil else {
+            throw Failure.usage("The file has a keyring. Rotate its data key with 'coffer key rotate'.")
+        }
         guard let new = try setting.newKey(of: item), let old = try setting.keys(of: item).except(new) else {
             throw Failure(.usage, "same_key", "The new key is the current one.")
         }

@@ -41,23 +41,24 @@ struct BatchStatusCommand: Operation {
         guard shards.map({ (1...10_000).contains($0) }) ?? true else {
             throw ValidationError("--shards takes a number from 1 to 10000.")
         }
-        guard list.manifest != "-" else {
+        guard !list.isStream else {
             throw ValidationError("A manifest from the standard input has no state.")
         }
     }
 
     func run(in session: Session) throws -> ExitStatus {
-        let items = try list.read().items
+        let manifest = try list.read()
+        let items = manifest.items
         session.reporter.start(["files": items.map(\.path)])
         let shares: [Shard?] =
             try shards.map { count in try (1...count).map { try Shard(number: $0, of: count) } } ?? [nil]
         let states = shares.compactMap { list.state(of: $0, command == .rotate ? nil : command.rawValue) }
-        let codes = try states.reduce(into: [String: Int]()) { codes, state in
-            codes.merge(try BatchState.codes(in: state) ?? [:]) { $1 }
+        let codes = try states.reduce(into: [String: Int32]()) { codes, state in
+            codes.merge(try BatchState.codes(in: state, of: manifest) ?? [:]) { $1 }
         }
         var (done, failed) = (0, 0)
         for item in items {
-            let code = codes[try BatchState.id(item)]
+            let code = codes[item.line]
             guard code != 0 else {
                 done += 1
                 continue

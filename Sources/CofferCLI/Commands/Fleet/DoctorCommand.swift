@@ -8,10 +8,10 @@ struct DoctorCommand: Operation {
             Checks the engine, its age and known faults, the random generator, the limit of locked memory, \
             and core dumps. With folders or files, also checks who can read keys, write to databases and \
             rename files, and looks for databases without encryption, under any name, and for leftovers of \
-            interrupted runs, such as keyrings without their backups. Shows how to fix each problem, and the \
-            files that it could not check. Changes nothing, needs no key, and follows no links. Exit code 1 \
-            if there is something to fix; warnings, which only the builder of this program can fix, do not \
-            count.
+            interrupted runs, such as keyrings without their backups, and for damaged keyrings. Shows how to \
+            fix each problem, and the files that it could not check. Changes nothing, needs no key, and \
+            follows no links. Exit code 1 if there is something to fix; warnings, which only the builder of \
+            this program can fix, do not count.
 
             EXAMPLES
               coffer doctor

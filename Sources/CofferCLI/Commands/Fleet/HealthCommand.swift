@@ -71,7 +71,17 @@ struct HealthCommand: Operation {
         }
     }
 
+    /// Returns the given targets. A path is also found under the name that the metrics have for its file.
+    private func targets(_ known: RunMetrics) -> [String] {
+        let names = Set(known.subjects.map { Array($0.target.utf8) })
+        return target.map { name in
+            let file = FileNames.canonical(name)
+            return !names.contains(Array(name.utf8)) && names.contains(Array(file.utf8)) ? file : name
+        }
+    }
+
     private func findings(_ known: RunMetrics, now: Int64) -> [Verdict] {
+        let target = targets(known)
         let wanted = Set(target.map { Array($0.utf8) })
         let subjects = known.subjects.filter { wanted.isEmpty || wanted.contains(Array($0.target.utf8)) }
         var findings = subjects.map { subject in

@@ -56,7 +56,7 @@ struct KeyInitCommand: KeyringOperation {
                 throw exists()
             }
         }
-        try made.tell()
+        try made.tell(file, session)
         session.reporter.note(
             "Back up '\(keyring.path)' together with the database, which needs it to be opened.")
         return status
@@ -164,6 +164,8 @@ struct KeyExportCommand: KeyringOperation {
     @OptionGroup
     var record: RecordOptions<NoOptions>
 
+    var names: [String] { [file, copy] }
+
     func validate() throws { try FileNames.checkIsNoDash(copy, "the copy") }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -196,6 +198,8 @@ struct KeyRestoreCommand: KeyringOperation {
 
     @OptionGroup
     var record: RecordOptions<NoOptions>
+
+    var names: [String] { [file, copy] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try FileNames.checkReadable(copy)

@@ -50,6 +50,7 @@ struct KeyListCommand: Operation {
                 "path": file, "keyring": keyring.path, "generation": Int(contents.generation),
                 "epoch": Int(contents.epoch), "rotating": contents.isRotating, "proved": opened != nil,
                 "slots": contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" },
+                "slot_list": contents.slots.map(\.facts),
                 "passphrase_costs": contents.slots.compactMap(\.costFacts),
                 "damage": contents.damage.map(\.description), "code": 0,
             ], text: lines, isAnswer: true)
@@ -70,6 +71,9 @@ extension DatabaseKeyring.PassphraseCost {
 }
 
 extension DatabaseKeyring.Contents.Slot {
+    /// The slot as JSON.
+    fileprivate var facts: JSONObject { ["slot": number, "kind": kind.words, "name": name] }
+
     /// The cost of the slot's passphrase, as JSON.
     fileprivate var costFacts: JSONObject? {
         guard let cost = passphraseCost else { return nil }

@@ -38,7 +38,7 @@ struct KeyAddCommand: KeyringOperation {
                 numbers.append(try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout))
             }
         }
-        try made.tell()
+        try made.tell(file, session)
         session.reporter.note("slot \(numbers.map(String.init).joined(separator: ", "))")
         return status
     }
@@ -68,10 +68,15 @@ struct KeyRemoveCommand: KeyringOperation {
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let secret = try secret(unlock, session)
-        return try change(session, trail, "removed slot \(slot)") {
+        let removed = try keyring.inspect().slot(slot)
+        let secret = try session.keys.unlocking(unlock, file)
+        let status = try change(
+            session, trail, "removed \(removed?.title ?? "slot \(slot)")", slot: removed
+        ) {
             try keyring.remove(slot: slot, unlockedBy: secret, lockTimeout: session.lockTimeout)
         }
+        session.reporter.note("Its secret still opens old copies of the keyring, until 'coffer key rotate'.")
+        return status
     }
 }
 
@@ -103,11 +108,14 @@ struct KeyChangeCommand: KeyringOperation {
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let secret = try secret(unlock, session)
+        let before = try keyring.inspect()
+        let secret = try session.keys.unlocking(unlock, file)
         let new = try new.slotSecret(besides: unlock, session, subject: file)
-        return try change(session, trail, "changed \(slot.map { "slot \($0)" } ?? "the slot")") {
+        var changed = before.slot(slot)
+        return try change(session, trail, "changed \(changed?.title ?? "the slot")", slot: changed) {
             try keyring.change(
                 slot: slot, to: new, unlockedBy: secret, lockTimeout: session.lockTimeout)
+            changed = try changed ?? keyring.inspect().changedSlot(since: before)
         }
     }
 }
@@ -118,10 +126,12 @@ struct KeyRecoverCommand: KeyringOperation {
         abstract: "Set a new passphrase with a recovery key.",
         discussion: """
             Prompts for the recovery key and for the new passphrase of the slot. Without --slot, changes the \
-            first passphrase of the keyring, or adds a slot if there is none. The recovery key stays valid.
+            only passphrase of the keyring, or adds a slot if there is none. If several people have \
+            passphrases, --slot tells which one was lost. The recovery key stays valid.
 
             EXAMPLES
               coffer key recover app.db
+              coffer key recover app.db --slot 2
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -140,23 +150,51 @@ struct KeyRecoverCommand: KeyringOperation {
     var record: RecordOptions<NoOptions>
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let slots = try keyring.inspect().slots
+        var slot = try lostSlot()
         var request = try unlock.anyRequest()
         request.unlocks = .recovery
         let secret = try session.keys.slotSecret(request, subject: file)
         // Check the secret before prompting for a new passphrase.
         try keyring.check(unlockedBy: secret)
         let new = try new.slotSecret(besides: unlock, session, subject: file)
-        let slot = slot ?? slots.first { $0.kind == .passphrase }?.number
+        let isNew = slot == nil
         return try change(
-            session, trail, "recovered: \(slot.map { "slot \($0)" } ?? "a new slot") has the new secret"
+            session, trail,
+            "recovered: \(isNew ? "a new slot, " : "")\(slot?.title ?? "the slot") has the new secret",
+            slot: slot
         ) {
             if let slot {
                 try keyring.change(
-                    slot: slot, to: new, unlockedBy: secret, lockTimeout: session.lockTimeout)
+                    slot: slot.number, to: new, unlockedBy: secret, lockTimeout: session.lockTimeout)
             } else {
-                try keyring.add(.secret(new), unlockedBy: secret, lockTimeout: session.lockTimeout)
+                let number = try keyring.add(
+                    .secret(new), unlockedBy: secret, lockTimeout: session.lockTimeout)
+                slot = try keyring.inspect().slot(number)
             }
         }
+    }
+
+    /// Returns the slot whose secret was lost, or nil if the keyring has no passphrase.
+    ///
+    /// - Throws: ``Failure`` if there are several, because the wrong one would lock its owner out.
+    private func lostSlot() throws -> DatabaseKeyring.Contents.Slot? {
+        let contents = try keyring.inspect()
+        if let slot {
+            guard let found = contents.slot(slot) else {
+                throw Failure(
+                    .usage, "no_slot",
+                    "'\(keyring.path)' has no slot \(slot): 'coffer key list' shows its slots.")
+            }
+            return found
+        }
+        let passphrases = contents.slots.filter { $0.kind == .passphrase }
+        guard passphrases.count <= 1 else {
+            throw Failure(
+                .usage, "slot_needed",
+                "'\(keyring.path)' has \(passphrases.count) passphrases: "
+                    + passphrases.map(\.title).joined(separator: ", ")
+                    + ". Give the number of the one that was lost with --slot: the others keep theirs.")
+        }
+        return passphrases.first
     }
 }
