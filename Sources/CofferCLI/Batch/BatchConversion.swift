@@ -54,8 +54,17 @@ struct BatchConversion<Change: BatchChange>: AccessOperation, BatchOperation {
     @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
 
-    @OptionGroup
-    var access: AccessOptions<Change.Titles, NoOptions>
+    @OptionGroup(title: Change.Titles.key)
+    var key: FileKeyOptions
+
+    @OptionGroup(title: Change.Titles.format)
+    var cipher: Change.Titles.Format
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var keyRole: KeyRequest.Role { Change.keyRole }
 

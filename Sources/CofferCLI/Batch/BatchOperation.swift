@@ -59,7 +59,7 @@ extension MeasuredOperation where Self: BatchOperation {
     /// Returns the result of the batch. All files of the manifest, or of its shard, are one target.
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
         let list = batch.list.manifest
-        let name = record.metrics.target ?? (batch.list.isStream ? "-" : FileNames.canonical(list))
+        let name = metrics.target ?? (batch.list.isStream ? "-" : FileNames.canonical(list))
         let result = meter.batch
         let run = RunMetrics.Run(
             status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0,

@@ -87,8 +87,8 @@ extension NewKeyOptions {
         guard type != .rawWithSalt else {
             throw Failure.usage("A slot takes a passphrase, or a raw key without a salt.")
         }
-        var request = try KeyRequest(role: .new, source: secret.source() ?? .prompt, type: type)
-        if request.source == .standardInput, unlock?.secret.input.isGiven == true {
+        var request = try KeyRequest(role: .new, source: source() ?? .prompt, type: type)
+        if request.source == .standardInput, unlock?.standardInput == true {
             throw Failure.usage(
                 "The two secrets cannot both come from the standard input. Give one by a file or a file "
                     + "descriptor."

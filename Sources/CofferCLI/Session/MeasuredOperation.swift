@@ -1,5 +1,6 @@
 /// A command that writes the result of its run for monitors.
-protocol MeasuredOperation: RecordingOperation where Metrics == MetricsOptions {
+protocol MeasuredOperation: RecordingOperation {
+    var metrics: MetricsOptions { get }
     var measuredWork: RunMetrics.Work { get }
 
     /// True for a dry run, which writes no metrics.
@@ -12,10 +13,10 @@ protocol MeasuredOperation: RecordingOperation where Metrics == MetricsOptions {
 extension MeasuredOperation {
     /// Writes the metrics of a completed run, if requested.
     func writeMetrics(_ status: ExitStatus, _ session: Session) throws(Failure) {
-        guard let path = record.metrics.path, !dryRun else { return }
+        guard let path = metrics.path, !dryRun else { return }
         let runs = runs(session.meter, status)
-        try MetricsFile(path: path).update(patience: max(1, session.lockTimeout)) { metrics in
-            for (target, run) in runs { metrics.add(run, of: .init(work: measuredWork, target: target)) }
+        try MetricsFile(path: path).update(patience: max(1, session.lockTimeout)) { file in
+            for (target, run) in runs { file.add(run, of: .init(work: measuredWork, target: target)) }
         }
     }
 }
@@ -38,7 +39,7 @@ extension MeasuredOperation where Self: RecordedOperation {
                 bytes: own == .done ? FileNames.size(path) ?? 0 : 0)
             return (target: FileNames.canonical(path), run: run)
         }
-        guard let target = record.metrics.target else { return runs }
+        guard let target = metrics.target else { return runs }
         let run = RunMetrics.Run(
             status: status, end: end, seconds: meter.seconds, files: runs.count,
             failedFiles: runs.reduce(0) { $0 + $1.run.failedFiles },

@@ -3,15 +3,10 @@ internal import Foundation
 
 /// A command that can write to an audit log.
 protocol RecordingOperation: Operation {
-    /// `MetricsOptions`, or ``NoOptions`` for a command without metrics.
-    associatedtype Metrics: ParsableArguments & Sendable
-    var record: RecordOptions<Metrics> { get }
+    var audit: AuditOptions { get }
 }
 
 extension RecordingOperation {
-    var audit: AuditOptions { record.audit }
-    var output: OutputOptions { record.output }
-
     /// Checks the log. If no record can be added to it, throws or continues without a log, depending on the
     /// options.
     func trail(_ session: Session) throws -> AuditTrail {
@@ -35,15 +30,9 @@ extension RecordingOperation {
 
 /// A command with the options that open existing files.
 protocol AccessOperation: RecordingOperation {
-    associatedtype Titles: AccessTitles
-    associatedtype Metrics
-    var access: AccessOptions<Titles, Metrics> { get }
-}
-
-extension AccessOperation {
-    var record: RecordOptions<Metrics> { access.record }
-    var key: FileKeyOptions { access.key }
-    var cipher: Titles.Format { access.cipher }
+    associatedtype Format: FormatOptions
+    var key: FileKeyOptions { get }
+    var cipher: Format { get }
 }
 
 /// A command that records its work on files.

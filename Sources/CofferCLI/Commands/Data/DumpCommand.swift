@@ -28,8 +28,17 @@ struct DumpCommand: AccessOperation, FileOperation {
     @Flag(help: "Confirm that the file is readable without a key.")
     var yesPlaintext = false
 
-    @OptionGroup
-    var access: AccessOptions<OneFile, NoOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         if out != nil, !yesPlaintext {

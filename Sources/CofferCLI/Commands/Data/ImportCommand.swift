@@ -64,8 +64,17 @@ struct ImportCommand: AccessOperation, FileOperation {
     @Option(help: .value("file", "Write refused rows to a new file, and continue."), completion: .file())
     var rejects: String?
 
-    @OptionGroup
-    var access: AccessOptions<OneFile, NoOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         if delimiter != nil, form != .csv { throw ValidationError("--delimiter is for CSV.") }

@@ -47,8 +47,17 @@ struct QueryCommand: AccessOperation, FileOperation {
     @Flag(help: "Compile the statements without running them.")
     var dryRun = false
 
-    @OptionGroup
-    var access: AccessOptions<OneFile, NoOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         try rows.check(output)

@@ -24,8 +24,17 @@ struct SchemaCommand: AccessOperation, FileOperation {
     @Flag(help: "Also print internal objects of SQLite and of virtual tables.")
     var all = false
 
-    @OptionGroup
-    var access: AccessOptions<OneFile, NoOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in

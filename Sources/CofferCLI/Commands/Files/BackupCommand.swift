@@ -78,8 +78,14 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<MetricsOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         guard (destination == nil) != (into == nil) else {

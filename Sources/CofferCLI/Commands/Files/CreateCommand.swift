@@ -25,8 +25,11 @@ struct CreateCommand: RecordingOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws { try FileNames.checkIsNoDash(file, "the new file") }
 

@@ -26,8 +26,17 @@ struct DecryptCommand: AccessOperation, ChangingOperation {
     @Flag(help: "Try the key and show the plan; change nothing.")
     var dryRun = false
 
-    @OptionGroup
-    var access: AccessOptions<OneFile, NoOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the file")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         guard yesPlaintext || dryRun else {

@@ -33,8 +33,11 @@ struct EncryptCommand: ChangingOperation {
     @OptionGroup(title: "The format of the encrypted file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         try FileNames.checkIsNoDash(destination, "the encrypted file")

@@ -24,8 +24,11 @@ struct EraseCommand: ChangingOperation, FileOperation {
     @Flag(help: "Show the files to remove; change nothing.")
     var dryRun = false
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let database = DatabaseKeyring(databasePath: file)

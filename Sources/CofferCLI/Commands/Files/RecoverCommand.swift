@@ -83,8 +83,11 @@ struct RecoverCommand: RecordedOperation {
     @OptionGroup(title: "The format of the damaged file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         try FileNames.checkIsNoDash(destination, "the new file")
@@ -129,7 +132,7 @@ struct RecoverCommand: RecordedOperation {
         options.allowsWriters = allowWriters
         options.threadCount = threads.number
         options.lockTimeout = session.lockTimeout
-        let new = try newKey.requestIfGiven(besides: key)
+        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         let keys = try session.keys(key, of: source)
         let newKey = try session.keys.key(ifGiven: new, subject: destination)
         if options.salt == nil, isSaltLost {

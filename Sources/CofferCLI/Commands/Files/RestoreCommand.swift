@@ -50,8 +50,11 @@ struct RestoreCommand: ChangingOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
@@ -64,7 +67,7 @@ struct RestoreCommand: ChangingOperation {
     var names: [String] { [backup, file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let new = try newKey.requestIfGiven(besides: key)
+        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         let keys = try session.keys(key, of: backup)
         let fileKey = try session.keys.key(ifGiven: new, subject: file)
         return try keys.open(backup, cipher: cipher.settings) { opening in

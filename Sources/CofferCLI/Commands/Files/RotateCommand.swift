@@ -40,8 +40,14 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<MetricsOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }

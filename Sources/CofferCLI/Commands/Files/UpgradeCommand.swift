@@ -32,8 +32,11 @@ struct UpgradeCommand: ChangingOperation {
     @OptionGroup(title: "The format of the files, if it is not detected")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }

@@ -34,8 +34,11 @@ struct VacuumCommand: ChangingOperation, FileOperation {
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var names: [String] { [file] + (into.map { [$0] } ?? []) }
 

@@ -34,8 +34,20 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, Eac
     @Option(help: .value("number", "The number of threads that check pages, from 1 to 64."))
     var threads = ThreadCount.usual
 
-    @OptionGroup
-    var access: AccessOptions<SeveralFiles, MetricsOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     enum Structure: String, ExpressibleByArgument, CaseIterable, Sendable {
         case none, quick, full

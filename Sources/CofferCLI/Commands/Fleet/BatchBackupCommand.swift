@@ -37,8 +37,20 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
     @OptionGroup
     var batch: BatchOptions
 
-    @OptionGroup
-    var access: AccessOptions<SeveralFiles, MetricsOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var measuredWork: RunMetrics.Work { .backup }
 
@@ -47,7 +59,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
         try recipients.checkFits(newKey)
     }
 
-    func newKeyRequest() throws -> KeyRequest? { try newKey.requestIfGiven(besides: key) }
+    func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key) : nil }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, into, keep, recipients, session) = (

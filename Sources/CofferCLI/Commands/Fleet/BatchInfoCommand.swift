@@ -17,8 +17,17 @@ struct BatchInfoCommand: AccessOperation, BatchOperation {
     @OptionGroup
     var batch: BatchOptions
 
-    @OptionGroup
-    var access: AccessOptions<SeveralFiles, NoOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var onlyReads: Bool { true }
     var needsKeys: Bool { get throws { try key.isGiven } }

@@ -40,8 +40,17 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
     @Flag(help: "Compile the statements without running them.")
     var dryRun = false
 
-    @OptionGroup
-    var access: AccessOptions<SeveralFiles, NoOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var onlyReads: Bool { !write }
 

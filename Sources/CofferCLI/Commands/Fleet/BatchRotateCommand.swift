@@ -25,8 +25,14 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions
 
-    @OptionGroup
-    var record: RecordOptions<MetricsOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var measuredWork: RunMetrics.Work { .rotate }
 

@@ -22,8 +22,20 @@ struct BatchVerifyCommand: AccessOperation, BatchOperation, MeasuredOperation {
     @Flag(help: "Accept empty files as databases that were never used. Otherwise they are damaged.")
     var allowEmpty = false
 
-    @OptionGroup
-    var access: AccessOptions<SeveralFiles, MetricsOptions>
+    @OptionGroup(title: "The key")
+    var key: FileKeyOptions
+
+    @OptionGroup(title: "The format of the files")
+    var cipher: CipherOptions
+
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Metrics")
+    var metrics: MetricsOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var measuredWork: RunMetrics.Work { .verify }
     var onlyReads: Bool { true }

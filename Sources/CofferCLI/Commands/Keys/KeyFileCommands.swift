@@ -23,8 +23,11 @@ struct KeyInitCommand: KeyringOperation {
     @OptionGroup(title: "The first slot")
     var slot: NewSlotOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
@@ -126,8 +129,11 @@ struct KeyRotateCommand: KeyringOperation {
     @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         _ = try keyring.inspect()
@@ -161,8 +167,11 @@ struct KeyExportCommand: KeyringOperation {
     @Argument(help: "The file to create; never overwritten.", completion: .file())
     var copy: String
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var names: [String] { [file, copy] }
 
@@ -196,8 +205,11 @@ struct KeyRestoreCommand: KeyringOperation {
     @OptionGroup(title: "The secret that opens the copy")
     var unlock: UnlockOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     var names: [String] { [file, copy] }
 
@@ -230,8 +242,11 @@ struct KeyDestroyCommand: KeyringOperation {
     @Option(help: .value("name", "The name of the database, without its directory, to confirm."))
     var yesDestroy: String?
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let name = try FileNames.confirmed(yesDestroy, "--yes-destroy", of: file, "To destroy its keyring")

@@ -22,8 +22,11 @@ struct KeyAddCommand: KeyringOperation {
     @OptionGroup(title: "The new slot")
     var slot: NewSlotOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func validate() throws { try slot.check(output) }
 
@@ -64,8 +67,11 @@ struct KeyRemoveCommand: KeyringOperation {
     @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let removed = try keyring.inspect().slot(slot)
@@ -104,8 +110,11 @@ struct KeyChangeCommand: KeyringOperation {
     @OptionGroup(title: "The new secret")
     var new: NewKeyOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let before = try keyring.inspect()
@@ -146,8 +155,11 @@ struct KeyRecoverCommand: KeyringOperation {
     @OptionGroup(title: "The new secret")
     var new: NewKeyOptions
 
-    @OptionGroup
-    var record: RecordOptions<NoOptions>
+    @OptionGroup(title: "The audit log")
+    var audit: AuditOptions
+
+    @OptionGroup(title: "Output and waiting")
+    var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var slot = try lostSlot()
