@@ -1,4 +1,5 @@
 public import Foundation
+internal import SQLCipherBridge
 
 extension DatabasePool {
     /// The answer to ``DatabasePool/health(timeout:)``.
@@ -48,6 +49,10 @@ extension DatabasePool {
         })
         let writeError = await error(of: {
             try await writeWithoutTransaction(timeout: timeout) { db in
+                // SQLite begins a transaction even so.
+                guard !db.handle.isReadOnly(schema: "main") else {
+                    throw DatabaseError(resultCode: .SQLITE_READONLY)
+                }
                 try db.beginTransaction(.immediate)
                 try db.rollback()
             }

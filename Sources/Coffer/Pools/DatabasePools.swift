@@ -268,6 +268,7 @@ extension DatabasePools {
             }
             return await group.reduce(into: []) { errors, error in if let error { errors.append(error) } }
         }
+        try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitForClosings(max(.zero, grace)) }
         if let error = errors.first { throw error }
     }
 }

@@ -16,6 +16,9 @@ final class PoolShelf: Sendable {
     /// Entered by each database from the beginning of its opening to the end of its closing.
     private let files = DispatchGroup()
 
+    /// Entered by each database while it is closed because its last lease has ended.
+    private let closings = DispatchGroup()
+
     /// The number of files that are opened at the same time. More would only compete for the processors.
     private static let maximumOpeningCount = 16
 
@@ -66,6 +69,9 @@ final class PoolShelf: Sendable {
         return files.wait(timeout: .now() + seconds) == .success
     }
 
+    /// Blocks the current thread until all databases without a lease are closed, or the time is over.
+    func waitForClosings(_ limit: Duration) { _ = closings.wait(timeout: .now() + limit.inSeconds) }
+
     /// The databases that are open, with or without a lease.
     var openPools: [DatabasePool] { state.withLock { $0.openPools } }
 
@@ -77,6 +83,7 @@ final class PoolShelf: Sendable {
             DispatchQueue(label: "Coffer.Opening").async { self.openNow(name) }
         }
         for (name, pool) in actions.closings {
+            closings.enter()
             DispatchQueue(label: "Coffer.Closing").async { self.closeNow(name, pool) }
         }
         for answer in actions.answers { answer.waiter(answer.result) }
@@ -96,6 +103,7 @@ final class PoolShelf: Sendable {
         // Nothing else can be done about it here.
         try? pool.close()
         perform(state.withLock { $0.didClose(name) })
+        closings.leave()
         files.leave()
     }
 }

@@ -191,8 +191,8 @@ struct EngineFaultTests {
 
     /// Statements that fail with a type error in `STRICT` tables, of which `t` has a unique index.
     static let wrongTypes = [
-        "INSERT OR REPLACE INTO t VALUES (1, 'x', 5)", "INSERT INTO t SELECT id + 10, e, id FROM t",
-        "INSERT INTO t VALUES (7, 1, 1), (8, 'x', 2)", "UPDATE t SET d = e",
+        "INSERT OR REPLACE INTO t VALUES (1, 'x', 5)", "INSERT INTO t SELECT id + 10, e, id + 50 FROM t",
+        "INSERT INTO t VALUES (7, 1, 11), (8, 'x', 12)", "UPDATE t SET d = e",
         "REPLACE INTO t VALUES (9, 'x', 'a')", "INSERT INTO r VALUES (1, 'x')",
         "INSERT INTO v VALUES (1)",
     ]
