@@ -194,7 +194,7 @@ struct KeyRingTests {
             #expect(ring.derivationCount == 1, "derived keys live as long as the passphrase")
         }
         #expect(memory.liveCount == 0)
-        #expect(memory.released.count >= 8)
+        #expect(memory.released.count >= 6)
         #expect(memory.released.allSatisfy { $0.allSatisfy { $0 == 0 } })
     }
 

@@ -150,14 +150,14 @@ extension FollowedCopy where Content == ProvedFollowedContent {
         _ changes: LogHistory.Changes, since start: [UInt8], _ writer: ConnectionHandle,
         _ resume: @escaping (JournalMode) throws -> Void
     ) throws -> ResumedFile {
-        let (run, examined, content) = (source.run, source.examined, content)
+        let content = content
         // From here on, both end with this access.
         var note = note
         let copy = copy
         note.use(writer)
         // The rotation's own connections must not block the next steps.
         _ = consume pin
-        source.close()
+        let (run, examined) = source.closed()
         try FailPoint.released.pass(run.change.path)
         let opened = try OpenedFile(
             examined: examined.lending(writer, resume: resume), connection: SourceConnection(lent: writer))

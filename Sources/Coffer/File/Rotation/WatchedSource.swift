@@ -47,8 +47,12 @@ struct WatchedSource: ~Copyable {
             of: examined.status, run.change.path, timeout: run.options.lockTimeout, countsOwn: false)
     }
 
-    /// Closes the connection.
-    consuming func close() {}
+    /// Closes the connection, and returns what the rotation needs afterwards.
+    ///
+    /// Not inlined: copies that the caller makes of a value that is consumed in the same function crash the
+    /// optimizer of Swift 6.3.
+    @inline(never)
+    consuming func closed() -> (run: LiveRun, examined: ExaminedFile) { (run, examined) }
 }
 
 /// The connection that keeps the file open and checkpoints the log. The brake on writers ends with it.
