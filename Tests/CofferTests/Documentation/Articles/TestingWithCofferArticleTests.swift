@@ -86,9 +86,15 @@ struct TestingWithCofferArticleTests {
         _ = try SQLCipherShell(plaintextPath: path).run(
             "CREATE TABLE item (name TEXT); INSERT INTO item VALUES ('ring');")
         let failure = #expect(throws: DatabaseError.self) { try DatabaseQueue.inMemoryCopy(fromPath: path) }
-        #expect(failure?.encryptionFailure == .plaintextFile)
-
+        #expect(failure?.encryptionFailure == .noKey)
         var configuration = Configuration()
+        configuration.key = .rawKey([UInt8](repeating: 7, count: 32))
+        let keyed = #expect(throws: DatabaseError.self) {
+            try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration)
+        }
+        #expect(keyed?.encryptionFailure == .plaintextFile)
+
+        configuration = Configuration()
         configuration.allowsPlaintext = true
         let copy = try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration)
         #expect(try copy.read { db in try String.fetchAll(db, sql: "SELECT name FROM item") } == ["ring"])
