@@ -27,7 +27,8 @@ def store(state, folder, recording):
 class Judge:
     """A worker that judges one state after the other."""
 
-    def __init__(self, worker, work, folder, recording):
+    def __init__(self, worker, work, folder, recording=None):
+        """Without a recording, only existing folders are judged, with `ask`."""
         self.command, self.work, self.folder, self.process = [worker, "outage", "judge", *work.split("-")], work, folder, None
         self.recording = recording
 
