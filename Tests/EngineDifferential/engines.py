@@ -100,6 +100,8 @@ class Reference:
         self.answers, self.others, self.is_over = [], iter(other.get("answers", [])), False
         error = None
         kind = step["kind"]
+        # Without a transaction of Coffer's, the statements after a rollback run on their own.
+        self.ends_with_transaction = kind == "write"
         if kind == "write":
             error = self.write(step, other)
         elif kind == "raw":
@@ -115,7 +117,10 @@ class Reference:
     def write(self, step, other):
         self.plain.run("BEGIN IMMEDIATE")
         self.body(step["body"])
-        if step["end"] != "commit" or self.is_over or (other.get("error") or {}).get("isRefusal"):
+        if self.is_over:
+            # Coffer reports the rollback at the end of the transaction.
+            return other.get("error")
+        if step["end"] != "commit" or (other.get("error") or {}).get("isRefusal"):
             self.plain.run("ROLLBACK")
             return other.get("error") if step["end"] == "commit" else None
         error = self.plain.run("COMMIT").get("error")
@@ -140,7 +145,7 @@ class Reference:
             # A refusal may have rolled back the whole transaction: its remaining steps then fail in Coffer.
             if self.plain.is_in_transaction and not other["isInTransaction"]:
                 self.plain.run("ROLLBACK")
-                self.is_over = True
+                self.is_over = self.ends_with_transaction
             self.answers.append(other)
             return
         self.answers.append(self.plain.run(sql) | {"isInTransaction": self.plain.is_in_transaction})

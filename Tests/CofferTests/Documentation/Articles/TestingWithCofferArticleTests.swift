@@ -87,14 +87,14 @@ struct TestingWithCofferArticleTests {
             "CREATE TABLE item (name TEXT); INSERT INTO item VALUES ('ring');")
         let failure = #expect(throws: DatabaseError.self) { try DatabaseQueue.inMemoryCopy(fromPath: path) }
         #expect(failure?.encryptionFailure == .noKey)
-        var configuration = Configuration()
-        configuration.key = .rawKey([UInt8](repeating: 7, count: 32))
-        let keyed = #expect(throws: DatabaseError.self) {
-            try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration)
+        var keyed = Configuration()
+        keyed.key = .rawKey([UInt8](repeating: 7, count: 32))
+        let refusal = #expect(throws: DatabaseError.self) {
+            try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: keyed)
         }
-        #expect(keyed?.encryptionFailure == .plaintextFile)
+        #expect(refusal?.encryptionFailure == .plaintextFile)
 
-        configuration = Configuration()
+        var configuration = Configuration()
         configuration.allowsPlaintext = true
         let copy = try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration)
         #expect(try copy.read { db in try String.fetchAll(db, sql: "SELECT name FROM item") } == ["ring"])
