@@ -278,7 +278,9 @@ extension Database {
             try checkStoredColumns(of: statement)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT && isInsideTransaction
         {
-            try? handle.execute("ROLLBACK")
+            try? withoutInterruption {
+                try DatabaseError.converting { try handle.execute("ROLLBACK") }
+            }
             try executionDidFail(statement, with: error)
         }
     }
