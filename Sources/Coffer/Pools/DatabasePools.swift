@@ -145,7 +145,7 @@ extension DatabasePools {
         deinit { shelf.release(name) }
     }
 
-    /// Runs `body` with a database, which stays open meanwhile.
+    /// Runs `body` with a database, which stays open during the call.
     ///
     ///     let total = try await tenants.withPool(name) { pool in
     ///         try await pool.read { db in try Note.fetchCount(db) }
@@ -207,7 +207,7 @@ extension DatabasePools {
 extension DatabasePools {
     /// Returns the path of a database. The file may not exist.
     ///
-    /// - Throws: ``DatabaseError`` with `SQLITE_MISUSE` for a name that is no file name.
+    /// - Throws: ``DatabaseError`` with `SQLITE_MISUSE` for a name that is not a file name.
     public func path(of name: String) throws -> String {
         try opener.check(name)
         return opener.path(of: name)

@@ -80,7 +80,7 @@ final class BatchState: Sendable {
         var subject: Subject
         let path: String
         let code: Int32
-        /// The line as it is in the file.
+        /// The unchanged line of the file.
         var text: String
 
         var command: String { subject.command }

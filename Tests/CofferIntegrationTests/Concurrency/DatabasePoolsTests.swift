@@ -199,7 +199,7 @@ struct DatabasePoolsTests {
         #expect(pools.statistics.waitingCount == 0)
     }
 
-    @Test("a request waits until a database is no longer in use, within its bounds")
+    @Test("a request waits until a database is released, within its bounds")
     func bounds() async throws {
         let pools = makePools(1) { $0.maximumWaiterCount = 2 }
         let names = try await makeFiles(4, in: pools)
@@ -405,7 +405,7 @@ struct DatabasePoolsTests {
         }
     }
 
-    @Test("a rotation that fails for one database goes on with the next, and its observer can end it")
+    @Test("a rotation that fails for one database continues with the next, and its observer can end it")
     func failedRotation() async throws {
         let generation = Generation()
         let pools = makePools(generation: generation)
