@@ -54,8 +54,10 @@ struct FileHeader {
     func isPlaintext(plaintextHeaderSize: Int) -> Bool {
         guard hasSQLiteMagic else { return false }
         if start.count > DatabaseHeader.size, start[21...23] == [64, 32, 32], start[20] != 0 {
-            // Some bytes of each page are reserved. That is so in encrypted files and in a few others.
-            return start[72..<92].allSatisfy { $0 == 0 } && [2, 5, 10, 13].contains(start[100])
+            // Some bytes of each page are reserved. That is so in encrypted files and in a few others. The
+            // whole header may be in the clear, but not the root of the schema, which follows it.
+            return start[72..<92].allSatisfy { $0 == 0 }
+                && DatabaseHeader.precedesRootOfSchema(start, pageSize: plaintextPageSize)
         }
         guard plaintextHeaderSize >= 32, start.count > 20 else { return plaintextHeaderSize == 0 }
         // Byte 20 is the number of bytes that each page reserves. Encrypted pages always reserve some.

@@ -148,14 +148,8 @@ extension ConnectionHandle {
             let page = try readFile(at: 0, count: settings.pageSize)
             guard page.count == settings.pageSize else { return false }
             let cipher = try material.cipher(settings, fileSalt: Array(page[..<16]))
-            let root = try cipher.decrypt(page, number: 1)[DatabaseHeader.size...].prefix(8)
-            // A leaf page, or a page directly above leaves; its first free block; the number of cells, whose
-            // pointers follow; the start of their content; and a small number of fragmented bytes.
-            let numbers = [101, 103, 105].map { Int(root[$0]) << 8 | Int(root[$0 + 1]) }
-            guard let headerSize = [13: 8, 5: 12][root[100]], numbers[0] < settings.pageSize, root[107] <= 60
-            else { return false }
-            let start = numbers[2] == 0 ? 65536 : numbers[2]
-            return start <= settings.pageSize && start >= DatabaseHeader.size + headerSize + 2 * numbers[1]
+            return DatabaseHeader.precedesRootOfSchema(
+                try cipher.decrypt(page, number: 1), pageSize: settings.pageSize)
         } catch let error as EngineError {
             throw KeyError(error)
         } catch {

@@ -54,6 +54,20 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file, key: other, settings: configuration.cipher) == nil)
     }
 
+    @Test("ciphertext after a header in the clear whose first byte is a page type is not a plaintext file")
+    func ciphertextLikeRoot() {
+        var start = DatabaseHeader.magic + [16, 0, 1, 1, 48, 64, 32, 32] + [UInt8](repeating: 0, count: 72)
+        for type: UInt8 in [2, 5, 10, 13] {
+            start[96...] = [0, 46, 110, 81, type] + (0..<156).map { UInt8(truncatingIfNeeded: $0 * 167 + 91) }
+            let header = FileHeader(size: 8192, start: start)
+            #expect(!header.isPlaintext(plaintextHeaderSize: 96))
+            #expect(!header.isPlaintext(plaintextHeaderSize: 0))
+        }
+        // The root of an empty schema, on a page with 48 reserved bytes.
+        start[100..<108] = [13, 0, 0, 0, 0, 15, 208, 0]
+        #expect(FileHeader(size: 8192, start: start).isPlaintext(plaintextHeaderSize: 96))
+    }
+
     @Test("a plaintext file, empty or not, with a key")
     func plaintext() throws {
         let file = try EncryptedFile()
