@@ -6,8 +6,10 @@ internal import Glibc
 package enum EngineMend: CaseIterable, Sendable {
     /// Writes the WAL checksums that the engine omits (``LogSealing``).
     case logChecksums
-    /// Rejects statements that would store a wrong value in a column (``StoredColumnFault``).
+    /// Rejects statements that would store a wrong value in a column (``EngineProgram``).
     case storedColumns
+    /// Rejects statements that would miss a NULL of a subquery (``EngineProgram``).
+    case descendingNotIn
     /// Turns off the optimization of `SELECT COUNT(*)` on views.
     case countOfView
     /// Rolls back transactions after a type error in a `STRICT` table.
@@ -21,7 +23,7 @@ package enum EngineMend: CaseIterable, Sendable {
         switch self {
         case .logChecksums: 3_050_002
         case .storedColumns, .countOfView: 3_049_002
-        case .typeErrors: 3_054_000
+        case .typeErrors, .descendingNotIn: 3_054_000
         case .staleCache: .max
         }
     }

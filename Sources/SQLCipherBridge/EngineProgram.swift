@@ -5,11 +5,17 @@ package struct EngineProgram {
         package let first, second, third: Int
         /// The fifth operand, which contains flags.
         package let flags: Int
+        /// True if the operation opens an index whose first column is in descending order.
+        package let isDescending: Bool
 
-        package init(_ name: String, _ first: Int, _ second: Int, _ third: Int, flags: Int = 0) {
+        package init(
+            _ name: String, _ first: Int, _ second: Int, _ third: Int, flags: Int = 0,
+            isDescending: Bool = false
+        ) {
             self.name = name
             (self.first, self.second, self.third) = (first, second, third)
             self.flags = flags
+            self.isDescending = isDescending
         }
     }
 
@@ -40,6 +46,38 @@ package struct EngineProgram {
                 registers.formUnion(isOnlyType)
             } else {
                 registers.subtract(operation.results)
+            }
+        }
+        return false
+    }
+
+    /// True if the program looks for a NULL in the first entry of an index that starts with a descending
+    /// column, in which NULLs are last (``EngineMend/descendingNotIn``).
+    ///
+    /// To determine the result of `x IN (SELECT y ...)` for an x that is not found, SQLite reads the type of
+    /// the first y of the index into a register, which is 0 if the index is empty.
+    package var looksForNullAtTheWrongEnd: Bool {
+        // The cursors of such indexes.
+        var cursors: Set<Int> = []
+        for (index, operation) in operations.enumerated() {
+            switch operation.name {
+            // The programs of triggers follow, with their own cursors.
+            case "Init": cursors.removeAll()
+            case "OpenRead":
+                if operation.isDescending {
+                    cursors.insert(operation.first)
+                } else {
+                    cursors.remove(operation.first)
+                }
+            case "Column" where index >= 2 && cursors.contains(operation.first):
+                let (zero, rewind) = (operations[index - 2], operations[index - 1])
+                if operation.second == 0, operation.flags & Operation.typeOnly != 0,
+                    rewind.name == "Rewind", rewind.first == operation.first,
+                    zero.name == "Integer", zero.first == 0, zero.second == operation.third
+                {
+                    return true
+                }
+            default: break
             }
         }
         return false
@@ -82,11 +120,21 @@ extension ConnectionHandle {
     package func program(ofStatement sql: String) throws -> EngineProgram {
         var operations: [EngineProgram.Operation] = []
         try forEachRow(trusted: "EXPLAIN \(sql)") { row in
+            let name = row.string(at: 1)
             operations.append(
                 EngineProgram.Operation(
-                    row.string(at: 1), Int(row.int64(at: 2)), Int(row.int64(at: 3)), Int(row.int64(at: 4)),
-                    flags: Int(row.int64(at: 6))))
+                    name, Int(row.int64(at: 2)), Int(row.int64(at: 3)), Int(row.int64(at: 4)),
+                    flags: Int(row.int64(at: 6)),
+                    isDescending: name == "OpenRead" && row.string(at: 5).isOfDescendingKey))
         }
         return EngineProgram(operations)
+    }
+}
+
+extension String {
+    /// True if this describes a key whose first column is descending, as in `k(2,-,)`: the number of columns,
+    /// and for each a minus sign if it is descending, with the name of its collation.
+    fileprivate var isOfDescendingKey: Bool {
+        hasPrefix("k(") && drop { $0 != "," }.hasPrefix(",-")
     }
 }

@@ -46,4 +46,52 @@ struct EngineProgramTests {
         let program = EngineProgram([typeOnly, Operation("Init", 0, 1, 0), record])
         #expect(!program.storesColumnsOfWhichOnlyTheTypeIsRead)
     }
+
+    /// Operations that look for a NULL in the first entry of an index.
+    private func search(isDescending: Bool) -> [Operation] {
+        [
+            Operation("OpenRead", 3, 7, 0, isDescending: isDescending), Operation("Integer", 0, 5, 0),
+            Operation("Rewind", 3, 9, 0), Operation("Column", 3, 0, 5, flags: 0x80),
+        ]
+    }
+
+    @Test("looks for a NULL at the wrong end of a descending index")
+    func wrongEnd() {
+        let program = search(isDescending: true)
+        #expect(EngineProgram(program).looksForNullAtTheWrongEnd)
+        #expect(!EngineProgram(search(isDescending: false)).looksForNullAtTheWrongEnd)
+        #expect(!EngineProgram(Array(program.dropFirst())).looksForNullAtTheWrongEnd)
+        let replacements: [(Int, Operation)] = [
+            (1, Operation("Integer", 1, 5, 0)), (1, Operation("Integer", 0, 6, 0)),
+            (1, Operation("Null", 0, 5, 0)),
+            // Engines without the fault start at the other end.
+            (2, Operation("Last", 3, 9, 0)), (2, Operation("Rewind", 4, 9, 0)),
+            (3, Operation("Column", 3, 1, 5, flags: 0x80)), (3, Operation("Column", 3, 0, 5)),
+        ]
+        for (index, operation) in replacements {
+            var other = program
+            other[index] = operation
+            #expect(!EngineProgram(other).looksForNullAtTheWrongEnd, "\(operation)")
+        }
+    }
+
+    @Test("reuses cursors, and has cursors of its own in its triggers")
+    func cursors() {
+        let (open, rest) = (search(isDescending: true)[0], search(isDescending: true).dropFirst())
+        #expect(!EngineProgram([open, Operation("Init", 0, 1, 0)] + rest).looksForNullAtTheWrongEnd)
+        #expect(!EngineProgram([open, Operation("OpenRead", 3, 8, 0)] + rest).looksForNullAtTheWrongEnd)
+        #expect(EngineProgram([open, Operation("OpenRead", 4, 8, 0)] + rest).looksForNullAtTheWrongEnd)
+    }
+
+    @Test("has the order of the first column of each index that it opens")
+    func order() throws {
+        let connection = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
+        let handle = connection.handle
+        try handle.execute("CREATE TABLE t (x, y); CREATE INDEX down ON t (x DESC, y)")
+        try handle.execute("CREATE TABLE u (x, y); CREATE INDEX up ON u (x, y DESC)")
+        for (table, isDescending) in [("t", true), ("u", false)] {
+            let program = try handle.program(ofStatement: "SELECT x FROM \(table) ORDER BY x, y")
+            #expect(program.operations.contains(where: \.isDescending) == isDescending)
+        }
+    }
 }

@@ -197,9 +197,10 @@ extension Database {
             }
             let facts = inspector.end()
             guard let compiled else { return nil }
-            let statement = Statement(database: self, compiled, facts: facts)
+            let statement = Statement(
+                database: self, compiled, facts: facts, isExplanation: kind == .explain)
             // Check now: an interruption during the execution would roll back the transaction.
-            if statement.mayStoreOtherBytes { try checkStoredColumnsAhead(of: statement) }
+            if !statement.suspectedFaults.isEmpty { try checkProgramAhead(of: statement) }
             return statement
         } catch let error as EngineFaultError {
             throw error
@@ -256,32 +257,10 @@ extension Database {
             let region = statement.databaseRegion
             recording.executionWillBegin(reading: region, of: statement.facts.databaseRegion)
         }
-        if statement.mayStoreOtherBytes {
-            // Outside a transaction, the statement itself begins to read, and the version is not known yet.
-            if handle.transactionState != .none {
-                storedColumns.didBeginToRead(dataVersion: handle.dataVersion)
-            }
-            if statement.checkedSchemaGeneration != storedColumns.schemaGeneration {
-                try checkStoredColumnsInExecution(of: statement)
-            }
-        }
+        if !statement.suspectedFaults.isEmpty { try checkProgramInExecution(of: statement) }
         if statement.reportsToNotifier {
             try filePlace?.check(before: statement, on: handle)
             try observerNotifier.executionWillBegin(statement)
-        }
-    }
-
-    /// Refuses a statement like ``checkStoredColumns(of:)``. An interruption ends the transaction, as SQLite
-    /// ends a transaction whose writing statement is interrupted.
-    private func checkStoredColumnsInExecution(of statement: Statement) throws {
-        do {
-            try checkStoredColumns(of: statement)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT && isInsideTransaction
-        {
-            try? withoutInterruption {
-                try DatabaseError.converting { try handle.execute("ROLLBACK") }
-            }
-            try executionDidFail(statement, with: error)
         }
     }
 
@@ -295,10 +274,10 @@ extension Database {
         }
         if let step = statement.facts.transactionStep {
             knownSchema.doubt()
-            if EngineMend.storedColumns.isOn, handle.isAutocommit {
-                storedColumns.didEndTransaction(dataVersion: handle.dataVersion)
+            if ProgramCheck.isNeeded, handle.isAutocommit {
+                programCheck.didEndTransaction(dataVersion: handle.dataVersion)
             }
-            if transactions.changesSchema, step.isRollback { statementCaches.removeAll() }
+            if transactions.changesSchema, step.isRollback { schemaWasRolledBack() }
             transactions.transactionDidChange(
                 begins: step == .begin, isInsideTransaction: isInsideTransaction)
         }
@@ -313,10 +292,10 @@ extension Database {
         // Afterwards, when the observers know that the statement has failed.
         defer { rollBackIfHalfDone(statement, after: error) }
         if isAutocommitAfterFailure {
-            if EngineMend.storedColumns.isOn {
-                storedColumns.didEndTransaction(dataVersion: handle.dataVersion)
+            if ProgramCheck.isNeeded {
+                programCheck.didEndTransaction(dataVersion: handle.dataVersion)
             }
-            if transactions.changesSchema { statementCaches.removeAll() }
+            if transactions.changesSchema { schemaWasRolledBack() }
             transactions.transactionWasAborted()
         }
         try observerNotifier.executionDidFail(statement, error)
@@ -324,6 +303,11 @@ extension Database {
             throw CancellationError()
         }
         throw error
+    }
+
+    private func schemaWasRolledBack() {
+        programCheck.schemaDidChange()
+        statementCaches.removeAll()
     }
 
     /// True if the task of the access was cancelled, and no operation is running that must complete

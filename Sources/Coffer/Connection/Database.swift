@@ -27,7 +27,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The handle for calls to the SQLite connection.
     var handle: ConnectionHandle {
         // A new SQLite connection may have the same address as the previous one.
-        didSet { fullText = nil }
+        didSet { (fullText, programCheck) = (nil, ProgramCheck()) }
     }
 
     var isClosed = false
@@ -48,7 +48,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var knownSchema = KnownSchema()
 
     /// The check for statements that SQLite would execute incorrectly.
-    var storedColumns = StoredColumnCheck()
+    var programCheck = ProgramCheck()
 
     /// The current accesses and transaction of the connection.
     let transactions = TransactionContext()

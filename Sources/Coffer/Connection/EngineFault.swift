@@ -116,6 +116,9 @@ public struct EngineFaultError: Error, Hashable, Sendable, CustomStringConvertib
             case .storedColumns:
                 "Reorder the CHECK or the expression so that it does not begin with a comparison with NULL, "
                     + "or give the column another type than BLOB. "
+            case .descendingNotIn:
+                "Create the index in ascending order, declare the column NOT NULL, or add WHERE column IS "
+                    + "NOT NULL or LIMIT -1 to the subquery. "
             default: ""
             }
         return
@@ -205,7 +208,7 @@ extension EngineFault {
                 summary: "IN on a UNIQUE constraint that includes the primary key may return wrong results")
         case .descendingNotIn:
             Row(
-                mended: .sqlite(3_054_000), treatment: .open,
+                mended: .sqlite(Int(EngineMend.descendingNotIn.mendedIn)), treatment: .refused,
                 summary:
                     "x NOT IN (SELECT y FROM t) is true although a y is NULL, if an index of t begins with y "
                     + "DESC")

@@ -12,7 +12,7 @@ extension Database {
     public func clearSchemaCache() {
         checkIsUsedInItsAccess()
         knownSchema = KnownSchema()
-        storedColumns.schemaDidChange()
+        programCheck.schemaDidChange()
         // Statements compiled for the old schema report its columns until their next execution.
         statementCaches.removeAll()
     }
@@ -42,19 +42,20 @@ extension Database {
                 return watch
             case .changed:
                 knownSchema.forgetSchema()
-                storedColumns.schemaMayHaveChanged()
+                programCheck.schemaMayHaveChanged()
                 statementCaches.removeAll()
                 return watch
             case .failed(let code) where ResultCode(rawValue: code).primaryResultCode == .SQLITE_ERROR:
                 // A database was detached through the C functions, so the watch can no longer be compiled.
                 knownSchema = KnownSchema()
-                storedColumns.schemaMayHaveChanged()
             case .failed(let code):
                 throw schemaError(code)
             }
         }
         let watch = try makeSchemaWatch()
         knownSchema.insert(watch)
+        // The new watch cannot notice earlier changes.
+        programCheck.schemaMayHaveChanged()
         if case .failed(let code) = withoutTrace({ watch.hold() }) {
             throw schemaError(code)
         }

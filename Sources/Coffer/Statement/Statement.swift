@@ -80,13 +80,15 @@ public final class Statement {
     /// True if an execution begins or ends savepoints.
     let changesSavepoints: Bool
 
-    /// True if the engine may store wrong bytes in a column (``StoredColumnCheck``).
-    let mayStoreOtherBytes: Bool
+    /// The faults of the engine that the statement may meet (``ProgramCheck``).
+    let suspectedFaults: ProgramFaults
 
-    /// The schema generation for which the statement was found not to store wrong bytes.
+    /// The schema generation for which the program of the statement was found to be right.
     private(set) var checkedSchemaGeneration: Int?
 
-    init(database: Database, _ statement: consuming EngineStatement, facts: StatementFacts) {
+    init(
+        database: Database, _ statement: consuming EngineStatement, facts: StatementFacts, isExplanation: Bool
+    ) {
         let handle = statement.handle
         engineStatement = statement
         unsafe self.sqliteStatement = handle.pointer
@@ -105,7 +107,7 @@ public final class Statement {
         self.changesTransactionOrSchema = facts.transactionStep != nil || facts.outdatesKnownSchema
         self.changesSavepoints = facts.transactionStep?.isOfSavepoint == true
         self.reportsToNotifier = !isReadonly || changesTransactionOrSchema
-        self.mayStoreOtherBytes = Statement.mayStoreOtherBytes(facts)
+        self.suspectedFaults = isExplanation ? [] : ProgramFaults(of: facts, sql: text)
     }
 
     func setFacts(_ facts: StatementFacts, preparation: Int) {
@@ -113,7 +115,7 @@ public final class Statement {
         factsPreparation = preparation
     }
 
-    func storedColumnsWereChecked(_ schemaGeneration: Int) { checkedSchemaGeneration = schemaGeneration }
+    func programWasChecked(_ schemaGeneration: Int) { checkedSchemaGeneration = schemaGeneration }
 
     /// The database region that the statement reads.
     public var databaseRegion: DatabaseRegion {

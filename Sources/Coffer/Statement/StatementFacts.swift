@@ -11,6 +11,9 @@ struct StatementFacts: Sendable {
     /// Changes of SQLite's internal tables are omitted, because they cause no events.
     var eventKinds: [DatabaseEventKind] = []
 
+    /// True if a view or a trigger reads columns for the statement.
+    var readsIndirectly = false
+
     /// True if the statement creates, changes or drops tables, views, indexes or triggers.
     var outdatesKnownSchema = false
 
@@ -60,12 +63,14 @@ extension StatementFacts {
         private var directDeletion: String?
         private var indirectDeletions: Set<String> = []
         private var droppedTables: Set<String> = []
+        private var readsIndirectly = false
         private var changesSchema = false
         private var transactionStep: TransactionStep?
 
         mutating func collect(_ request: AuthorizerHook.Request) {
             switch request.action {
             case .read:
+                if request.isIndirect { readsIndirectly = true }
                 if let table = request.first {
                     readColumns[table, default: []].insert(request.second ?? "")
                 }
@@ -120,6 +125,7 @@ extension StatementFacts {
                 insertedTables.map { .insert(tableName: $0) }
                 + deletedTables.map { .delete(tableName: $0) }
                 + updatedTables.map { .update(tableName: $0, columnNames: updates[$0] ?? []) }
+            facts.readsIndirectly = readsIndirectly
             facts.outdatesKnownSchema = changesSchema
             facts.transactionStep = transactionStep
             if !changesSchema {

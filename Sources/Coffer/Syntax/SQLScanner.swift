@@ -113,3 +113,53 @@ struct SQLScanner {
         }
     }
 }
+
+// MARK: - Searching
+
+extension SQLScanner {
+    /// Returns true if the word `IN` may precede a subquery or a table in SQL.
+    ///
+    /// The result is false for most lists of values.
+    static func mayHaveInQuery(_ sql: String) -> Bool {
+        var sql = sql
+        return sql.withUTF8 { buffer in
+            let bytes = unsafe buffer.span
+            return bytes.indices.dropLast(2).contains { index in
+                isIn(bytes, at: index) && mayBeginWithQuery(bytes, at: index + 2)
+            }
+        }
+    }
+
+    /// Returns true if the word `IN` begins at an index.
+    private static func isIn(_ bytes: Span<UInt8>, at index: Int) -> Bool {
+        guard bytes[index] | 0x20 == UInt8(ascii: "i"), bytes[index + 1] | 0x20 == UInt8(ascii: "n"),
+            !isWordByte(bytes[index + 2])
+        else { return false }
+        guard index > 0 else { return true }
+        // A digit can be the end of a parameter, as in `?1IN`.
+        let previous = bytes[index - 1]
+        return !isWordByte(previous) || isDigit(previous)
+    }
+
+    /// Returns false if the text after `IN` is certainly a list of values.
+    private static func mayBeginWithQuery(_ bytes: Span<UInt8>, at start: Int) -> Bool {
+        var index = start
+        var isInParentheses = false
+        while index < bytes.count {
+            switch bytes[index] {
+            case 0...0x20: break
+            case UInt8(ascii: "("): isInParentheses = true
+            // A word, or a comment.
+            case UInt8(ascii: "-"), UInt8(ascii: "/"): return true
+            case let byte:
+                return !isInParentheses || [UInt8(ascii: "s"), UInt8(ascii: "w")].contains(byte | 0x20)
+            }
+            index += 1
+        }
+        return false
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

@@ -25,12 +25,12 @@ struct EngineAgeTests {
         #expect(all.contains("wal-reset") && all.contains("CVE-2025-6965") && !all.contains("lost-commits"))
         #expect(try checks(3_046_001, "2024-08-13", now: "2024-09-01") == all)
         let older = ["CVE-2025-29087", "key-text"]
-        let newest = ["descending-not-in", "CVE-2026-119373", "CVE-2026-119374", "CVE-2026-119591"]
+        let newest = ["CVE-2026-119373", "CVE-2026-119374", "CVE-2026-119591"]
         #expect(
             try checks(3_049_001, "2025-02-18", now: "2025-03-01") == all.filter { !older.contains($0) })
         #expect(
             try checks(3_051_002, "2026-01-09", now: "2026-02-01") == [
-                "wal-reset", "descending-not-in", "CVE-2026-11822", "CVE-2026-11824", "CVE-2026-119373",
+                "wal-reset", "CVE-2026-11822", "CVE-2026-11824", "CVE-2026-119373",
                 "CVE-2026-119374", "CVE-2026-119591", "exported-names",
             ])
         #expect(try checks(3_053_004, "2026-07-30", now: "2026-08-01") == newest)

@@ -50,6 +50,14 @@ import Testing
         #expect(!region.isModified(byEventsOfKind: .update(tableName: "player", columnNames: ["teamId"])))
     }
 
+    @Test("reads of views are indirect")
+    func indirectReads() throws {
+        #expect(try facts("SELECT * FROM winner").readsIndirectly)
+        for sql in ["SELECT * FROM team", "INSERT INTO team (id) SELECT id FROM player", "SELECT 1"] {
+            #expect(!(try facts(sql).readsIndirectly))
+        }
+    }
+
     @Test("a statement may change the targets of its SQL, its triggers and its foreign keys")
     func eventKinds() throws {
         #expect(try facts("SELECT * FROM team").eventKinds == [])
