@@ -15,7 +15,7 @@ from engines import Died, Runner
 class Failure:
     """A difference. As far as possible, a smaller program with the same fault has the same `kind`."""
 
-    def __init__(self, kind, step, words): self.kind, self.step, self.words = kind, step, words
+    def __init__(self, kind, step, words, sql=""): self.kind, self.step, self.words, self.sql = kind, step, words, sql
 
 
 class TooSlow(Exception): pass
@@ -147,7 +147,7 @@ class Comparison:
                 return Failure("outcome", number, f"{shorten(sql)}: {'in' if answer['isInTransaction'] else 'not in'} a transaction")
             if failure: continue
             words = rows_differ(answer["rows"], other["rows"], True)
-            if words: return Failure("answer", number, f"{shorten(sql)}: {words}")
+            if words: return Failure("answer", number, f"{shorten(sql)}: {words}", sql)
         failure, expected = mine.get("error"), theirs.get("error")
         if failure and failure["isRefusal"]: self.refusals += 1
         if (failure or {}).get("code") != (expected or {}).get("code"):

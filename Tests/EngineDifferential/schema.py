@@ -29,6 +29,8 @@ class Schema:
     def __init__(self, random, is_spilling, is_attaching):
         self.random, self.expressions, self.is_spilling = random, Expressions(random), is_spilling
         self.tables, self.views, self.texts, self.statements = [], [], [], []
+        # The tables and columns of which an index is in descending order.
+        self.descending = []
         for number in range(random.randint(1, 3)): self.add_table(f"t{number}")
         self.add("CREATE TABLE log (event TEXT, value)")
         for _ in range(random.randint(0, 3)): self.add_index()
@@ -99,6 +101,7 @@ class Schema:
                  for column in random.sample(table.columns, random.randint(1, min(3, len(table.columns))))]
         where = f" WHERE {self.expressions.predicate(table.scope(), depth=0)}" if random.random() < 0.35 else ""
         self.add(f"CREATE INDEX {name} ON {table.name} ({', '.join(terms)}){where}")
+        if terms[0].endswith(" DESC") and not where: self.descending.append((table, terms[0].split()[0]))
 
     def add_view(self, name):
         random, expressions = self.random, self.expressions

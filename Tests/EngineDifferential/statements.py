@@ -19,6 +19,7 @@ class Statements:
         makers = [self.plain, self.plain, self.aggregate, self.group, self.join, self.join, self.long_join, self.compound, self.subquery, self.window, self.common]
         if self.schema.views: makers += [self.count, self.count, self.plain, self.aggregate]
         if self.schema.texts: makers += [self.text_query] * 2
+        if self.schema.descending: makers += [self.membership] * 2
         return random.choice(makers)()
 
     # Changes
@@ -240,6 +241,13 @@ class Statements:
             f"{random.choice(left)[0]} >= (SELECT {random.choice(('max', 'min'))}({inner}) FROM {other.name} y)"))
         joined = random.choice((" AND ", " OR ")) + self.expressions.predicate(left) if random.random() < 0.5 else ""
         return f"SELECT count(*), {self.total(random.choice(left)[0])} FROM {self.joined(one)} x WHERE {condition}{joined}"
+
+    def membership(self):
+        """Returns a query that an index in descending order can answer, and whose result depends on NULLs."""
+        random = self.random
+        one, (other, column) = random.choice(self.schema.tables), random.choice(self.schema.descending)
+        test = f"{random.choice(one.scope('x.'))[0]} {random.choice(('IN', 'NOT IN', 'NOT IN'))} (SELECT {column} FROM {other.name})"
+        return random.choice((f"SELECT {test} FROM {self.joined(one)} x", f"SELECT count(*) FROM {one.name} x WHERE {test}"))
 
     def window(self):
         random = self.random
