@@ -268,7 +268,7 @@ extension Configuration {
 
 extension DatabaseError {
     fileprivate init(openingError error: EngineError, path: String, _ configuration: Configuration) {
-        var message = "\(error.message ?? ConnectionHandle.describe(error.code)) - while opening \(path)"
+        var message = "\(error.words) - while opening \(path)"
         if error.primaryCode == EngineCode.busy,
             let holder = LockHolder(
                 ofFile: path, countsReaders: configuration.fileLocking == .thisProcessOnly)

@@ -86,10 +86,7 @@ extension Database {
                 }
             }
         } catch {
-            fatalError(
-                "The tokenizer \(tokenizer.name) could not be added: "
-                    + "\(error.message ?? ConnectionHandle.describe(error.code))."
-            )
+            fatalError("The tokenizer \(tokenizer.name) could not be added: \(error.words).")
         }
         additions.add(named: "tokenizer \(tokenizer.name)") { $0.add(tokenizer: tokenizer) }
     }

@@ -3,15 +3,14 @@ internal import SQLCipherBridge
 
 extension DatabaseFileError {
     init(_ error: EngineError, path: String) {
-        let message = error.message ?? ConnectionHandle.describe(error.code)
         let reason: Reason =
             switch error.primaryCode {
             case EngineCode.busy, EngineCode.locked: .busy([])
             case EngineCode.full: .diskFull
             case EngineCode.corrupt: .damaged(pages: [])
-            case EngineCode.constraint: .inconsistent(message)
-            case _ where error.isOfMissingDefinition: .missingDefinition(message)
-            default: .engine(ResultCode(rawValue: error.code), message)
+            case EngineCode.constraint: .inconsistent(error.words)
+            case _ where error.isOfMissingDefinition: .missingDefinition(error.words)
+            default: .engine(ResultCode(rawValue: error.code), error.words)
             }
         self.init(reason, path: path)
     }
