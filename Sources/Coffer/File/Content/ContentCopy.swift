@@ -253,7 +253,7 @@ extension ContentCopy {
                 try destination.check(
                     update.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))
             }
-            try execute(update.handle)
+            try destination.run(update.handle)
         }
     }
 
@@ -271,7 +271,7 @@ extension ContentCopy {
                 try destination.check(
                     insert.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))
             }
-            try execute(insert.handle)
+            try destination.run(insert.handle)
         }
     }
 }
@@ -356,21 +356,13 @@ extension ContentCopy {
                         insert.handle.bind(
                             column: column, of: statement, encoding: encoding, at: CInt(index + 1)))
                 }
-                try execute(insert.handle)
+                try destination.run(insert.handle)
                 digest.rowCount += 1
                 if digest.rowCount.isMultiple(of: 256) { try checkpoint() }
             }
         }
         digest.hash = try hash.finish()
         return digest
-    }
-
-    private func execute(_ insert: StatementHandle) throws {
-        let code = insert.step()
-        guard code == EngineCode.done else {
-            throw EngineError(code: code, message: destination.lastErrorMessage)
-        }
-        insert.reset()
     }
 
     /// Adds to an error the name of the object that was being copied.
@@ -388,8 +380,7 @@ extension ContentCopy {
                 throw error
             }
         } catch let error as EngineError {
-            let message = error.message ?? ConnectionHandle.describe(error.code)
-            throw EngineError(code: error.code, message: "\(message) - while copying \(name)")
+            throw EngineError(code: error.code, message: "\(error.words) - while copying \(name)")
         }
     }
 }

@@ -111,8 +111,7 @@ struct ScriptedContent {
                 do {
                     try execute(bytes)
                 } catch let error as EngineError {
-                    throw ScriptError(
-                        refusal ?? error.message ?? ConnectionHandle.describe(error.code), code: error.code)
+                    throw ScriptError(refusal ?? error.words, code: error.code)
                 }
             }
         }
@@ -142,11 +141,7 @@ struct ScriptedContent {
                     code: EngineCode.misuse, message: "it has parameters, but a script has no values for them"
                 )
             }
-            var code = statement.handle.step()
-            while code == EngineCode.row { code = statement.handle.step() }
-            guard code == EngineCode.done else {
-                throw EngineError(code: code, message: destination.lastErrorMessage)
-            }
+            while try destination.step(statement.handle) {}
         }
     }
 
