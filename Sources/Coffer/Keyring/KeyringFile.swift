@@ -206,11 +206,7 @@ struct KeyringFile {
             throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
         }
         try FolderSafety(owner: status.userID).check(directoryOf: path)
-        let attributes = try FileAttributes(of: path, status: status)
-        guard attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(
-                .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
-        }
+        let attributes = try FileAttributes(toKeepOf: path, status: status)
         let run = RunIdentifier.random()
         try note.write(ReplacementNote(nil, id: run, step: "copy"))
         let new = try HeldFile(creating: names.temporary(run))

@@ -47,11 +47,7 @@ struct RestoredPlace {
         }
         let status = try SystemFile.regularFile(path)
         try SystemFile.checkIsNoMountPoint(path)
-        let attributes = try FileAttributes(of: path, status: status)
-        guard attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(
-                .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
-        }
+        let attributes = try FileAttributes(toKeepOf: path, status: status)
         try FolderSafety(owner: status.userID).check(directoryOf: path)
         guard try SystemFile.statusOfDirectory(of: keptPath).device == status.device else {
             throw DatabaseFileError(
