@@ -273,7 +273,7 @@ struct KeyringFile {
         let file = try FileDescriptor.openNote(path, forWriting: true)
         try file.checkIsOnly(status)
         guard try file.read(at: 0, count: KeyringText.limit + 1) == content else { throw problem(.changed) }
-        try file.overwriteBeginning(with: [UInt8](repeating: 0, count: max(content.count, 1)))
+        try file.writeBeginning([UInt8](repeating: 0, count: max(content.count, 1)))
         try SystemFile.remove(path)
         try SystemFile.synchronize(directoryOf: path)
     }

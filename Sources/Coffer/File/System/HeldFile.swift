@@ -67,8 +67,7 @@ final class HeldFile: WritableBytes, Sendable {
     /// error, instead of a database that no other process finds. A file with a name is not changed.
     func spoil() {
         guard (try? file.status())?.linkCount == 0 else { return }
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<512).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let bytes = (0..<512).map { _ in UInt8.random(in: 0...255) }
         try? writer.write(bytes, at: 0)
     }
 
