@@ -43,7 +43,7 @@ extension Database {
                 locking: configuration.engineLocking, work: keying.keys.pageWork)
             try changeKey(to: change.wanted, note, rekeying)
         } catch let failure as FailureAfterPublishing {
-            throw published(failure.reason, file)
+            throw DatabaseFileError.published(failure.reason, path: file)
         } catch {
             // The connection was not replaced if the application holds a statement since.
             if !isClosed, handle == original { release(note, before) }
@@ -59,18 +59,9 @@ extension Database {
             try audit(proof)
             try note.remove()
         } catch {
-            throw published(error, file)
+            throw DatabaseFileError.published(error, path: file)
         }
         return (proof, note.wasLeft)
-    }
-
-    /// Returns the error for a failure after the file got its new key.
-    private func published(_ error: any Error, _ file: String) -> any Error {
-        guard var failure = DatabaseFileError.publicError(error, path: file) as? DatabaseFileError else {
-            return error
-        }
-        failure.isPublished = true
-        return failure
     }
 
     /// Changes the key of the file, and continues with a fresh connection.

@@ -54,4 +54,11 @@ extension DatabaseFileError {
         default: error
         }
     }
+
+    /// Returns the public error for a failure after the file got its new content.
+    static func published(_ error: any Error, path: String) -> any Error {
+        guard var failure = publicError(error, path: path) as? DatabaseFileError else { return error }
+        failure.isPublished = true
+        return failure
+    }
 }
