@@ -94,4 +94,17 @@ final class HeldFile: WritableBytes, Sendable {
     func removeName(_ name: String) {
         if (try? hasName(name)) == true { try? SystemFile.remove(name) }
     }
+
+    /// Calls `body` while a locked empty file has the name of a missing database. A process that opens it
+    /// waits, and finds no database in it.
+    static func whilePlaceholderHasName(_ path: String, _ body: () throws -> Void) throws {
+        let placeholder = try HeldFile(creating: path)
+        // Another process that was faster makes its database of the file.
+        guard placeholder.lock() else { throw DatabaseFileError(.busy([]), path: path) }
+        defer {
+            placeholder.removeName(path)
+            placeholder.spoil()
+        }
+        try body()
+    }
 }
