@@ -304,10 +304,8 @@ final class SalvagedTable {
         return (name, columns.filter { !$0.isGenerated && !$0.isRowID }.map(\.name.quotedDatabaseIdentifier))
     }
 
-    /// Releases the resources that only the rows of a b-tree need.
-    func endTree() { finish() }
-
-    /// Releases the statements, so that the table can be dropped.
+    /// Releases the statements, which only the rows of a b-tree need, and which keep the table from being
+    /// dropped.
     func finish() { (insertions, lastInsertion, insertionsOfMany) = ([:], nil, [:]) }
 
     private func insertion(_ count: Int) throws -> Insertion {
