@@ -164,7 +164,8 @@ extension ContentCopy {
         if result.tables.contains("sqlite_sequence"),
             try destination.firstText(trusted: ContentCopy.hasSequences) == nil
         {
-            let name = freeName(besides: result.tables).quotedDatabaseIdentifier
+            let names = Set(result.tables.map(CaseInsensitiveName.init))
+            let name = "coffer sequence".unique(among: names).quotedDatabaseIdentifier
             try destination.execute(
                 trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
@@ -188,14 +189,6 @@ extension ContentCopy {
         } catch {
             return error.missingDefinition != nil
         }
-    }
-
-    /// Returns a name that no table has.
-    private func freeName(besides names: [String]) -> String {
-        let taken = Set(names.map(CaseInsensitiveName.init))
-        var name = "coffer sequence"
-        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
-        return name
     }
 
     private static let hasSequences = "SELECT 1 FROM main.sqlite_master WHERE name = 'sqlite_sequence'"

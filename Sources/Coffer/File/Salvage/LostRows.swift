@@ -107,8 +107,7 @@ final class LostRows {
 
     private func table(_ valueCount: Int) throws -> Table {
         if let table = tables[valueCount] { return table }
-        var name = "lost_and_found_\(valueCount)"
-        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
+        let name = "lost_and_found_\(valueCount)".unique(among: taken)
         let columns = (0..<valueCount).map { "c\($0)" }
         let list = (["table_name", "page", "reason", "row_id"] + columns).joined(separator: ", ")
         try connection.execute(trusted: "CREATE TABLE \(name) (\(list))")
