@@ -3,10 +3,9 @@ internal import Synchronization
 extension Configuration {
     /// The key of database files whose configuration has none; nil unless ``setDefaultKey(_:)`` has set it.
     public static var defaultKey: DatabaseKey? {
-        let key: DatabaseKey? = DefaultKey.state.withLock { state in
+        DefaultKey.state.withLock { state in
             if case .set(let key) = state { key } else { nil }
         }
-        return key
     }
 
     /// Sets the key of all database files that this process opens with a configuration without a key.
@@ -45,7 +44,7 @@ extension Configuration {
     /// afterwards.
     func defaultKeyOfFile() -> DatabaseKey? {
         guard !allowsPlaintext else { return nil }
-        let key: DatabaseKey? = DefaultKey.state.withLock { state in
+        return DefaultKey.state.withLock { state in
             switch state {
             case .set(let key): return key
             case .unset, .missed:
@@ -53,7 +52,6 @@ extension Configuration {
                 return nil
             }
         }
-        return key
     }
 }
 
