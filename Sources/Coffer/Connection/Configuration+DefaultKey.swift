@@ -37,7 +37,7 @@ extension Configuration {
             case .set: return "The default key is already set. Set it once, at the start of the program."
             }
         }
-        if let problem { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: problem) }
+        if let problem { throw DatabaseError.misuse(problem) }
     }
 
     /// Returns the default key for a file that is about to be opened. The default key can no longer be set

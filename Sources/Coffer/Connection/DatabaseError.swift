@@ -128,7 +128,12 @@ extension DatabaseError: CustomNSError {
 extension DatabaseError {
     /// Returns the error that every access of a closed connection throws.
     static func connectionIsClosed() -> DatabaseError {
-        DatabaseError(resultCode: .SQLITE_MISUSE, message: "Connection is closed")
+        misuse("Connection is closed")
+    }
+
+    /// Returns the error of a program that uses the database in a way that is not possible.
+    static func misuse(_ message: String, sql: String? = nil) -> DatabaseError {
+        DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
     }
 }
 

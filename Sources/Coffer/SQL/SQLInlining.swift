@@ -141,7 +141,7 @@ private struct ArgumentInlining {
     }
 
     private func mismatch(_ message: String) -> DatabaseError {
-        DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
+        DatabaseError.misuse(message, sql: sql)
     }
 
     private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }

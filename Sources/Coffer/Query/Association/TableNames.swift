@@ -11,12 +11,9 @@ enum TableNames {
         for table in tables {
             counts[CaseInsensitiveName(table.aliasName ?? table.tableName), default: 0] += 1
             if let name = table.aliasName, !aliasNames.insert(CaseInsensitiveName(name)).inserted {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "Two tables of this request have the alias \(name.quotedDatabaseIdentifier). Use "
-                        + "different names."
-                )
+                throw DatabaseError.misuse(
+                    "Two tables of this request have the alias \(name.quotedDatabaseIdentifier). Use "
+                        + "different names.")
             }
         }
         let isUnclear = { (table: (tableName: String, aliasName: String?)) in
