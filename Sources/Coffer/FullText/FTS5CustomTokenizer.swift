@@ -97,7 +97,7 @@ extension Database {
     /// statements run.
     func fullTextModule() throws(EngineError) -> FullTextModule {
         if let fullText { return fullText }
-        guard !isClosed else { throw EngineError(code: EngineCode.misuse, message: "Connection is closed") }
+        guard !isClosed else { throw EngineError.misuse("Connection is closed") }
         let module = try withoutTrace { () throws(EngineError) in try handle.fullTextModule() }
         fullText = module
         return module

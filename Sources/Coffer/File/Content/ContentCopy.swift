@@ -221,7 +221,7 @@ extension ContentCopy {
     /// there by hand.
     private func create(_ entry: Entry, _ standIns: StandIns) throws {
         guard entry.sql.uppercased().hasPrefix("CREATE ") else {
-            throw EngineError(code: EngineCode.corrupt, message: "malformed database schema (\(entry.name))")
+            throw EngineError.corrupt("malformed database schema (\(entry.name))")
         }
         try copying(entry.name, standIns) {
             try standIns.adding(whileMissing: { try destination.forEachRow(trusted: entry.sql) { _ in } })

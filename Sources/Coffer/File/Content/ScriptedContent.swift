@@ -128,8 +128,7 @@ struct ScriptedContent {
 
     private func execute(_ bytes: [UInt8]) throws {
         guard !bytes.contains(0) else {
-            throw EngineError(
-                code: EngineCode.misuse, message: "it contains a zero byte, where SQLite would end it")
+            throw EngineError.misuse("it contains a zero byte, where SQLite would end it")
         }
         let text = bytes.map { CChar(bitPattern: $0) } + [0]
         var offset = 0
@@ -137,9 +136,7 @@ struct ScriptedContent {
             let statement = try destination.prepare(text, offset: &offset, persistent: false)
         {
             guard statement.handle.parameterCount == 0 else {
-                throw EngineError(
-                    code: EngineCode.misuse, message: "it has parameters, but a script has no values for them"
-                )
+                throw EngineError.misuse("it has parameters, but a script has no values for them")
             }
             while try destination.step(statement.handle) {}
         }

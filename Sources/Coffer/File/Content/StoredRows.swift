@@ -43,10 +43,7 @@ final class StoredRows {
         let hasRow = try connection.step(fields.handle)
         guard let rowIDs else { return hasRow }
         guard try connection.step(rowIDs.statement.handle) == hasRow else {
-            throw EngineError(
-                code: EngineCode.corrupt,
-                message:
-                    "Two reads of a table returned different rows")
+            throw EngineError.corrupt("Two reads of a table returned different rows")
         }
         return hasRow
     }

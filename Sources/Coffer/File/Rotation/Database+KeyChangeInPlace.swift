@@ -122,8 +122,7 @@ extension Database {
     /// content as long as it keeps the lock.
     private func takeExclusively(_ file: String, _ before: FileProtection) throws {
         guard try handle.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
-            throw EngineError(
-                code: EngineCode.busy, message: "Another connection has the database open in WAL mode")
+            throw EngineError.busy("Another connection has the database open in WAL mode")
         }
         try FailPoint.journalLeft.pass(file)
         // In a transaction of its own: SQLite keeps the number of pages as long as it keeps the lock.
@@ -132,7 +131,7 @@ extension Database {
         try handle.cutOffBehindDatabase(before)
         try handle.execute("COMMIT")
         guard try handle.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
-            throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
+            throw EngineError.misuse("The lock on the file cannot be kept")
         }
         try handle.execute("BEGIN EXCLUSIVE")
         try checkIsExclusive(before)
@@ -144,8 +143,7 @@ extension Database {
     /// another connection may have set that mode before the lock was taken.
     private func checkIsExclusive(_ before: FileProtection) throws {
         guard try handle.fileLockLevel() == .exclusive, try handle.isFile(in: .delete, before) else {
-            throw EngineError(
-                code: EngineCode.busy, message: "Another connection has set the WAL mode of the database")
+            throw EngineError.busy("Another connection has set the WAL mode of the database")
         }
     }
 

@@ -259,7 +259,7 @@ final class SalvagedTable {
             }
             index += 1
             guard let field else {
-                throw EngineError(code: EngineCode.corrupt, message: "A record has lost values")
+                throw EngineError.corrupt("A record has lost values")
             }
             try connection.check(bind(field, of: record, to: statement, at: parameter, place: place))
             parameter += 1
