@@ -157,7 +157,7 @@ extension DatabaseFile {
             case let objection?: result.reasons.append(.init(backup: backup, reason: objection.words))
             }
         }
-        let plannedTime = planned.map { BackupTime(milliseconds: Int64($0.timeIntervalSince1970 * 1000)) }
+        let plannedTime = planned.map { BackupTime(milliseconds: Int($0.timeIntervalSince1970 * 1000)) }
         result.strayKeyrings = try strayKeyrings(in: folder)
         let times = retention.kept(past.map(\.name.time) + (plannedTime.map { [$0] } ?? []))
         for backup in past {
