@@ -282,12 +282,7 @@ extension DatabaseError {
 extension String {
     fileprivate var percentEncoded: String {
         utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                String(UnicodeScalar(byte))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
+            byte.isASCIIAlphanumeric ? String(UnicodeScalar(byte)) : "%" + [byte].hexadecimal
         }.joined()
     }
 }

@@ -104,12 +104,17 @@ struct SQLScanner {
 
     /// Returns true for ASCII letters, digits, `_`, `$`, and bytes outside ASCII.
     static func isWordByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
-            true
-        default: false
-        }
+        byte.isASCIIWord || byte == UInt8(ascii: "$") || byte >= 0x80
     }
+}
+
+extension UInt8 {
+    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    var isASCIIAlphanumeric: Bool {
+        isASCIIDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
+    }
+
+    /// True for ASCII letters, digits, and `_`.
+    var isASCIIWord: Bool { isASCIIAlphanumeric || self == UInt8(ascii: "_") }
 }

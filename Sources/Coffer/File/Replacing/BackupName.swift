@@ -133,9 +133,7 @@ struct BackupTime: Hashable, Comparable {
         guard bytes.count == BackupTime.length else { return nil }
         var numbers: [Int] = []
         for range in [0..<4, 4..<6, 6..<8, 9..<11, 11..<13, 13..<15, 16..<19] {
-            guard bytes[range].allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
-                return nil
-            }
+            guard bytes[range].allSatisfy(\.isASCIIDigit) else { return nil }
             numbers.append(bytes[range].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
         }
         let day = daysSince1970(year: numbers[0], month: numbers[1], day: numbers[2])

@@ -24,9 +24,7 @@ enum TableNames {
             tables.filter { !isUnclear($0) }.map { CaseInsensitiveName($0.aliasName ?? $0.tableName) })
         return tables.map { table in
             guard isUnclear(table) else { return table.aliasName ?? table.tableName }
-            let digits = table.tableName.utf8.reversed().prefix {
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-            }.count
+            let digits = table.tableName.utf8.reversed().prefix(while: \.isASCIIDigit).count
             let root = String(table.tableName.dropLast(digits))
             var number = 1
             while !taken.insert(CaseInsensitiveName("\(root)\(number)")).inserted { number += 1 }
