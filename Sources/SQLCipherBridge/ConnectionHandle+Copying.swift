@@ -25,23 +25,18 @@ extension ConnectionHandle {
     /// triggers, no checks, no foreign keys.
     package func acceptContentOfAnotherDatabase() throws(EngineError) {
         try acceptDefinitionsOfAnotherDatabase()
-        try configure([(SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)])
+        try set(.writableSchema, true)
+        try set(.triggers, false)
         try execute("PRAGMA ignore_check_constraints = 1")
     }
 
     /// Allows the connection to create everything that a schema may contain, from the statements of a script,
     /// which may enable further settings itself.
     package func acceptDefinitionsOfAnotherDatabase() throws(EngineError) {
-        try configure([
-            (SQLITE_DBCONFIG_DEFENSIVE, 0), (SQLITE_DBCONFIG_DQS_DDL, 1), (SQLITE_DBCONFIG_DQS_DML, 1),
-            (SQLITE_DBCONFIG_ENABLE_FKEY, 0),
-            (SQLITE_DBCONFIG_LEGACY_FILE_FORMAT, 0),
-        ])
-    }
-
-    private func configure(_ options: [(option: CInt, value: CInt)]) throws(EngineError) {
-        for (option, value) in options {
-            try check(unsafe coffer_db_config_flag(pointer, option, value, nil))
-        }
+        try set(.defensive, false)
+        try set(.doubleQuotedStringsInDDL, true)
+        try set(.doubleQuotedStringsInDML, true)
+        try set(.foreignKeys, false)
+        try set(.legacyFileFormat, false)
     }
 }

@@ -14,10 +14,7 @@ extension ConnectionHandle {
             return nil
         }
         var size: Int64 = 0
-        let code = unsafe methods.pointee.xFileSize(file, &size)
-        guard code == SQLITE_OK else {
-            throw EngineError(code: code, message: ConnectionHandle.describe(code))
-        }
+        try checkFile(unsafe methods.pointee.xFileSize(file, &size))
         return size
     }
 
@@ -29,10 +26,7 @@ extension ConnectionHandle {
         else { return [] }
         let available = Int(min(Int64(count), size - offset))
         var bytes = [UInt8](repeating: 0, count: available)
-        let code = unsafe methods.pointee.xRead(file, &bytes, CInt(available), offset)
-        guard code == SQLITE_OK else {
-            throw EngineError(code: code, message: ConnectionHandle.describe(code))
-        }
+        try checkFile(unsafe methods.pointee.xRead(file, &bytes, CInt(available), offset))
         return bytes
     }
 
@@ -54,61 +48,40 @@ extension ConnectionHandle {
     /// Overwrites stored bytes of the main database file, without reading it. Use it only to invalidate a
     /// file that no longer has a name. The connection must not be used afterwards.
     package func overwriteFile(at offset: Int64, with bytes: [UInt8]) throws(EngineError) {
-        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
-        let code = unsafe methods.pointee.xWrite(file, bytes, CInt(bytes.count), offset)
-        guard code == SQLITE_OK else {
-            throw EngineError(code: code, message: ConnectionHandle.describe(code))
+        try unsafe callMainFile { file, methods in
+            unsafe methods.xWrite(file, bytes, CInt(bytes.count), offset)
         }
     }
 
     /// Truncates the main database file. The connection must hold the exclusive lock.
     package func truncateFile(to size: Int64) throws(EngineError) {
-        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
-        let code = unsafe methods.pointee.xTruncate(file, size)
-        guard code == SQLITE_OK else {
-            throw EngineError(code: code, message: ConnectionHandle.describe(code))
-        }
+        try unsafe callMainFile { file, methods in unsafe methods.xTruncate(file, size) }
     }
 
     /// Syncs the main database file to disk, as SQLite does at a checkpoint.
     package func synchronizeFile() throws(EngineError) {
-        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
-        let code = unsafe methods.pointee.xSync(file, SQLITE_SYNC_NORMAL)
-        guard code == SQLITE_OK else {
-            throw EngineError(code: code, message: ConnectionHandle.describe(code))
-        }
+        try unsafe callMainFile { file, methods in unsafe methods.xSync(file, SQLITE_SYNC_NORMAL) }
     }
 
     /// Takes SQLite's shared lock on the main database file without reading it. No other connection can write
     /// to a file in rollback mode until this connection is closed. The connection must not be used for
     /// anything else afterwards.
     package func lockFileForReading() throws(EngineError) {
-        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
-        let code = unsafe methods.pointee.xLock(file, SQLITE_LOCK_SHARED)
-        guard code == SQLITE_OK else {
-            throw EngineError(code: code, message: ConnectionHandle.describe(code))
-        }
+        try unsafe callMainFile { file, methods in unsafe methods.xLock(file, SQLITE_LOCK_SHARED) }
     }
 
     /// Returns true if a connection holds the reserved lock on the main database file, because it is about to
     /// write.
     package func isFileReserved() throws(EngineError) -> Bool {
-        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return false }
         var answer: CInt = 0
-        let code = unsafe methods.pointee.xCheckReservedLock(file, &answer)
-        guard code == SQLITE_OK else {
-            throw EngineError(code: code, message: ConnectionHandle.describe(code))
-        }
+        try unsafe callMainFile { file, methods in unsafe methods.xCheckReservedLock(file, &answer) }
         return answer != 0
     }
 
     /// The lock that this connection holds on the main database file.
     package func fileLockLevel() throws(EngineError) -> FileLockLevel {
         var level: CInt = 0
-        let code = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_LOCKSTATE, &level)
-        guard code == SQLITE_OK else {
-            throw EngineError(code: code, message: ConnectionHandle.describe(code))
-        }
+        try checkFile(unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_LOCKSTATE, &level))
         return FileLockLevel(rawValue: level) ?? .none
     }
 
@@ -166,6 +139,20 @@ extension ConnectionHandle {
     }
 
     var mainFile: UnsafeMutablePointer<sqlite3_file>? { unsafe file(of: "main") }
+
+    /// Calls a method of the main database file, or does nothing if there is no file.
+    private func callMainFile(
+        _ call: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) -> CInt
+    ) throws(EngineError) {
+        guard let file = unsafe mainFile, let methods = unsafe file.pointee.pMethods else { return }
+        try checkFile(unsafe call(file, methods.pointee))
+    }
+
+    /// Throws a failure of a file's method, which does not set the connection's own error message.
+    private func checkFile(_ code: CInt) throws(EngineError) {
+        guard code != SQLITE_OK else { return }
+        throw EngineError(code: code, message: ConnectionHandle.describe(code))
+    }
 
     private func file(of schema: String) -> UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?

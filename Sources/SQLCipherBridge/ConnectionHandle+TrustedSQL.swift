@@ -36,21 +36,17 @@ extension ConnectionHandle {
         trusted sql: String, where isWanted: (String) -> Bool
     ) throws(EngineError) -> String? {
         guard let statement = try prepare(trusted: sql) else { return nil }
-        while true {
-            switch statement.handle.step() {
-            case SQLITE_ROW:
-                let text = statement.handle.string(at: 0)
-                if isWanted(text) { return text }
-            case SQLITE_DONE: return nil
-            case let code: throw EngineError(code: code, message: lastErrorMessage)
-            }
+        while try step(statement.handle) {
+            let text = statement.handle.string(at: 0)
+            if isWanted(text) { return text }
         }
+        return nil
     }
 
-    /// Runs one query to its end, and returns the first column of all rows as text.
-    package func column(trusted sql: String) throws(EngineError) -> [String] {
+    /// Runs one query to its end, and returns a column of all rows as text.
+    package func column(_ index: CInt = 0, trusted sql: String) throws(EngineError) -> [String] {
         var result: [String] = []
-        try readRows(trusted: sql) { result.append($0.string(at: 0)) }
+        try readRows(trusted: sql) { result.append($0.string(at: index)) }
         return result
     }
 
@@ -60,24 +56,28 @@ extension ConnectionHandle {
     /// - Throws: an error of SQLite, even after the last row; the error of `body`, which ends the statement.
     package func forEachRow(trusted sql: String, _ body: (StatementHandle) throws -> Void) throws {
         guard let statement = try prepare(trusted: sql) else { return }
-        while true {
-            switch statement.handle.step() {
-            case SQLITE_ROW: try body(statement.handle)
-            case SQLITE_DONE: return
-            case let code: throw EngineError(code: code, message: lastErrorMessage)
-            }
-        }
+        while try step(statement.handle) { try body(statement.handle) }
     }
 
     /// Runs the first statement like ``forEachRow(trusted:_:)``, for a body that does not throw.
     private func readRows(trusted sql: String, _ body: (StatementHandle) -> Void) throws(EngineError) {
         guard let statement = try prepare(trusted: sql) else { return }
-        while true {
-            switch statement.handle.step() {
-            case SQLITE_ROW: body(statement.handle)
-            case SQLITE_DONE: return
-            case let code: throw EngineError(code: code, message: lastErrorMessage)
-            }
+        while try step(statement.handle) { body(statement.handle) }
+    }
+
+    /// Steps a statement, and returns true if it has a row, and false if it has run to its end.
+    package func step(_ statement: StatementHandle) throws(EngineError) -> Bool {
+        switch statement.step() {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw EngineError(code: code, message: lastErrorMessage)
         }
+    }
+
+    /// Runs a statement that returns no rows to its end, and resets it, so that it can run again.
+    package func run(_ statement: StatementHandle) throws(EngineError) {
+        defer { statement.reset() }
+        let code = statement.step()
+        guard code == SQLITE_DONE else { throw EngineError(code: code, message: lastErrorMessage) }
     }
 }

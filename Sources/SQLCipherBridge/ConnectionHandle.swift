@@ -150,34 +150,25 @@ extension ConnectionHandle {
         unsafe Int(sqlite3_limit(pointer, limit.code, newValue))
     }
 
-    package enum Limit {
-        case variableNumber, attached, workerThreads
+    package struct Limit {
+        fileprivate let code: CInt
+        package static let variableNumber = Limit(code: SQLITE_LIMIT_VARIABLE_NUMBER)
         /// The maximum number of columns of a table or a result.
-        case columns
+        package static let columns = Limit(code: SQLITE_LIMIT_COLUMN)
         /// The maximum number of bytes of a value or a row.
-        case length
-        fileprivate var code: CInt {
-            switch self {
-            case .variableNumber: SQLITE_LIMIT_VARIABLE_NUMBER
-            case .attached: SQLITE_LIMIT_ATTACHED
-            case .workerThreads: SQLITE_LIMIT_WORKER_THREADS
-            case .columns: SQLITE_LIMIT_COLUMN
-            case .length: SQLITE_LIMIT_LENGTH
-            }
-        }
+        package static let length = Limit(code: SQLITE_LIMIT_LENGTH)
     }
 
-    package enum Flag {
-        case doubleQuotedStringsInDML, doubleQuotedStringsInDDL, defensive, trustedSchema, foreignKeys
-        fileprivate var code: CInt {
-            switch self {
-            case .doubleQuotedStringsInDML: SQLITE_DBCONFIG_DQS_DML
-            case .doubleQuotedStringsInDDL: SQLITE_DBCONFIG_DQS_DDL
-            case .defensive: SQLITE_DBCONFIG_DEFENSIVE
-            case .trustedSchema: SQLITE_DBCONFIG_TRUSTED_SCHEMA
-            case .foreignKeys: SQLITE_DBCONFIG_ENABLE_FKEY
-            }
-        }
+    package struct Flag {
+        fileprivate let code: CInt
+        package static let doubleQuotedStringsInDML = Flag(code: SQLITE_DBCONFIG_DQS_DML)
+        package static let doubleQuotedStringsInDDL = Flag(code: SQLITE_DBCONFIG_DQS_DDL)
+        package static let defensive = Flag(code: SQLITE_DBCONFIG_DEFENSIVE)
+        package static let trustedSchema = Flag(code: SQLITE_DBCONFIG_TRUSTED_SCHEMA)
+        package static let foreignKeys = Flag(code: SQLITE_DBCONFIG_ENABLE_FKEY)
+        static let writableSchema = Flag(code: SQLITE_DBCONFIG_WRITABLE_SCHEMA)
+        static let triggers = Flag(code: SQLITE_DBCONFIG_ENABLE_TRIGGER)
+        static let legacyFileFormat = Flag(code: SQLITE_DBCONFIG_LEGACY_FILE_FORMAT)
     }
 
     /// Prevents the connection from checkpointing the WAL file when it is closed, even if it is the last

@@ -6,6 +6,9 @@ package struct EngineError: Error, Sendable, Equatable {
     /// The result code without its extension: one of ``EngineCode``.
     package var primaryCode: CInt { code & 0xff }
 
+    /// The message for the user.
+    package var words: String { message ?? ConnectionHandle.describe(code) }
+
     package init(code: CInt, message: String?) {
         self.code = code
         self.message = message

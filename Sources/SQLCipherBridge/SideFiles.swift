@@ -290,8 +290,14 @@ package enum SideFiles {
             unsafe system.pointee.zName = UnsafePointer(strdup(name))
             unsafe system.pointee.szOsFile += LogCalls.memorySize
             switch locking {
-            case .shared: unsafe system.pointee.xOpen = openShared
-            case .thisProcessOnly: unsafe system.pointee.xOpen = openForThisProcess
+            case .shared:
+                unsafe system.pointee.xOpen = { _, name, file, flags, resultFlags in
+                    unsafe open(name, file, flags, resultFlags, locking: .shared)
+                }
+            case .thisProcessOnly:
+                unsafe system.pointee.xOpen = { _, name, file, flags, resultFlags in
+                    unsafe open(name, file, flags, resultFlags, locking: .thisProcessOnly)
+                }
             }
             if unsafe sqlite3_vfs_register(system, 0) == SQLITE_OK { systems[locking] = name }
         }
@@ -314,18 +320,6 @@ extension FileIdentity {
         self = status.identity
     }
 }
-
-private func openShared(
-    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
-    _ file: UnsafeMutablePointer<sqlite3_file>?,
-    _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?
-) -> CInt { unsafe open(name, file, flags, resultFlags, locking: .shared) }
-
-private func openForThisProcess(
-    _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
-    _ file: UnsafeMutablePointer<sqlite3_file>?,
-    _ flags: CInt, _ resultFlags: UnsafeMutablePointer<CInt>?
-) -> CInt { unsafe open(name, file, flags, resultFlags, locking: .thisProcessOnly) }
 
 private func open(
     _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: CInt,

@@ -20,11 +20,7 @@ package struct ValueHandle {
 
     /// A copy of the bytes of a blob or a text.
     package var secret: SecretBytes {
-        unsafe withBlob { bytes in
-            var secret = SecretBytes(count: bytes.count)
-            secret.withUnsafeMutableBytes { unsafe $0.copyMemory(from: bytes) }
-            return secret
-        }
+        unsafe withBlob { unsafe SecretBytes(copying: $0) }
     }
 
     package var string: String {

@@ -48,11 +48,11 @@ extension DatabaseFile {
         func kept(_ times: [BackupTime]) -> Set<BackupTime> {
             let newestFirst = times.sorted(by: >)
             var kept = Set(newestFirst.prefix(1))
-            let rules: [(count: Int, period: (BackupTime) -> Int64)] = [
+            let rules: [(count: Int, period: (BackupTime) -> Int)] = [
                 (hours, \.hour), (days, \.day), (weeks, \.week), (months, \.month), (years, \.year),
             ]
             for rule in rules {
-                var periods: Set<Int64> = []
+                var periods: Set<Int> = []
                 for time in newestFirst where periods.count < rule.count {
                     if periods.insert(rule.period(time)).inserted { kept.insert(time) }
                 }

@@ -157,7 +157,7 @@ extension DatabaseFile {
             case let objection?: result.reasons.append(.init(backup: backup, reason: objection.words))
             }
         }
-        let plannedTime = planned.map { BackupTime(milliseconds: Int64($0.timeIntervalSince1970 * 1000)) }
+        let plannedTime = planned.map { BackupTime(milliseconds: Int($0.timeIntervalSince1970 * 1000)) }
         result.strayKeyrings = try strayKeyrings(in: folder)
         let times = retention.kept(past.map(\.name.time) + (plannedTime.map { [$0] } ?? []))
         for backup in past {
@@ -267,11 +267,11 @@ private struct BackupProof {
     private func objection(to backup: DatabaseFile.DatedBackup, _ status: FileStatus) throws -> Objection? {
         let file: ReadFile
         do {
-            file = try ReadFile(backup.path)
+            file = ReadFile(try FileDescriptor.openNote(backup.path, forWriting: false))
         } catch {
             return .isNone("it cannot be read")
         }
-        guard try file.status().isSameFile(as: status) else { return .isNone("it was replaced") }
+        guard try file.file.status().isSameFile(as: status) else { return .isNone("it was replaced") }
         guard try isMade(under: backup.name, file) else {
             return .isNone(
                 "its salt does not match its name" + (keys.isEmpty ? "" : ", and the key does not open it")
@@ -294,7 +294,7 @@ private struct BackupProof {
     }
 
     private func isMade(under name: BackupName, _ file: ReadFile) throws -> Bool {
-        let start = try file.bytes(count: 16)
+        let start = try file.read(at: 0, count: 16)
         guard start.count == 16 else { return false }
         if BackupName(database: name.database, time: name.time, start: start) == name { return true }
         return try keys.contains { key in
@@ -304,25 +304,5 @@ private struct BackupProof {
                 return false
             }
         }
-    }
-}
-
-/// A file that is only read, and need not be a database. Opening it follows no symbolic link, and does not
-/// wait for the other end of a pipe.
-private final class ReadFile: StoredBytes {
-    private let file: FileDescriptor
-
-    init(_ path: String) throws(DatabaseFileError) {
-        file = try FileDescriptor.openNote(path, forWriting: false)
-    }
-
-    var size: Int64 { (try? file.status().size) ?? 0 }
-
-    func status() throws(DatabaseFileError) -> FileStatus { try file.status() }
-
-    func bytes(count: Int) throws(DatabaseFileError) -> [UInt8] { try file.read(at: 0, count: count) }
-
-    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
-        try file.read(at: offset, into: &target)
     }
 }

@@ -3,10 +3,9 @@ internal import Synchronization
 extension Configuration {
     /// The key of database files whose configuration has none; nil unless ``setDefaultKey(_:)`` has set it.
     public static var defaultKey: DatabaseKey? {
-        let key: DatabaseKey? = DefaultKey.state.withLock { state in
+        DefaultKey.state.withLock { state in
             if case .set(let key) = state { key } else { nil }
         }
-        return key
     }
 
     /// Sets the key of all database files that this process opens with a configuration without a key.
@@ -38,14 +37,14 @@ extension Configuration {
             case .set: return "The default key is already set. Set it once, at the start of the program."
             }
         }
-        if let problem { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: problem) }
+        if let problem { throw DatabaseError.misuse(problem) }
     }
 
     /// Returns the default key for a file that is about to be opened. The default key can no longer be set
     /// afterwards.
     func defaultKeyOfFile() -> DatabaseKey? {
         guard !allowsPlaintext else { return nil }
-        let key: DatabaseKey? = DefaultKey.state.withLock { state in
+        return DefaultKey.state.withLock { state in
             switch state {
             case .set(let key): return key
             case .unset, .missed:
@@ -53,7 +52,6 @@ extension Configuration {
                 return nil
             }
         }
-        return key
     }
 }
 

@@ -49,12 +49,9 @@ extension Database {
             case .memory where !keying.isPrepared:
                 try handle.setRandomKey(configuration.cipher)
             default:
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "The connection is already open. Set the passphrase before anything else in "
-                        + "Configuration.prepareDatabase."
-                )
+                throw DatabaseError.misuse(
+                    "The connection is already open. Set the passphrase before anything else in "
+                        + "Configuration.prepareDatabase.")
             }
             try didReceiveKey(of: ring, isFileEmpty: isFileEmpty)
         }

@@ -53,7 +53,7 @@ extension Database {
         do {
             try body()
         } catch {
-            fatalError("\(message): \(error.message ?? ConnectionHandle.describe(error.code)).")
+            fatalError("\(message): \(error.words).")
         }
     }
 }

@@ -268,7 +268,7 @@ extension Configuration {
 
 extension DatabaseError {
     fileprivate init(openingError error: EngineError, path: String, _ configuration: Configuration) {
-        var message = "\(error.message ?? ConnectionHandle.describe(error.code)) - while opening \(path)"
+        var message = "\(error.words) - while opening \(path)"
         if error.primaryCode == EngineCode.busy,
             let holder = LockHolder(
                 ofFile: path, countsReaders: configuration.fileLocking == .thisProcessOnly)
@@ -282,12 +282,7 @@ extension DatabaseError {
 extension String {
     fileprivate var percentEncoded: String {
         utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                String(UnicodeScalar(byte))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
+            byte.isASCIIAlphanumeric ? String(UnicodeScalar(byte)) : "%" + [byte].hexadecimal
         }.joined()
     }
 }

@@ -151,9 +151,8 @@ extension Database {
                 hasAnotherStatement = true
             }
             if hasAnotherStatement {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message: "Multiple statements found. To execute multiple statements, use "
+                throw DatabaseError.misuse(
+                    "Multiple statements found. To execute multiple statements, use "
                         + "Database.execute(sql:) or Database.allStatements(sql:) instead.",
                     sql: sql.unpaddedStatement)
             }
@@ -333,9 +332,8 @@ extension DatabaseError {
     /// Returns the error for SQL with a NUL character. SQLite stops there and would silently ignore the rest,
     /// such as a condition.
     fileprivate static func zeroInSQL(_ sql: String) -> DatabaseError {
-        DatabaseError(
-            resultCode: .SQLITE_MISUSE,
-            message: "SQL must not contain a NUL character. Give text with NUL characters as an argument.",
+        DatabaseError.misuse(
+            "SQL must not contain a NUL character. Give text with NUL characters as an argument.",
             sql: sql.unpaddedStatement)
     }
 }

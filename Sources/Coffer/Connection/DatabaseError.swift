@@ -128,11 +128,25 @@ extension DatabaseError: CustomNSError {
 extension DatabaseError {
     /// Returns the error that every access of a closed connection throws.
     static func connectionIsClosed() -> DatabaseError {
-        DatabaseError(resultCode: .SQLITE_MISUSE, message: "Connection is closed")
+        misuse("Connection is closed")
+    }
+
+    /// Returns the error of a program that uses the database in a way that is not possible.
+    static func misuse(_ message: String, sql: String? = nil) -> DatabaseError {
+        DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
     }
 }
 
 extension EngineError {
+    /// Returns the error of code that uses the engine in a way that is not possible.
+    static func misuse(_ message: String) -> Self { Self(code: EngineCode.misuse, message: message) }
+
+    /// Returns the error of a file that does not have the content that it must have.
+    static func corrupt(_ message: String) -> Self { Self(code: EngineCode.corrupt, message: message) }
+
+    /// Returns the error of an operation that other connections prevent at the moment.
+    static func busy(_ message: String) -> Self { Self(code: EngineCode.busy, message: message) }
+
     /// Creates the error that SQLite receives when an SQL function throws `error`.
     init(functionError error: any Error) {
         if let error = error as? DatabaseError {

@@ -66,12 +66,9 @@ struct LockedFile {
     /// The devices that may appear in `/proc/locks`. In some file systems, such as Btrfs, locks have the
     /// device of the mount, which differs from the device of the file.
     let devices: Set<Device>
+}
 
-    init(inode: UInt64, devices: Set<Device>) {
-        self.inode = inode
-        self.devices = devices
-    }
-
+extension LockedFile {
     init?(path: String) {
         guard let status = try? FileStatus(path, followsLinks: true) else { return nil }
         // Split the number like the macros of makedev(3).

@@ -42,9 +42,7 @@ extension CipherSettings {
             // Deprecated by SQLCipher, not listed among its settings, and without a process-wide default.
             try handle.execute(trusted: "PRAGMA fast_kdf_iter = \(hmacKeyIterations);")
             guard try handle.firstText(trusted: "PRAGMA fast_kdf_iter") == String(hmacKeyIterations) else {
-                throw EngineError(
-                    code: EngineCode.misuse,
-                    message: "SQLCipher did not accept: fast_kdf_iter = \(hmacKeyIterations)")
+                throw EngineError.misuse("SQLCipher did not accept: fast_kdf_iter = \(hmacKeyIterations)")
             }
         }
         if hmacPageNumberOrder != .littleEndian {
@@ -52,9 +50,8 @@ extension CipherSettings {
             try handle.execute(trusted: "PRAGMA cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName);")
             guard try handle.firstText(trusted: "PRAGMA cipher_hmac_pgno") == hmacPageNumberOrder.pragmaName
             else {
-                throw EngineError(
-                    code: EngineCode.misuse,
-                    message: "SQLCipher did not accept: cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName)")
+                throw EngineError.misuse(
+                    "SQLCipher did not accept: cipher_hmac_pgno = \(hmacPageNumberOrder.pragmaName)")
             }
         }
         try handle.proveCodec(settings: settings)

@@ -109,13 +109,11 @@ struct MaskedSalt {
         if isFileEmpty { try handle.execute("PRAGMA cipher_integrity_check") }
         // The engine returns the salt that was given with the key only after it has used it.
         guard try handle.firstText(trusted: "PRAGMA cipher_salt") == given.hexadecimal else {
-            throw EngineError(
-                code: EngineCode.misuse, message: "SQLCipher did not derive its keys when it was expected to")
+            throw EngineError.misuse("SQLCipher did not derive its keys when it was expected to")
         }
         try handle.execute(trusted: "PRAGMA cipher_salt = \"x'\(stored.hexadecimal)'\"")
         guard try handle.firstText(trusted: "PRAGMA cipher_salt") == stored.hexadecimal else {
-            throw EngineError(
-                code: EngineCode.misuse, message: "SQLCipher did not accept the salt of the file")
+            throw EngineError.misuse("SQLCipher did not accept the salt of the file")
         }
     }
 }

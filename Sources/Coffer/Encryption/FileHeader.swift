@@ -7,12 +7,9 @@ struct FileHeader {
 
     /// The first bytes, at most as many as the largest page has.
     let start: [UInt8]
+}
 
-    init(size: Int64?, start: [UInt8]) {
-        self.size = size
-        self.start = start
-    }
-
+extension FileHeader {
     /// The size of the largest page, in bytes.
     static let longestPage = 65536
     static let shortestEncryptedPage = 1024

@@ -83,9 +83,8 @@ extension Statement {
     fileprivate func leftmostColumn(adapter: (any RowAdapter)?) throws -> CInt {
         guard let adapter else { return 0 }
         guard let column = try adapter._layoutedAdapter(from: self)._mapping._layoutColumns.first else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: "Values are read from the leftmost column, but the row adapter has no columns.",
+            throw DatabaseError.misuse(
+                "Values are read from the leftmost column, but the row adapter has no columns.",
                 sql: sql)
         }
         return CInt(column.0)

@@ -115,10 +115,8 @@ extension PreparedRequest {
     @usableFromInline
     func checkCursor() throws {
         guard supplement != nil else { return }
-        throw DatabaseError(
-            resultCode: .SQLITE_MISUSE,
-            message:
-                "A request with including(all:) cannot be fetched with a cursor, because associated rows are "
+        throw DatabaseError.misuse(
+            "A request with including(all:) cannot be fetched with a cursor, because associated rows are "
                 + "fetched for all rows at once. Use fetchAll, fetchSet or fetchOne.", sql: statement.sql)
     }
 }

@@ -117,9 +117,8 @@ extension DatabaseFile {
         let size = Int(try file.status().size)
         // A process that waits for an empty file must not make a database of it.
         let count = size == 0 ? 512 : min(size, 1 << 16)
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        try file.overwriteBeginning(with: bytes)
+        let bytes = (0..<count).map { _ in UInt8.random(in: 0...255) }
+        try file.writeBeginning(bytes)
         return min(count, size)
     }
 

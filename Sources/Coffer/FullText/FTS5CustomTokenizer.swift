@@ -86,10 +86,7 @@ extension Database {
                 }
             }
         } catch {
-            fatalError(
-                "The tokenizer \(tokenizer.name) could not be added: "
-                    + "\(error.message ?? ConnectionHandle.describe(error.code))."
-            )
+            fatalError("The tokenizer \(tokenizer.name) could not be added: \(error.words).")
         }
         additions.add(named: "tokenizer \(tokenizer.name)") { $0.add(tokenizer: tokenizer) }
     }
@@ -100,7 +97,7 @@ extension Database {
     /// statements run.
     func fullTextModule() throws(EngineError) -> FullTextModule {
         if let fullText { return fullText }
-        guard !isClosed else { throw EngineError(code: EngineCode.misuse, message: "Connection is closed") }
+        guard !isClosed else { throw EngineError.misuse("Connection is closed") }
         let module = try withoutTrace { () throws(EngineError) in try handle.fullTextModule() }
         fullText = module
         return module

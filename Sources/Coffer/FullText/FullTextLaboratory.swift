@@ -67,9 +67,7 @@ enum FullTextLaboratory {
             guard !columns.isEmpty else { return try check(pattern, in: "fts5", db) }
             try temporarily(db) {
                 // A full-text table must not have a column with the table's own name.
-                let names = Set(columns.map(CaseInsensitiveName.init))
-                var table = "other"
-                while names.contains(CaseInsensitiveName(table)) { table += "_" }
+                let table = "other".unique(among: Set(columns.map(CaseInsensitiveName.init)))
                 try db.create(virtualTable: table, using: FTS5()) { t in columns.forEach { t.column($0) } }
                 try check(pattern, in: table, db)
             }

@@ -22,21 +22,15 @@ public final class DatabaseCollation: Identifiable, Sendable {
 
     private let compare: @Sendable (String, String) -> ComparisonResult
 
-    private init(name: String, compare: @escaping @Sendable (String, String) -> ComparisonResult) {
-        self.name = name
-        self.compare = compare
-    }
-
     /// Creates a collation.
     ///
     /// - Parameters:
     ///   - name: the name of the collation in SQL.
     ///   - function: compares the first string with the second one. It must be a total order that never
     ///     changes.
-    public convenience init(
-        _ name: String, function: @escaping @Sendable (String, String) -> ComparisonResult
-    ) {
-        self.init(name: name, compare: function)
+    public init(_ name: String, function: @escaping @Sendable (String, String) -> ComparisonResult) {
+        self.name = name
+        compare = function
     }
 }
 

@@ -81,16 +81,14 @@ public final class DatabaseFunction: Identifiable, Sendable {
     ///   - argumentCount: the number of arguments; nil for any number.
     ///   - pure: true if the result depends only on the arguments.
     ///   - aggregate: the type of the state. One instance is created for each group.
-    public init<Aggregate: DatabaseAggregate>(
+    public convenience init<Aggregate: DatabaseAggregate>(
         _ name: String,
         argumentCount: Int? = nil,
         pure: Bool = false,
         aggregate: Aggregate.Type
     ) {
-        self.name = name
-        self.argumentCount = argumentCount
-        self.isPure = pure
-        self.kind = .aggregate { Aggregation<Aggregate>() }
+        self.init(
+            name, argumentCount: argumentCount, pure: pure, kind: .aggregate { Aggregation<Aggregate>() })
     }
 }
 

@@ -54,7 +54,7 @@ extension DatabaseKeyring {
                 try file.checkCanBeDestroyed(content)
                 erased = try place.removeKeptCopy(of: content)
                 if try SystemFile.status(databasePath) == nil {
-                    try place.whileNameIsTaken { try file.destroy(content) }
+                    try HeldFile.whilePlaceholderHasName(databasePath) { try file.destroy(content) }
                 } else {
                     erased += try DatabaseFile(path: databasePath).erase(
                         confirming: name, beforehand: { try file.destroy(content) }

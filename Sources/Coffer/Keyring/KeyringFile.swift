@@ -206,11 +206,7 @@ struct KeyringFile {
             throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
         }
         try FolderSafety(owner: status.userID).check(directoryOf: path)
-        let attributes = try FileAttributes(of: path, status: status)
-        guard attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(
-                .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
-        }
+        let attributes = try FileAttributes(toKeepOf: path, status: status)
         let run = RunIdentifier.random()
         try note.write(ReplacementNote(nil, id: run, step: "copy"))
         let new = try HeldFile(creating: names.temporary(run))
@@ -277,7 +273,7 @@ struct KeyringFile {
         let file = try FileDescriptor.openNote(path, forWriting: true)
         try file.checkIsOnly(status)
         guard try file.read(at: 0, count: KeyringText.limit + 1) == content else { throw problem(.changed) }
-        try file.overwriteBeginning(with: [UInt8](repeating: 0, count: max(content.count, 1)))
+        try file.writeBeginning([UInt8](repeating: 0, count: max(content.count, 1)))
         try SystemFile.remove(path)
         try SystemFile.synchronize(directoryOf: path)
     }

@@ -92,7 +92,7 @@ struct KeyringPlace {
         guard !mayHaveKey(of: keyring) else { return }
         try? {
             guard let status = try SystemFile.status(databasePath, followsLinks: true) else {
-                return try whileNameIsTaken(remove)
+                return try HeldFile.whilePlaceholderHasName(databasePath, remove)
             }
             // Only a rotation, which locks the keyring, gives it a database with content.
             guard status.size == 0 else { return try remove() }
@@ -105,18 +105,5 @@ struct KeyringPlace {
             try remove()
             withExtendedLifetime(lock) {}
         }()
-    }
-
-    /// Calls `body` while a locked empty file has the name of the missing database. A process that opens it
-    /// waits, and finds no database in it.
-    func whileNameIsTaken(_ body: () throws -> Void) throws {
-        let placeholder = try HeldFile(creating: databasePath)
-        // Another process that was faster makes its database of the file.
-        guard placeholder.lock() else { throw DatabaseFileError(.busy([]), path: databasePath) }
-        defer {
-            placeholder.removeName(databasePath)
-            placeholder.spoil()
-        }
-        try body()
     }
 }

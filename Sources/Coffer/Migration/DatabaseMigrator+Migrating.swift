@@ -50,9 +50,8 @@ extension DatabaseMigrator {
         try AppliedMigrations.createTable(db)
         let applied = try AppliedMigrations.identifiers(db)
         guard !registered[(target + 1)...].contains(where: { applied.contains($0.identifier) }) else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: "database is already migrated beyond migration \"\(targetIdentifier)\"")
+            throw DatabaseError.misuse(
+                "database is already migrated beyond migration \"\(targetIdentifier)\"")
         }
         for migration in registered[...target] {
             let isComplete =

@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 extension Database {
     /// Notifies transaction observers of a change in a region that SQLite does not report.
     ///
@@ -27,7 +25,7 @@ extension Database {
     /// Returns the kinds of all changes that could modify a region.
     private func eventKinds(impacting region: DatabaseRegion) throws -> [DatabaseEventKind] {
         guard !region.isEmpty else { return [] }
-        let schemas = try strings("SELECT name FROM pragma_database_list")
+        let schemas = try String.fetchAll(self, sql: "SELECT name FROM pragma_database_list")
         let known = try namesOfAllTables(schemas)
         let masters = schemas.contains("temp") ? ["sqlite_master", "sqlite_temp_master"] : ["sqlite_master"]
         let spellings = Dictionary(
@@ -44,23 +42,14 @@ extension Database {
 
     private func namesOfAllTables(_ schemas: [String]) throws -> [String] {
         let tables = try schemas.flatMap { schema in
-            try strings(
-                "SELECT name FROM \(schema.quotedDatabaseIdentifier).sqlite_master WHERE type = 'table'")
+            try String.fetchAll(
+                self,
+                sql: "SELECT name FROM \(schema.quotedDatabaseIdentifier).sqlite_master WHERE type = 'table'")
         }
         return Array(Set(tables))
     }
 
     private func namesOfAllColumns(in table: String) throws -> Set<String> {
-        Set(try strings("SELECT name FROM pragma_table_xinfo(?)", [table]))
-    }
-
-    private func strings(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws
-        -> [String]
-    {
-        let statement = try makeStatement(sql: sql)
-        try statement.prepareExecution(arguments: arguments)
-        var result: [String] = []
-        while try statement.step() { result.append(statement.handle.string(at: 0)) }
-        return result
+        try String.fetchSet(self, sql: "SELECT name FROM pragma_table_xinfo(?)", arguments: [table])
     }
 }

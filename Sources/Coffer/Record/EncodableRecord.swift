@@ -47,14 +47,7 @@ public protocol EncodableRecord {
 extension EncodableRecord {
     public static var databaseEncodingUserInfo: [CodingUserInfoKey: Any] { [:] }
 
-    public static func databaseJSONEncoder(for column: String) -> JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.dataEncodingStrategy = .base64
-        encoder.dateEncodingStrategy = .millisecondsSince1970
-        encoder.nonConformingFloatEncodingStrategy = .throw
-        encoder.outputFormatting = .sortedKeys
-        return encoder
-    }
+    public static func databaseJSONEncoder(for column: String) -> JSONEncoder { .forStoredValues }
 
     public static func databaseDataEncodingStrategy(for column: String) -> DatabaseDataEncodingStrategy {
         .deferredToData

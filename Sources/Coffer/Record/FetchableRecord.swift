@@ -46,13 +46,7 @@ public protocol FetchableRecord {
 extension FetchableRecord {
     public static var databaseDecodingUserInfo: [CodingUserInfoKey: Any] { [:] }
 
-    public static func databaseJSONDecoder(for column: String) -> JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.dataDecodingStrategy = .base64
-        decoder.dateDecodingStrategy = .millisecondsSince1970
-        decoder.nonConformingFloatDecodingStrategy = .throw
-        return decoder
-    }
+    public static func databaseJSONDecoder(for column: String) -> JSONDecoder { .forStoredValues }
 
     public static func databaseDataDecodingStrategy(for column: String) -> DatabaseDataDecodingStrategy {
         .deferredToData

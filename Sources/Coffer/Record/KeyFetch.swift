@@ -104,10 +104,8 @@ extension Database {
     ) throws -> KeyFetch {
         let primaryKey = try primaryKey(tableName)
         guard primaryKey.columns.count == 1 else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "The primary key of \(tableName.quotedDatabaseIdentifier) has several columns. Give a "
+            throw DatabaseError.misuse(
+                "The primary key of \(tableName.quotedDatabaseIdentifier) has several columns. Give a "
                     + "dictionary of them: "
                     + primaryKey.columns.joined(separator: ", "))
         }

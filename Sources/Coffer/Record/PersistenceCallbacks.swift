@@ -95,11 +95,8 @@ extension MutablePersistableRecord {
     /// succeeded or was not called.
     @usableFromInline
     func closureWasNotCalled(_ callback: String) -> any Error {
-        DatabaseError(
-            resultCode: .SQLITE_MISUSE,
-            message:
-                "\(type(of: self)).\(callback) must call its closure, and rethrow the error of the closure."
-        )
+        DatabaseError.misuse(
+            "\(type(of: self)).\(callback) must call its closure, and rethrow the error of the closure.")
     }
 }
 

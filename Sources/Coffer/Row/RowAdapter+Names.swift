@@ -47,11 +47,8 @@ public struct RenameColumnAdapter: RowAdapter {
 extension DatabaseError {
     fileprivate static func missingColumn(_ name: String, in columns: [(Int, String)]) -> DatabaseError {
         let names = columns.map { "\"\($0.1)\"" }.joined(separator: ", ")
-        return DatabaseError(
-            resultCode: .SQLITE_MISUSE,
-            message:
-                "The row adapter maps the column \"\(name)\", which the row does not have. Its columns are: "
-                + "\(names)."
-        )
+        return DatabaseError.misuse(
+            "The row adapter maps the column \"\(name)\", which the row does not have. Its columns are: "
+                + "\(names).")
     }
 }

@@ -76,8 +76,6 @@ public func splittingRowAdapters(columnCounts: [Int]) -> [any RowAdapter] {
 
 extension DatabaseError {
     fileprivate static func missingColumns(upTo end: Int, in columns: [(Int, String)]) -> DatabaseError {
-        DatabaseError(
-            resultCode: .SQLITE_MISUSE,
-            message: "The row adapter needs \(end) columns, but the row has \(columns.count).")
+        DatabaseError.misuse("The row adapter needs \(end) columns, but the row has \(columns.count).")
     }
 }

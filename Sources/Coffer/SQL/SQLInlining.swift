@@ -107,7 +107,7 @@ private struct ArgumentInlining {
         let start = token.range.lowerBound
         switch bytes[start] {
         case UInt8(ascii: "?"):
-            let digits = bytes[(start + 1)...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            let digits = bytes[(start + 1)...].prefix(while: \.isASCIIDigit)
             return start..<digits.endIndex
         case UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "$"):
             let name = bytes[(start + 1)...].prefix(while: SQLScanner.isWordByte)
@@ -141,7 +141,7 @@ private struct ArgumentInlining {
     }
 
     private func mismatch(_ message: String) -> DatabaseError {
-        DatabaseError(resultCode: .SQLITE_MISUSE, message: message, sql: sql)
+        DatabaseError.misuse(message, sql: sql)
     }
 
     private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }

@@ -50,10 +50,8 @@ struct SQLScope {
                 tables.contains { $0.depth == depth && $0.aliases.contains(alias) }
             }
             guard !isShared else {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "Two tables of this request have the same TableAlias, one of them "
+                throw DatabaseError.misuse(
+                    "Two tables of this request have the same TableAlias, one of them "
                         + "\(table.tableName.quotedDatabaseIdentifier). Use an alias for each of them.")
             }
             tables.append(
@@ -99,12 +97,9 @@ struct SQLScope {
             columnQualifier = name
             tableName = nil
         } else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "A TableAlias is used that no table of this request has. Give it to a table with "
-                    + "aliased(_:), or give it a name."
-            )
+            throw DatabaseError.misuse(
+                "A TableAlias is used that no table of this request has. Give it to a table with "
+                    + "aliased(_:), or give it a name.")
         }
     }
 
@@ -118,10 +113,8 @@ struct SQLScope {
         if tables[(index + 1)...].contains(where: {
             $0.depth > table.depth && CaseInsensitiveName($0.name) == name
         }) {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "Two tables of this request are named \(table.name.quotedDatabaseIdentifier), so a "
+            throw DatabaseError.misuse(
+                "Two tables of this request are named \(table.name.quotedDatabaseIdentifier), so a "
                     + "TableAlias cannot refer to the outer one. Give the alias a name with "
                     + "TableAlias(name:).")
         }
@@ -145,12 +138,9 @@ struct SourceTable: Sendable {
         var result: String?
         for name in aliases.compactMap(\._tableName) {
             guard result == nil || result == name else {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "The table \(tableName.quotedDatabaseIdentifier) has several aliases with different "
-                        + "names."
-                )
+                throw DatabaseError.misuse(
+                    "The table \(tableName.quotedDatabaseIdentifier) has several aliases with different "
+                        + "names.")
             }
             result = name
         }

@@ -63,10 +63,8 @@ struct SQLWriter {
         guard !newArguments.isEmpty else { return }
         for (name, previous) in arguments.append(contentsOf: newArguments)
         where previous != newArguments.namedValues[name] {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "The argument :\(name) has two values. Rename it in one of the two pieces of SQL.",
+            throw DatabaseError.misuse(
+                "The argument :\(name) has two values. Rename it in one of the two pieces of SQL.",
                 sql: sql)
         }
     }

@@ -6,9 +6,8 @@ extension Database {
     ///   nor all columns of a unique index.
     func uniqueKeyColumns(_ names: [String], of table: String) throws -> [(name: String, givenName: String)] {
         guard try self.table(table, hasUniqueKey: names) else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: "The table \(table.quotedDatabaseIdentifier) has no unique key on the columns: "
+            throw DatabaseError.misuse(
+                "The table \(table.quotedDatabaseIdentifier) has no unique key on the columns: "
                     + names.sorted().joined(separator: ", "))
         }
         let givenNames = Dictionary(

@@ -97,15 +97,7 @@ extension String {
     /// The name for the arguments of a module: unchanged if it is a word, and otherwise quoted, so that it is
     /// still read as one name.
     var bareOrQuotedWord: String {
-        let isWord = utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "_"), 0x80...:
-                true
-            default: false
-            }
-        }
+        let isWord = utf8.allSatisfy { $0.isASCIIWord || $0 >= 0x80 }
         return isWord && !isEmpty ? self : quotedDatabaseIdentifier
     }
 }

@@ -42,9 +42,7 @@ public class SQLStatementCursor: Cursor {
         guard let statement else {
             if let arguments, !arguments.values.isEmpty {
                 self.arguments = nil
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message: "wrong number of statement arguments: \(argumentCount)")
+                throw DatabaseError.misuse("wrong number of statement arguments: \(argumentCount)")
             }
             return nil
         }

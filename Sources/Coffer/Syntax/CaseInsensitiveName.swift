@@ -30,6 +30,13 @@ extension CaseInsensitiveName: Comparable {
 }
 
 extension String {
+    /// Returns the name, with underscores at its end if others have it already.
+    func unique(among names: Set<CaseInsensitiveName>) -> String {
+        var name = self
+        while names.contains(CaseInsensitiveName(name)) { name += "_" }
+        return name
+    }
+
     /// Returns true if another string has the same UTF-8 bytes. Swift's `==` is weaker: it compares by
     /// canonical equivalence.
     func hasSameBytes(as other: String) -> Bool {

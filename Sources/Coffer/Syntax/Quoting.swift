@@ -14,17 +14,7 @@ extension String {
 
     /// The unchanged name if it is a word but not an SQL keyword, otherwise ``quotedDatabaseIdentifier``.
     var quotedUnlessWord: String {
-        let isWord =
-            utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } == true
-            && utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+        let isWord = utf8.first?.isASCIIDigit == false && utf8.allSatisfy(\.isASCIIWord)
         return isWord && !Engine.isKeyword(self) ? self : quotedDatabaseIdentifier
     }
 

@@ -104,13 +104,7 @@ struct SQLScanner {
 
     /// Returns true for ASCII letters, digits, `_`, `$`, and bytes outside ASCII.
     static func isWordByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
-            true
-        default: false
-        }
+        byte.isASCIIWord || byte == UInt8(ascii: "$") || byte >= 0x80
     }
 }
 
@@ -138,7 +132,7 @@ extension SQLScanner {
         guard index > 0 else { return true }
         // A digit can be the end of a parameter, as in `?1IN`.
         let previous = bytes[index - 1]
-        return !isWordByte(previous) || isDigit(previous)
+        return !isWordByte(previous) || previous.isASCIIDigit
     }
 
     /// Returns false if the text after `IN` is certainly a list of values.
@@ -158,8 +152,15 @@ extension SQLScanner {
         }
         return false
     }
+}
 
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+extension UInt8 {
+    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    var isASCIIAlphanumeric: Bool {
+        isASCIIDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
     }
+
+    /// True for ASCII letters, digits, and `_`.
+    var isASCIIWord: Bool { isASCIIAlphanumeric || self == UInt8(ascii: "_") }
 }

@@ -62,22 +62,9 @@ extension DatabaseValueConvertible {
 
     public var persistenceValue: PersistenceValue { .other(self) }
 
-    public static func databaseJSONDecoder() -> JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.dataDecodingStrategy = .base64
-        decoder.dateDecodingStrategy = .millisecondsSince1970
-        decoder.nonConformingFloatDecodingStrategy = .throw
-        return decoder
-    }
+    public static func databaseJSONDecoder() -> JSONDecoder { .forStoredValues }
 
-    public static func databaseJSONEncoder() -> JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.dataEncodingStrategy = .base64
-        encoder.dateEncodingStrategy = .millisecondsSince1970
-        encoder.nonConformingFloatEncodingStrategy = .throw
-        encoder.outputFormatting = .sortedKeys
-        return encoder
-    }
+    public static func databaseJSONEncoder() -> JSONEncoder { .forStoredValues }
 
     /// The stored value as an expression, which is bound as an argument.
     public var sqlExpression: SQLExpression { .databaseValue(databaseValue) }
@@ -86,5 +73,28 @@ extension DatabaseValueConvertible {
     @inlinable
     public func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         unsafe databaseValue.bind(to: sqliteStatement, at: index)
+    }
+}
+
+extension JSONDecoder {
+    /// A new decoder for values that are stored as JSON.
+    static var forStoredValues: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.dataDecodingStrategy = .base64
+        decoder.dateDecodingStrategy = .millisecondsSince1970
+        decoder.nonConformingFloatDecodingStrategy = .throw
+        return decoder
+    }
+}
+
+extension JSONEncoder {
+    /// A new encoder for values that are stored as JSON, which stores equal values as equal text.
+    static var forStoredValues: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.dataEncodingStrategy = .base64
+        encoder.dateEncodingStrategy = .millisecondsSince1970
+        encoder.nonConformingFloatEncodingStrategy = .throw
+        encoder.outputFormatting = .sortedKeys
+        return encoder
     }
 }

@@ -28,25 +28,18 @@ package struct FunctionContext {
 
     package func set(_ value: String) {
         var value = value
-        value.withUTF8 { bytes in
-            guard let base = bytes.baseAddress else {
-                return unsafe coffer_result_text_transient(pointer, "", 0)
-            }
-            unsafe base.withMemoryRebound(to: CChar.self, capacity: bytes.count) { text in
-                unsafe coffer_result_text_transient(pointer, text, UInt64(bytes.count))
-            }
-        }
+        value.withUTF8 { unsafe set(text: UnsafeRawBufferPointer($0)) }
     }
 
     /// Sets a UTF-8 text, byte for byte.
-    package func set(text bytes: [UInt8]) {
-        unsafe bytes.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress else {
-                return unsafe coffer_result_text_transient(pointer, "", 0)
-            }
-            unsafe coffer_result_text_transient(
-                pointer, base.assumingMemoryBound(to: CChar.self), UInt64(bytes.count))
+    package func set(text bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe set(text: $0) } }
+
+    private func set(text bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress else {
+            return unsafe coffer_result_text_transient(pointer, "", 0)
         }
+        unsafe coffer_result_text_transient(
+            pointer, base.assumingMemoryBound(to: CChar.self), UInt64(bytes.count))
     }
 
     /// Sets one of the arguments, unchanged.
@@ -117,13 +110,7 @@ extension ConnectionHandle {
         _ name: String, argumentCount: CInt, isDeterministic: Bool,
         _ body: @escaping (FunctionContext, FunctionArguments) -> Void
     ) throws(EngineError) {
-        let flags = SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
-        // SQLite also calls the destructor on failure.
-        let code = unsafe sqlite3_create_function_v2(
-            pointer, name, argumentCount, flags, HookContext.retaining(FunctionHook(body)),
-            functionTrampoline, nil, nil, functionDestructor
-        )
-        try check(code)
+        try register(name, argumentCount, isDeterministic ? SQLITE_DETERMINISTIC : 0, body)
     }
 
     /// Registers a function that can only be called directly, not by schemas, triggers or views.
@@ -132,11 +119,17 @@ extension ConnectionHandle {
     package func createDirectFunction(
         _ name: String, argumentCount: CInt, _ body: @escaping (FunctionContext, FunctionArguments) -> Void
     ) throws(EngineError) {
+        try register(name, argumentCount, SQLITE_DIRECTONLY, body)
+    }
+
+    private func register(
+        _ name: String, _ argumentCount: CInt, _ flags: CInt,
+        _ body: @escaping (FunctionContext, FunctionArguments) -> Void
+    ) throws(EngineError) {
+        // SQLite also calls the destructor on failure.
         let code = unsafe sqlite3_create_function_v2(
-            pointer, name, argumentCount, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-            HookContext.retaining(FunctionHook(body)),
-            functionTrampoline, nil, nil,
-            functionDestructor)
+            pointer, name, argumentCount, SQLITE_UTF8 | flags, HookContext.retaining(FunctionHook(body)),
+            functionTrampoline, nil, nil, functionDestructor)
         try check(code)
     }
 

@@ -54,7 +54,7 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file, key: other, settings: configuration.cipher) == nil)
     }
 
-    @Test("ciphertext after a header in the clear whose first byte is a page type is not a plaintext file")
+    @Test("ciphertext after a header in the clear is not a plaintext file, whatever its first byte")
     func ciphertextLikeRoot() {
         var start = DatabaseHeader.magic + [16, 0, 1, 1, 48, 64, 32, 32] + [UInt8](repeating: 0, count: 72)
         for type: UInt8 in [2, 5, 10, 13] {

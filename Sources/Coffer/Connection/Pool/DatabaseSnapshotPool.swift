@@ -72,16 +72,13 @@ public final class DatabaseSnapshotPool: Sendable {
             return
         }
         guard db.handle.transactionState == .none else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "A snapshot pool cannot be made in a transaction that has already read or written. Make "
+            throw DatabaseError.misuse(
+                "A snapshot pool cannot be made in a transaction that has already read or written. Make "
                     + "it before or after the transaction."
                     + (Engine.hasSnapshots
                         ? ""
                         : " With an engine from Scripts/build-engine, it can be made in a transaction "
-                            + "that has only read.")
-            )
+                            + "that has only read."))
         }
         let readers = try SnapshotReaders(factory)
         if db.isInsideTransaction || db.isReadingOnly {

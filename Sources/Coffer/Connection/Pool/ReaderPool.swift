@@ -306,10 +306,7 @@ extension ReaderPool {
 // MARK: - Requests
 
 extension ReaderPool: AccessGranter {
-    enum Kind {
-        case reader
-        case barrier
-    }
+    typealias Kind = ReaderPoolState<Lease>.Kind
 
     func request(_ kind: Kind, within bounds: WaitBounds, _ resume: @escaping Resumption) throws
         -> AccessRequest<Grant>

@@ -11,10 +11,8 @@ struct SnapshotReaders {
         }
         path = factory.location.path
         guard try connections[0].sync({ try $0.journalMode() }) == "wal" else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "A snapshot pool needs a database in WAL mode, and \(path) is not. Open it with a "
+            throw DatabaseError.misuse(
+                "A snapshot pool needs a database in WAL mode, and \(path) is not. Open it with a "
                     + "DatabasePool.")
         }
     }
@@ -68,13 +66,10 @@ struct SnapshotReaders {
         do {
             snapshot = try SnapshotHandle(readBy: db.handle)
         } catch {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "The state of this transaction cannot be shared with a snapshot pool, because the "
+            throw DatabaseError.misuse(
+                "The state of this transaction cannot be shared with a snapshot pool, because the "
                     + "write-ahead log of \(path) is empty: \(error.message ?? "no reason"). Make the "
-                    + "snapshot pool before or after the transaction."
-            )
+                    + "snapshot pool before or after the transaction.")
         }
         for connection in connections {
             try connection.sync { reader in

@@ -164,7 +164,8 @@ extension ContentCopy {
         if result.tables.contains("sqlite_sequence"),
             try destination.firstText(trusted: ContentCopy.hasSequences) == nil
         {
-            let name = freeName(besides: result.tables).quotedDatabaseIdentifier
+            let names = Set(result.tables.map(CaseInsensitiveName.init))
+            let name = "coffer sequence".unique(among: names).quotedDatabaseIdentifier
             try destination.execute(
                 trusted: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE \(name)")
         }
@@ -188,14 +189,6 @@ extension ContentCopy {
         } catch {
             return error.missingDefinition != nil
         }
-    }
-
-    /// Returns a name that no table has.
-    private func freeName(besides names: [String]) -> String {
-        let taken = Set(names.map(CaseInsensitiveName.init))
-        var name = "coffer sequence"
-        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
-        return name
     }
 
     private static let hasSequences = "SELECT 1 FROM main.sqlite_master WHERE name = 'sqlite_sequence'"
@@ -228,7 +221,7 @@ extension ContentCopy {
     /// there by hand.
     private func create(_ entry: Entry, _ standIns: StandIns) throws {
         guard entry.sql.uppercased().hasPrefix("CREATE ") else {
-            throw EngineError(code: EngineCode.corrupt, message: "malformed database schema (\(entry.name))")
+            throw EngineError.corrupt("malformed database schema (\(entry.name))")
         }
         try copying(entry.name, standIns) {
             try standIns.adding(whileMissing: { try destination.forEachRow(trusted: entry.sql) { _ in } })
@@ -253,7 +246,7 @@ extension ContentCopy {
                 try destination.check(
                     update.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))
             }
-            try execute(update.handle)
+            try destination.run(update.handle)
         }
     }
 
@@ -271,7 +264,7 @@ extension ContentCopy {
                 try destination.check(
                     insert.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))
             }
-            try execute(insert.handle)
+            try destination.run(insert.handle)
         }
     }
 }
@@ -356,21 +349,13 @@ extension ContentCopy {
                         insert.handle.bind(
                             column: column, of: statement, encoding: encoding, at: CInt(index + 1)))
                 }
-                try execute(insert.handle)
+                try destination.run(insert.handle)
                 digest.rowCount += 1
                 if digest.rowCount.isMultiple(of: 256) { try checkpoint() }
             }
         }
         digest.hash = try hash.finish()
         return digest
-    }
-
-    private func execute(_ insert: StatementHandle) throws {
-        let code = insert.step()
-        guard code == EngineCode.done else {
-            throw EngineError(code: code, message: destination.lastErrorMessage)
-        }
-        insert.reset()
     }
 
     /// Adds to an error the name of the object that was being copied.
@@ -388,8 +373,7 @@ extension ContentCopy {
                 throw error
             }
         } catch let error as EngineError {
-            let message = error.message ?? ConnectionHandle.describe(error.code)
-            throw EngineError(code: error.code, message: "\(message) - while copying \(name)")
+            throw EngineError(code: error.code, message: "\(error.words) - while copying \(name)")
         }
     }
 }

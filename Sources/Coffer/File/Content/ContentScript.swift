@@ -108,9 +108,7 @@ struct ContentScript {
             let taken = Set(
                 try source.column(trusted: "SELECT name FROM main.sqlite_master").map(
                     CaseInsensitiveName.init))
-            var name = "coffer sequence"
-            while taken.contains(CaseInsensitiveName(name)) { name += "_" }
-            let identifier = name.quotedDatabaseIdentifier
+            let identifier = "coffer sequence".unique(among: taken).quotedDatabaseIdentifier
             try writer.line(
                 "CREATE TABLE \(identifier)(id INTEGER PRIMARY KEY AUTOINCREMENT);\nDROP TABLE \(identifier);"
             )

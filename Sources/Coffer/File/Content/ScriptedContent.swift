@@ -111,8 +111,7 @@ struct ScriptedContent {
                 do {
                     try execute(bytes)
                 } catch let error as EngineError {
-                    throw ScriptError(
-                        refusal ?? error.message ?? ConnectionHandle.describe(error.code), code: error.code)
+                    throw ScriptError(refusal ?? error.words, code: error.code)
                 }
             }
         }
@@ -129,8 +128,7 @@ struct ScriptedContent {
 
     private func execute(_ bytes: [UInt8]) throws {
         guard !bytes.contains(0) else {
-            throw EngineError(
-                code: EngineCode.misuse, message: "it contains a zero byte, where SQLite would end it")
+            throw EngineError.misuse("it contains a zero byte, where SQLite would end it")
         }
         let text = bytes.map { CChar(bitPattern: $0) } + [0]
         var offset = 0
@@ -138,15 +136,9 @@ struct ScriptedContent {
             let statement = try destination.prepare(text, offset: &offset, persistent: false)
         {
             guard statement.handle.parameterCount == 0 else {
-                throw EngineError(
-                    code: EngineCode.misuse, message: "it has parameters, but a script has no values for them"
-                )
+                throw EngineError.misuse("it has parameters, but a script has no values for them")
             }
-            var code = statement.handle.step()
-            while code == EngineCode.row { code = statement.handle.step() }
-            guard code == EngineCode.done else {
-                throw EngineError(code: code, message: destination.lastErrorMessage)
-            }
+            while try destination.step(statement.handle) {}
         }
     }
 

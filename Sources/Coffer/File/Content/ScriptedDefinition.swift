@@ -38,9 +38,7 @@ struct ScriptedDefinition {
             // After the parenthesis, SQLite stores only the table options with any text that follows them.
             // Without options, it stores nothing more.
             guard isOne, last.kind == .word || rest.isEmpty else { return nil }
-        case .index:
-            guard isOne else { return nil }
-        case .uniqueIndex:
+        case .index, .uniqueIndex:
             guard isOne else { return nil }
         case .view:
             // SQLite drops trailing white space, which may end a comment.

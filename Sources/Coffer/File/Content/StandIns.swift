@@ -160,7 +160,7 @@ final class StandIns {
         guard !collations.isEmpty else { return nil }
         var directions: Set<Bool> = []
         let indexes = "PRAGMA main.index_list(\(table.quotedDatabaseIdentifier))"
-        for index in try column(1, of: indexes) {
+        for index in try connection.column(1, trusted: indexes) {
             try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") {
                 row in
                 if row.int64(at: 5) == 1, replacesAny(of: [row.string(at: 4)]) {
@@ -170,12 +170,6 @@ final class StandIns {
         }
         guard directions.count == 1, let isDescending = directions.first else { return nil }
         return isDescending ? 1 : -1
-    }
-
-    private func column(_ column: CInt, of sql: String) throws -> [String] {
-        var result: [String] = []
-        try connection.forEachRow(trusted: sql) { result.append($0.string(at: column)) }
-        return result
     }
 
     /// - Throws: the engine's error for the first missing definition that was called.

@@ -40,23 +40,12 @@ final class StoredRows {
 
     /// Moves to the next row, and returns false after the last one.
     func step() throws -> Bool {
-        let hasRow = try step(fields.handle)
+        let hasRow = try connection.step(fields.handle)
         guard let rowIDs else { return hasRow }
-        guard try step(rowIDs.statement.handle) == hasRow else {
-            throw EngineError(
-                code: EngineCode.corrupt,
-                message:
-                    "Two reads of a table returned different rows")
+        guard try connection.step(rowIDs.statement.handle) == hasRow else {
+            throw EngineError.corrupt("Two reads of a table returned different rows")
         }
         return hasRow
-    }
-
-    private func step(_ statement: StatementHandle) throws -> Bool {
-        switch statement.step() {
-        case EngineCode.row: return true
-        case EngineCode.done: return false
-        case let code: throw EngineError(code: code, message: connection.lastErrorMessage)
-        }
     }
 
     /// The current row.

@@ -43,8 +43,7 @@ extension Database {
         destDb.checkIsUsedInItsAccess()
         guard !isClosed, !destDb.isClosed else { throw DatabaseError.connectionIsClosed() }
         guard pagesPerStep != 0 else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "A backup with zero pages per step would never finish.")
+            throw DatabaseError.misuse("A backup with zero pages per step would never finish.")
         }
         try destDb.checkMayReceiveCopy(of: self)
         defer { destDb.clearSchemaCache() }
@@ -140,13 +139,12 @@ extension Database {
         guard source.isEncrypted, !isEncrypted else { return }
         // A temporary database of SQLite may be stored in a file, too.
         guard configuration.allowsPlaintext || protection == .memory && !path.isEmpty else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: """
-                    An encrypted database cannot be backed up into a file without a key. Give the \
-                    destination a key, or set Configuration.allowsPlaintext if the copy is meant to be \
-                    readable by everyone.
-                    """)
+            throw DatabaseError.misuse(
+                """
+                An encrypted database cannot be backed up into a file without a key. Give the \
+                destination a key, or set Configuration.allowsPlaintext if the copy is meant to be \
+                readable by everyone.
+                """)
         }
     }
 

@@ -13,8 +13,7 @@ extension Database {
             throw DatabaseError(resultCode: .SQLITE_READONLY, message: "attempt to write a readonly database")
         }
         guard !isInsideTransaction else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE, message: "A database cannot be erased inside a transaction.")
+            throw DatabaseError.misuse("A database cannot be erased inside a transaction.")
         }
         releaseMemory()
         do {

@@ -59,8 +59,6 @@ extension DatabaseFile {
 
         /// True if any row differs.
         public var isDifferent: Bool { !isComparable || addedCount + removedCount + changedCount > 0 }
-
-        init(name: String) { self.name = name }
     }
 
     /// A row that differs.

@@ -5,6 +5,16 @@ struct FileChange: Sendable {
     let path: String
     let before: FileProtection
     let after: FileProtection
+
+    /// Opens a copy, which must open with the new key.
+    func openCopy(_ copy: HeldFile) throws -> EngineConnection {
+        do {
+            return try after.open(viewing: copy)
+        } catch KeyError.encryption(let failure, _) {
+            throw DatabaseFileError(
+                .copyRejected("the new key does not open it (\(failure))"), path: path)
+        }
+    }
 }
 
 /// A way to copy the content of a file.

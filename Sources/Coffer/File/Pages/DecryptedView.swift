@@ -71,7 +71,7 @@ final class DecryptedView: StoredBytes {
         }
         guard !damaged.contains(number) else {
             if refusedPage == nil { refusedPage = number }
-            throw EngineError(code: EngineCode.corrupt, message: "The page \(number) is not authentic")
+            throw EngineError.corrupt("The page \(number) is not authentic")
         }
         try ahead.decrypt(number, into: &target)
         // The file has the salt there.

@@ -42,11 +42,9 @@ extension ConnectionHandle {
     func changeJournalMode(to mode: JournalMode, _ protection: FileProtection?) throws {
         guard try firstText(trusted: "PRAGMA main.journal_mode") != mode.rawValue else { return }
         guard try firstText(trusted: "PRAGMA main.journal_mode = \(mode.rawValue)") == mode.rawValue else {
-            throw EngineError(
-                code: EngineCode.busy,
-                message: mode == .wal
-                    ? "WAL mode could not be set" : "Another connection has the database open in WAL mode"
-            )
+            throw EngineError.busy(
+                mode == .wal
+                    ? "WAL mode could not be set" : "Another connection has the database open in WAL mode")
         }
         // A file without content has no mode to verify.
         guard let protection else { return }

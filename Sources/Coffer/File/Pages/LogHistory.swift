@@ -31,7 +31,8 @@ final class LogHistory {
     }
 
     private let path: String
-    private let log: LogFile
+    /// SQLite holds no locks on it, so this process can open and close it independently of SQLite.
+    private let log: ReadFile
     /// The salt of the log since its last restart. The next three properties describe the same log.
     private var salt: [UInt32] = []
     private var frameCount = 0
@@ -41,7 +42,7 @@ final class LogHistory {
     /// - Parameter path: the path of a database that a connection has open in WAL mode.
     init(path: String) throws(DatabaseFileError) {
         self.path = path
-        log = LogFile(try FileDescriptor.open("\(path)-wal"))
+        log = ReadFile(try FileDescriptor.open("\(path)-wal"))
     }
 
     /// The size of the log file in bytes.
@@ -109,10 +110,7 @@ final class LogHistory {
     }
 
     private func read() throws -> WriteAheadLog? {
-        let content = try WriteAheadLog { [log] offset, target in
-            var span = target.mutableSpan
-            return try log.file.read(at: offset, into: &span)
-        }
+        let content = try WriteAheadLog { [log] in try log.read(at: $0, filling: &$1) }
         return content?.isOfKnownVersion == true ? content : nil
     }
 
@@ -120,17 +118,9 @@ final class LogHistory {
     private func lost() -> DatabaseFileError { DatabaseFileError(.busy([]), path: path) }
 }
 
-/// The file of a log. SQLite holds no locks on it, so this process can open and close it independently of
-/// SQLite.
-private final class LogFile: Sendable {
-    let file: FileDescriptor
-
-    init(_ file: consuming FileDescriptor) { self.file = file }
-}
-
 /// The places of page contents in a log.
 struct LogContents: Sendable {
-    fileprivate let log: LogFile
+    fileprivate let log: ReadFile
     fileprivate let offsets: [Int: Int64]
 
     /// Returns the offset of a page in the log; nil for a page that is in the database file.

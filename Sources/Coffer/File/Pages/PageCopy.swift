@@ -162,10 +162,7 @@ private struct PageCopier: ~Copyable {
             let material = try plan.protection.material(fileSalt: plan.salt),
             source.layout == PageCipher.Layout(settings)
         else {
-            throw EngineError(
-                code: EngineCode.misuse,
-                message:
-                    "The pages of the copy have a different layout")
+            throw EngineError.misuse("The pages of the copy have a different layout")
         }
         let sealer = try BulkSealer(
             key: material.secret.bytes, salt: material.salt ?? plan.salt, layout: PageCipher.Layout(settings))
@@ -185,7 +182,7 @@ private struct PageCopier: ~Copyable {
         // Like the engine, this treats an all-zero page as one that was never written. The proof checks later
         // whether the page may be unwritten.
         if let number = try stored.unauthentic().first {
-            throw EngineError(code: EngineCode.corrupt, message: "Page \(number) is not authentic")
+            throw EngineError.corrupt("Page \(number) is not authentic")
         }
         var (sealed, contents): ([UInt8], [UInt8]) = ([], [])
         swap(&sealed, &self.sealed)
@@ -229,7 +226,7 @@ extension FileProtection {
     /// Returns the salt for a new file: the one of the key, or a fresh one, for which it derives the key.
     func saltForNewFile() throws -> [UInt8] {
         guard let ring else {
-            throw EngineError(code: EngineCode.misuse, message: "A file without a key has no salt")
+            throw EngineError.misuse("A file without a key has no salt")
         }
         let fresh = try SystemRandomness.bytes(count: 16)
         let material = try ring.freshMaterial(fileSalt: fresh)

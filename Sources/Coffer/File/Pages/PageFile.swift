@@ -63,8 +63,7 @@ struct PageFile {
             try bytes.read(at: Int64(numbers.lowerBound - 1) * Int64(pageSize), into: &$0)
         }
         guard done == count else {
-            throw EngineError(
-                code: EngineCode.corrupt, message: "The file became shorter while it was being read")
+            throw EngineError.corrupt("The file became shorter while it was being read")
         }
     }
 

@@ -138,8 +138,7 @@ extension PageProof {
             let connection = try EngineConnection(path: path, flags: .readOnly)
             let damaged = try open(connection.handle).damagedPages { _ in try signal.check() }
             if let page = (damaged.notAuthentic + damaged.zeroed).first {
-                throw EngineError(
-                    code: EngineCode.corrupt, message: "The file is damaged: page \(page) is not authentic")
+                throw EngineError.corrupt("The file is damaged: page \(page) is not authentic")
             }
         }
     }

@@ -45,7 +45,7 @@ enum StructureCheck: String {
                 : try quick.findingsTableByTable(copy, readsCodes: readsCodes)
         }
         if let finding = findings.damage.first {
-            throw EngineError(code: EngineCode.corrupt, message: "The file is damaged: \(finding)")
+            throw EngineError.corrupt("The file is damaged: \(finding)")
         }
     }
 

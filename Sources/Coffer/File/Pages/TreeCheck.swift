@@ -117,9 +117,7 @@ struct TreeCheck {
 
     private init(_ view: any StoredBytes) throws {
         self.view = view
-        var first = [UInt8](repeating: 0, count: DatabaseHeader.size)
-        var target = first.mutableSpan
-        guard try view.read(at: 0, into: &target) == first.count, let header = DatabaseHeader(first) else {
+        guard let header = try DatabaseHeader(view.read(at: 0, count: DatabaseHeader.size)) else {
             throw Doubt()
         }
         let pageSize = header.pageSize
@@ -148,8 +146,7 @@ struct TreeCheck {
     private func content(_ number: Int) throws -> [UInt8] {
         let pageSize = header.pageSize
         var content = [UInt8](repeating: 0, count: pageSize)
-        var target = content.mutableSpan
-        guard try view.read(at: Int64(number - 1) * Int64(pageSize), into: &target) == pageSize else {
+        guard try view.read(at: Int64(number - 1) * Int64(pageSize), filling: &content) == pageSize else {
             throw Doubt()
         }
         return content

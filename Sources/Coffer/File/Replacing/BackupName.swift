@@ -89,56 +89,35 @@ struct BackupOrigin: Hashable {
 
 /// A moment in UTC, in milliseconds since 1970.
 struct BackupTime: Hashable, Comparable {
-    let milliseconds: Int64
+    let milliseconds: Int
 
     /// The length of ``text``.
     static let length = 20
 
-    init(milliseconds: Int64) { self.milliseconds = milliseconds }
+    init(milliseconds: Int) { self.milliseconds = milliseconds }
 
     static var now: BackupTime {
-        BackupTime(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+        BackupTime(milliseconds: Int((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }
 
     static func < (lhs: BackupTime, rhs: BackupTime) -> Bool { lhs.milliseconds < rhs.milliseconds }
 
-    var hour: Int64 { BackupTime.floor(milliseconds, 3_600_000) }
-    var day: Int64 { BackupTime.floor(milliseconds, 86_400_000) }
+    var hour: Int { BackupTime.floor(milliseconds, 3_600_000) }
+    var day: Int { BackupTime.floor(milliseconds, 86_400_000) }
     /// Weeks begin on Mondays; the first day of 1970 was a Thursday.
-    var week: Int64 { BackupTime.floor(day + 3, 7) }
-    var month: Int64 { date.year * 12 + date.month }
-    var year: Int64 { date.year }
+    var week: Int { BackupTime.floor(day + 3, 7) }
+    var month: Int { date.year * 12 + date.month }
+    var year: Int { date.year }
 
-    private static func floor(_ number: Int64, _ divisor: Int64) -> Int64 {
+    private static func floor(_ number: Int, _ divisor: Int) -> Int {
         (number >= 0 ? number : number - divisor + 1) / divisor
     }
 
-    /// The date in the Gregorian calendar. Years are counted from March, so that a leap day is the last day
-    /// of a year.
-    private var date: (year: Int64, month: Int64, day: Int64) {
-        let shifted = day + 719_468
-        let era = BackupTime.floor(shifted, 146_097)
-        let ofEra = shifted - era * 146_097
-        let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36524 - ofEra / 146_096) / 365
-        let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * ofYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (
-            yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, ofYear - (153 * shiftedMonth + 2) / 5 + 1
-        )
-    }
-
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let era = floor(year, 400)
-        let yearOfEra = year - era * 400
-        let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + ofYear - 719_468
-    }
+    private var date: (year: Int, month: Int, day: Int) { DateText.civil(daysSince1970: day) }
 
     /// The time in the format `20261122T214512.345Z`.
     var text: String {
-        func digits(_ number: Int64, _ count: Int) -> String {
+        func digits(_ number: Int, _ count: Int) -> String {
             let text = String(number)
             return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
         }
@@ -152,14 +131,12 @@ struct BackupTime: Hashable, Comparable {
     init?(_ text: some Collection<UInt8>) {
         let bytes = Array(text)
         guard bytes.count == BackupTime.length else { return nil }
-        var numbers: [Int64] = []
+        var numbers: [Int] = []
         for range in [0..<4, 4..<6, 6..<8, 9..<11, 11..<13, 13..<15, 16..<19] {
-            guard bytes[range].allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
-                return nil
-            }
-            numbers.append(bytes[range].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) })
+            guard bytes[range].allSatisfy(\.isASCIIDigit) else { return nil }
+            numbers.append(bytes[range].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
         }
-        let day = BackupTime.days(year: numbers[0], month: numbers[1], day: numbers[2])
+        let day = daysSince1970(year: numbers[0], month: numbers[1], day: numbers[2])
         milliseconds = (((day * 24 + numbers[3]) * 60 + numbers[4]) * 60 + numbers[5]) * 1000 + numbers[6]
         // February 30 would come out as another day.
         guard Array(self.text.utf8) == bytes else { return nil }

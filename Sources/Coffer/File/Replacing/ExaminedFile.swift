@@ -41,11 +41,7 @@ struct ExaminedFile {
             return try SystemFile.absolute(kept)
         }
         try ExaminedFile.checkNames(names, status)
-        let attributes = try FileAttributes(of: path, status: status)
-        guard attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(
-                .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
-        }
+        let attributes = try FileAttributes(toKeepOf: path, status: status)
         // The decrypted file is readable by its owner only: other users could read the old file, but not its
         // content.
         self.attributes =
@@ -66,11 +62,7 @@ struct ExaminedFile {
         var file = self
         let now = try SystemFile.regularFile(path)
         guard now.isSameFile(as: status) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
-        file.attributes = try FileAttributes(of: path, status: now)
-        guard file.attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(
-                .unsafeFile(.owner(userID: now.userID, groupID: now.groupID)), path: path)
-        }
+        file.attributes = try FileAttributes(toKeepOf: path, status: now)
         file.job.lentConnection = connection
         file.job.resume = resume
         return file

@@ -26,12 +26,6 @@ struct KeptName: ~Copyable {
         return kept
     }
 
-    private init(path: String, original: FileStatus, database: String) {
-        self.path = path
-        self.original = original
-        self.database = database
-    }
-
     deinit {
         if !stays { _ = try? KeptName.remove(path, of: original, at: database) }
     }

@@ -212,11 +212,7 @@ struct NewDatabaseFile: ~Copyable {
             try audit()
             try FailPoint.audited.pass(path)
         } catch {
-            guard var error = DatabaseFileError.publicError(error, path: path) as? DatabaseFileError else {
-                throw error
-            }
-            error.isPublished = true
-            throw error
+            throw DatabaseFileError.published(error, path: path)
         }
         // A note that cannot be removed now belongs to no run, and is removed the next time.
         try? note.remove()

@@ -97,8 +97,7 @@ struct PublishedFile: ~Copyable {
             guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: examined.path) }
             return
         }
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<512).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let bytes = (0..<512).map { _ in UInt8.random(in: 0...255) }
         try connection.handle.overwriteFile(at: 0, with: bytes)
     }
 

@@ -70,13 +70,12 @@ struct QuiescedSource: ~Copyable {
         -> SourceLock
     {
         guard try writer.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
-            throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
+            throw EngineError.misuse("The lock on the file cannot be kept")
         }
         // A reader that the pool has discarded is no longer in use, but may still be open for a moment.
         try Deadline(after: max(0.5, job.lockTimeout)).retryingWhileBusy {
             guard try writer.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
-                throw EngineError(
-                    code: EngineCode.busy, message: "Another connection has the database open in WAL mode")
+                throw EngineError.busy("Another connection has the database open in WAL mode")
             }
         }
         let lock = try SourceLock.kept(by: writer, job)

@@ -156,7 +156,7 @@ final class NoteFile {
         let new = try FileDescriptor.create(next, mode: 0o600)
         do {
             guard new.lock() else { throw DatabaseFileError(.busy([]), path: path) }
-            try new.writeAll(bytes)
+            try new.writeBeginning(bytes)
             try SystemFile.rename(next, to: path)
         } catch {
             try? SystemFile.remove(next)

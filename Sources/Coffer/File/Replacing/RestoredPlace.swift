@@ -47,11 +47,7 @@ struct RestoredPlace {
         }
         let status = try SystemFile.regularFile(path)
         try SystemFile.checkIsNoMountPoint(path)
-        let attributes = try FileAttributes(of: path, status: status)
-        guard attributes.canBeKeptByThisProcess else {
-            throw DatabaseFileError(
-                .unsafeFile(.owner(userID: status.userID, groupID: status.groupID)), path: path)
-        }
+        let attributes = try FileAttributes(toKeepOf: path, status: status)
         try FolderSafety(owner: status.userID).check(directoryOf: path)
         guard try SystemFile.statusOfDirectory(of: keptPath).device == status.device else {
             throw DatabaseFileError(
@@ -165,16 +161,11 @@ extension RestoredPlace {
     /// placeholder has the name while they are removed: a process that opens it waits, and finds no database
     /// in it.
     private func removeOrphans(_ companions: [(ending: String, status: FileStatus)]) throws {
-        let placeholder = try HeldFile(creating: path)
-        // Another process that was faster makes its database of the file.
-        guard placeholder.lock() else { throw DatabaseFileError(.busy([]), path: path) }
-        defer {
-            placeholder.removeName(path)
-            placeholder.spoil()
+        try HeldFile.whilePlaceholderHasName(path) {
+            try FailPoint.locked.pass(path)
+            try checkCompanions(are: companions)
+            try removeCompanions()
         }
-        try FailPoint.locked.pass(path)
-        try checkCompanions(are: companions)
-        try removeCompanions()
     }
 
     /// Returns a copy of the old file merged with the pages of its log or journal, if it has any.

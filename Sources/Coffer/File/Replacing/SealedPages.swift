@@ -77,7 +77,7 @@ final class SealedPages: WritableBytes {
         let salt = try protection.saltForNewFile()
         guard let settings = protection.ring?.settings, let material = try protection.material(fileSalt: salt)
         else {
-            throw EngineError(code: EngineCode.misuse, message: "A file without a key has no sealed pages")
+            throw EngineError.misuse("A file without a key has no sealed pages")
         }
         let layout = PageCipher.Layout(settings)
         self.file = file
@@ -149,7 +149,7 @@ final class SealedPages: WritableBytes {
         let count = min(number == ahead.first + ahead.count ? most : 1, storedCount - number + 1)
         ahead.count = 0
         guard count > 0 else {
-            throw EngineError(code: EngineCode.corrupt, message: "Page \(number) was never written")
+            throw EngineError.corrupt("Page \(number) was never written")
         }
         let part = 0..<count * pageSize
         let done = try stored.withPart(part) {
@@ -165,10 +165,7 @@ final class SealedPages: WritableBytes {
         guard done == part.count,
             try opener.unauthentic(pages, first: first).allSatisfy({ zeros.contains(Int($0 &- first)) })
         else {
-            throw EngineError(
-                code: EngineCode.corrupt,
-                message:
-                    "Page \(number) does not have the content that was written")
+            throw EngineError.corrupt("Page \(number) does not have the content that was written")
         }
         try ahead.contents.withPart(part) { try opener.decrypt(pages, first: first, into: &$0) }
         for index in zeros { ahead.contents.clear(index * pageSize..<(index + 1) * pageSize) }

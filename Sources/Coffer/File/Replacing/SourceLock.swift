@@ -74,8 +74,7 @@ struct SourceLock: ~Copyable {
     func check() throws {
         guard try writer.fileLockLevel() >= level.engineLevel, try writer.isFile(in: .delete, protection)
         else {
-            throw EngineError(
-                code: EngineCode.busy, message: "Another connection has switched the database to WAL mode")
+            throw EngineError.busy("Another connection has switched the database to WAL mode")
         }
     }
 
@@ -89,8 +88,7 @@ struct SourceLock: ~Copyable {
     /// files next to it, which would be replayed into it.
     func removeSideFiles() throws {
         guard level == .exclusive else {
-            throw EngineError(
-                code: EngineCode.misuse, message: "Files must only be removed under the exclusive lock")
+            throw EngineError.misuse("Files must only be removed under the exclusive lock")
         }
         try check()
         try SystemFile.remove("\(path)-journal")

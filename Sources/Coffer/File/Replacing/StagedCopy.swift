@@ -33,13 +33,7 @@ struct CopyFile: ~Copyable {
         -> CopyProof
     {
         let (job, change, progress) = (examined.job, examined.job.change, examined.progress)
-        let copy: EngineConnection
-        do {
-            copy = try job.after.open(viewing: file)
-        } catch KeyError.encryption(let failure, _) {
-            throw DatabaseFileError(
-                .copyRejected("the new key does not open it (\(failure))"), path: job.path)
-        }
+        let copy = try change.openCopy(file)
         let proved = try content.prove(copy.handle, in: file, against: source, change, progress)
         let proof = try CopyProof(of: copy.handle, proved, against: source, change, progress)
         let hasOldKey = !job.keepsKey && (job.before.ring != nil || job.after.ring != nil)

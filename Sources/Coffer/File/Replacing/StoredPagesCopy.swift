@@ -69,8 +69,7 @@ struct StoredPagesCopy {
         while offset < size {
             let part = try view.read(at: offset, count: Int(min(1 << 18, size - offset)))
             guard !part.isEmpty else {
-                throw EngineError(
-                    code: EngineCode.corrupt, message: "The file is shorter than its header states")
+                throw EngineError.corrupt("The file is shorter than its header states")
             }
             try file.writer.write(part, at: offset)
             offset += Int64(part.count)

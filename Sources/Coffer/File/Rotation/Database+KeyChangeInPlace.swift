@@ -43,7 +43,7 @@ extension Database {
                 locking: configuration.engineLocking, work: keying.keys.pageWork)
             try changeKey(to: change.wanted, note, rekeying)
         } catch let failure as FailureAfterPublishing {
-            throw published(failure.reason, file)
+            throw DatabaseFileError.published(failure.reason, path: file)
         } catch {
             // The connection was not replaced if the application holds a statement since.
             if !isClosed, handle == original { release(note, before) }
@@ -59,18 +59,9 @@ extension Database {
             try audit(proof)
             try note.remove()
         } catch {
-            throw published(error, file)
+            throw DatabaseFileError.published(error, path: file)
         }
         return (proof, note.wasLeft)
-    }
-
-    /// Returns the error for a failure after the file got its new key.
-    private func published(_ error: any Error, _ file: String) -> any Error {
-        guard var failure = DatabaseFileError.publicError(error, path: file) as? DatabaseFileError else {
-            return error
-        }
-        failure.isPublished = true
-        return failure
     }
 
     /// Changes the key of the file, and continues with a fresh connection.
@@ -131,8 +122,7 @@ extension Database {
     /// content as long as it keeps the lock.
     private func takeExclusively(_ file: String, _ before: FileProtection) throws {
         guard try handle.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE") == "truncate" else {
-            throw EngineError(
-                code: EngineCode.busy, message: "Another connection has the database open in WAL mode")
+            throw EngineError.busy("Another connection has the database open in WAL mode")
         }
         try FailPoint.journalLeft.pass(file)
         // In a transaction of its own: SQLite keeps the number of pages as long as it keeps the lock.
@@ -141,7 +131,7 @@ extension Database {
         try handle.cutOffBehindDatabase(before)
         try handle.execute("COMMIT")
         guard try handle.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
-            throw EngineError(code: EngineCode.misuse, message: "The lock on the file cannot be kept")
+            throw EngineError.misuse("The lock on the file cannot be kept")
         }
         try handle.execute("BEGIN EXCLUSIVE")
         try checkIsExclusive(before)
@@ -153,8 +143,7 @@ extension Database {
     /// another connection may have set that mode before the lock was taken.
     private func checkIsExclusive(_ before: FileProtection) throws {
         guard try handle.fileLockLevel() == .exclusive, try handle.isFile(in: .delete, before) else {
-            throw EngineError(
-                code: EngineCode.busy, message: "Another connection has set the WAL mode of the database")
+            throw EngineError.busy("Another connection has set the WAL mode of the database")
         }
     }
 

@@ -173,9 +173,8 @@ struct FileRotation {
         do {
             try options.audit?(result(proof, isResumed: false, options, since: start, pause: pause))
         } catch {
-            var failure = DatabaseFileError(.auditFailed("\(error)"), path: path)
-            failure.isPublished = true
-            throw failure
+            throw DatabaseFileError.published(
+                DatabaseFileError(.auditFailed("\(error)"), path: path), path: path)
         }
     }
 

@@ -52,13 +52,7 @@ struct CopiedContent: FollowedContent {
     func proved(in target: HeldFile, against source: PageFile, _ progress: ProgressReport) throws
         -> ProvedFollowedContent
     {
-        let copy: EngineConnection
-        do {
-            copy = try change.after.open(viewing: target)
-        } catch KeyError.encryption(let failure, _) {
-            throw DatabaseFileError(
-                .copyRejected("the new key does not open it (\(failure))"), path: change.path)
-        }
+        let copy = try change.openCopy(target)
         let digests = PageDigests(
             lockPage: DatabaseHeader.lockPage(pageSize: change.before.ring?.settings.pageSize ?? 4096))
         digests.resize(to: pageCount)

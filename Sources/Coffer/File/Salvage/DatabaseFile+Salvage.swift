@@ -84,8 +84,6 @@ extension DatabaseFile {
             /// known, and is usually smaller. Rows with these row IDs were still salvaged if their pages were
             /// found.
             public var missingRowIDs: [ClosedRange<Int64>] = []
-
-            init(name: String) { self.name = name }
         }
 
         /// The settings with which the damaged file was read.

@@ -71,11 +71,7 @@ final class LostRows {
         for (index, value) in values.enumerated() {
             try connection.check(statement.bind(copyOf: value, encoding, at: CInt(index + 5)))
         }
-        let code = statement.step()
-        guard code == EngineCode.done else {
-            throw EngineError(code: code, message: connection.lastErrorMessage)
-        }
-        statement.reset()
+        try connection.run(statement)
         count += 1
         lostTable.rowCount += 1
         if reason == LostRows.free { freeRowCount += 1 }
@@ -99,10 +95,7 @@ final class LostRows {
         guard let statement = try connection.prepare(trusted: sql) else { return 0 }
         try connection.check(statement.handle.bind(table, at: 1))
         if let reason { try connection.check(statement.handle.bind(reason, at: 2)) }
-        let code = statement.handle.step()
-        guard code == EngineCode.done else {
-            throw EngineError(code: code, message: connection.lastErrorMessage)
-        }
+        try connection.run(statement.handle)
         lostTable.rowCount += added
         count += added
         return added
@@ -114,8 +107,7 @@ final class LostRows {
 
     private func table(_ valueCount: Int) throws -> Table {
         if let table = tables[valueCount] { return table }
-        var name = "lost_and_found_\(valueCount)"
-        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
+        let name = "lost_and_found_\(valueCount)".unique(among: taken)
         let columns = (0..<valueCount).map { "c\($0)" }
         let list = (["table_name", "page", "reason", "row_id"] + columns).joined(separator: ", ")
         try connection.execute(trusted: "CREATE TABLE \(name) (\(list))")

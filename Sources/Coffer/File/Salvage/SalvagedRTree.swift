@@ -173,7 +173,7 @@ struct SalvagedRTree {
                 _ = try forEachCell(of: row.bytes(at: 0), coordinateCount) { id, _ in
                     try connection.check(insert.handle.bind(id, at: 1))
                     try connection.check(insert.handle.bind(Int64(level - 1), at: 2))
-                    try step(insert.handle)
+                    try connection.run(insert.handle)
                 }
             }
             try connection.execute(
@@ -242,7 +242,7 @@ struct SalvagedRTree {
                 guard let reason else { return rowCount += 1 }
                 try bind(id, coordinates, to: lose.handle)
                 try connection.check(lose.handle.bind(reason, at: CInt(coordinateCount + 2)))
-                try step(lose.handle)
+                try connection.run(lose.handle)
             }
         }
         // These rows have lost their node. Rows that were found but refused are already in the table.
@@ -279,18 +279,11 @@ struct SalvagedRTree {
     private func reason(_ statement: StatementHandle) throws -> String? {
         let before = connection.totalChangesCount
         do {
-            try step(statement)
-        } catch let error as EngineError where error.primaryCode == EngineCode.constraint {
-            return error.message ?? ConnectionHandle.describe(error.code)
+            try connection.run(statement)
+        } catch  where error.primaryCode == EngineCode.constraint {
+            return error.words
         }
         return connection.totalChangesCount > before ? nil : "the values of its auxiliary columns are lost"
-    }
-
-    private func step(_ statement: StatementHandle) throws {
-        let code = statement.step()
-        let message = connection.lastErrorMessage
-        statement.reset()
-        guard code == EngineCode.done else { throw EngineError(code: code, message: message) }
     }
 }
 

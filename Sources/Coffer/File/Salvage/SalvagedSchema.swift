@@ -44,10 +44,7 @@ struct SalvagedSchema {
 
     /// Returns an unused name that starts with `start`. Names are compared without regard to case.
     func freeName(_ start: String) -> String {
-        let taken = Set(entries.map { CaseInsensitiveName($0.name) })
-        var name = start
-        while taken.contains(CaseInsensitiveName(name)) { name += "_" }
-        return name
+        start.unique(among: Set(entries.map { CaseInsensitiveName($0.name) }))
     }
 
     var indexes: [Entry] { entries.filter { $0.type == "index" } }

@@ -201,15 +201,12 @@ final class SalvagedTable {
             guard let place = buffer.keep(row.record.bytes.span) else { return .alone(index + 1) }
             try bind(row, to: statement, insertion, &parameter, place: place)
         }
-        let code = statement.step()
-        guard code != EngineCode.done else {
-            statement.reset()
+        do {
+            try connection.run(statement)
             return .inserted(insertion.rowCount)
+        } catch  where error.isOfStatement {
+            return .alone(insertion.rowCount)
         }
-        let error = EngineError(code: code, message: connection.lastErrorMessage)
-        statement.reset()
-        guard error.isOfStatement else { throw error }
-        return .alone(insertion.rowCount)
     }
 
     /// Inserts a row.
@@ -225,7 +222,7 @@ final class SalvagedTable {
         do {
             insertion = try self.insertion(count)
         } catch let error as EngineError where error.isOfStatement {
-            return error.message ?? ConnectionHandle.describe(error.code)
+            return error.words
         }
         let statement = insertion.statement.handle
         // A generated column or a default may compute a value that is larger than any row ever was.
@@ -234,15 +231,12 @@ final class SalvagedTable {
         defer { if let length { connection.limit(.length, newValue: length) } }
         var parameter: CInt = 1
         try bind(row, to: statement, insertion, &parameter, place: nil)
-        let code = statement.step()
-        guard code != EngineCode.done else {
-            statement.reset()
+        do {
+            try connection.run(statement)
             return nil
+        } catch  where error.isOfStatement {
+            return error.words
         }
-        let error = EngineError(code: code, message: connection.lastErrorMessage)
-        statement.reset()
-        guard error.isOfStatement else { throw error }
-        return error.message ?? ConnectionHandle.describe(code)
     }
 
     /// Binds the parameters for one row.
@@ -265,7 +259,7 @@ final class SalvagedTable {
             }
             index += 1
             guard let field else {
-                throw EngineError(code: EngineCode.corrupt, message: "A record has lost values")
+                throw EngineError.corrupt("A record has lost values")
             }
             try connection.check(bind(field, of: record, to: statement, at: parameter, place: place))
             parameter += 1
@@ -310,10 +304,8 @@ final class SalvagedTable {
         return (name, columns.filter { !$0.isGenerated && !$0.isRowID }.map(\.name.quotedDatabaseIdentifier))
     }
 
-    /// Releases the resources that only the rows of a b-tree need.
-    func endTree() { finish() }
-
-    /// Releases the statements, so that the table can be dropped.
+    /// Releases the statements, which only the rows of a b-tree need, and which keep the table from being
+    /// dropped.
     func finish() { (insertions, lastInsertion, insertionsOfMany) = ([:], nil, [:]) }
 
     private func insertion(_ count: Int) throws -> Insertion {

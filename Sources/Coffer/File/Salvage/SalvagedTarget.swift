@@ -21,7 +21,7 @@ struct SalvagedTarget {
                 report.refusedRowCount += 1
             }
         }
-        table.endTree()
+        table.finish()
         if table.hasRowIDs { report.missingRowIDs = loss.rowIDs }
         report.missingPageCount = loss.pageCount
         report.unreadableRowCount = loss.rowCount

@@ -54,11 +54,7 @@ struct SalvagedVirtualTables {
             for (index, text) in [entry.type, entry.name, entry.name, sql].enumerated() {
                 try destination.check(insert.handle.bind(text, at: CInt(index + 1)))
             }
-            let code = insert.handle.step()
-            guard code == EngineCode.done else {
-                throw EngineError(code: code, message: destination.lastErrorMessage)
-            }
-            insert.handle.reset()
+            try destination.run(insert.handle)
             made.append(entry)
         }
         try destination.execute("COMMIT")
@@ -82,10 +78,7 @@ struct SalvagedVirtualTables {
         let sql = "DELETE FROM main.sqlite_master WHERE type = 'table' AND name = ?1 AND rootpage = 0"
         guard let deletion = try destination.prepare(trusted: sql) else { return }
         try destination.check(deletion.handle.bind(entry.name, at: 1))
-        let code = deletion.handle.step()
-        guard code == EngineCode.done else {
-            throw EngineError(code: code, message: destination.lastErrorMessage)
-        }
+        try destination.run(deletion.handle)
         try readSchemaAgain()
     }
 

@@ -3,15 +3,14 @@ internal import SQLCipherBridge
 
 extension DatabaseFileError {
     init(_ error: EngineError, path: String) {
-        let message = error.message ?? ConnectionHandle.describe(error.code)
         let reason: Reason =
             switch error.primaryCode {
             case EngineCode.busy, EngineCode.locked: .busy([])
             case EngineCode.full: .diskFull
             case EngineCode.corrupt: .damaged(pages: [])
-            case EngineCode.constraint: .inconsistent(message)
-            case _ where error.isOfMissingDefinition: .missingDefinition(message)
-            default: .engine(ResultCode(rawValue: error.code), message)
+            case EngineCode.constraint: .inconsistent(error.words)
+            case _ where error.isOfMissingDefinition: .missingDefinition(error.words)
+            default: .engine(ResultCode(rawValue: error.code), error.words)
             }
         self.init(reason, path: path)
     }
@@ -54,5 +53,12 @@ extension DatabaseFileError {
             }
         default: error
         }
+    }
+
+    /// Returns the public error for a failure after the file got its new content.
+    static func published(_ error: any Error, path: String) -> any Error {
+        guard var failure = publicError(error, path: path) as? DatabaseFileError else { return error }
+        failure.isPublished = true
+        return failure
     }
 }

@@ -30,6 +30,16 @@ struct FileAttributes: Equatable {
         }
     }
 
+    /// Reads the attributes of a file that is to be replaced by a file with the same attributes.
+    ///
+    /// - Throws: `unsafeFile(.owner)` if a file that this process makes cannot have the same owner.
+    init(toKeepOf path: String, status: FileStatus) throws(DatabaseFileError) {
+        try self.init(of: path, status: status)
+        guard canBeKeptByThisProcess else {
+            throw DatabaseFileError(.unsafeFile(.owner(userID: userID, groupID: groupID)), path: path)
+        }
+    }
+
     /// Returns true for labels that the system assigns to each file by its own rules.
     private static func belongsToSystem(_ name: String) -> Bool {
         name.hasPrefix("security.") || name.hasPrefix("trusted.") || name == "system.nfs4_acl"

@@ -137,19 +137,11 @@ struct FileDescriptor: ~Copyable {
         return done == count ? bytes : Array(bytes.prefix(done))
     }
 
-    /// Writes the content of a new file, and makes it permanent.
-    func writeAll(_ bytes: [UInt8]) throws(DatabaseFileError) {
-        try write(bytes)
+    /// Writes the beginning of the file, and makes it permanent. Bytes after it stay.
+    func writeBeginning(_ bytes: [UInt8]) throws(DatabaseFileError) {
+        try writer.write(bytes, at: 0)
         try synchronize()
     }
-
-    /// Overwrites the beginning of the file, and makes that permanent. The bytes after it stay.
-    func overwriteBeginning(with bytes: [UInt8]) throws(DatabaseFileError) {
-        try write(bytes)
-        try synchronize()
-    }
-
-    private func write(_ bytes: [UInt8]) throws(DatabaseFileError) { try writer.write(bytes, at: 0) }
 
     /// A writer for the file, which can be used from any thread as long as the descriptor lives.
     var writer: Writer { Writer(path: path, number: file.number) }

@@ -67,8 +67,7 @@ final class HeldFile: WritableBytes, Sendable {
     /// error, instead of a database that no other process finds. A file with a name is not changed.
     func spoil() {
         guard (try? file.status())?.linkCount == 0 else { return }
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<512).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let bytes = (0..<512).map { _ in UInt8.random(in: 0...255) }
         try? writer.write(bytes, at: 0)
     }
 
@@ -94,5 +93,18 @@ final class HeldFile: WritableBytes, Sendable {
     /// Removes a name if it leads to this file. A file that another user has put there stays.
     func removeName(_ name: String) {
         if (try? hasName(name)) == true { try? SystemFile.remove(name) }
+    }
+
+    /// Calls `body` while a locked empty file has the name of a missing database. A process that opens it
+    /// waits, and finds no database in it.
+    static func whilePlaceholderHasName(_ path: String, _ body: () throws -> Void) throws {
+        let placeholder = try HeldFile(creating: path)
+        // Another process that was faster makes its database of the file.
+        guard placeholder.lock() else { throw DatabaseFileError(.busy([]), path: path) }
+        defer {
+            placeholder.removeName(path)
+            placeholder.spoil()
+        }
+        try body()
     }
 }

@@ -52,9 +52,11 @@ struct LogRecovery {
     /// Returns the number of frames up to the end of the last transaction that recovery would find, among the
     /// frames in the index.
     private func recoverableFrameCount(_ state: LogState) throws -> Int {
-        let file = try FileDescriptor.open("\(path)-wal")
-        let bytes = try LogBytes(file)
-        guard let log = try WriteAheadLog(read: bytes.read), log.salts == state.salt else { return 0 }
+        // Closing it drops no locks, because SQLite holds none on logs.
+        let file = ReadFile(try FileDescriptor.open("\(path)-wal"))
+        guard let log = try WriteAheadLog(read: { try file.read(at: $0, filling: &$1) }),
+            log.salts == state.salt
+        else { return 0 }
         var (count, committed) = (0, 0)
         var checksum: [UInt32] = []
         try log.forEachFrame(after: log.start) { frame, end in
@@ -64,18 +66,6 @@ struct LogRecovery {
         }
         guard committed == state.frameCount else { return committed }
         return checksum == state.checksum ? committed : 0
-    }
-}
-
-/// The descriptor of a log. Closing it drops no locks, because SQLite holds none on logs.
-private final class LogBytes {
-    private let file: FileDescriptor
-
-    init(_ file: consuming FileDescriptor) throws { self.file = file }
-
-    func read(at offset: Int64, into target: inout [UInt8]) throws -> Int {
-        var span = target.mutableSpan
-        return try file.read(at: offset, into: &span)
     }
 }
 

@@ -212,10 +212,8 @@ extension AssociationToMany where RowDecoder: TableRecord {
 private func rowCount(of tableName: String, _ alias: TableAliasBase, _ db: Database) throws -> SQLExpression {
     let columns = try db.columnsOfRowKey(of: tableName)
     guard columns.count == 1 else {
-        throw DatabaseError(
-            resultCode: .SQLITE_MISUSE,
-            message:
-                "The rows of \(tableName.quotedDatabaseIdentifier) cannot be counted: the table has no row "
+        throw DatabaseError.misuse(
+            "The rows of \(tableName.quotedDatabaseIdentifier) cannot be counted: the table has no row "
                 + "ID, and its primary key has several columns.")
     }
     let column: SQLExpression = alias[columns[0]]

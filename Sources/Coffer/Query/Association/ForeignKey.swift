@@ -102,9 +102,8 @@ struct SQLForeignKey: Sendable {
         }
         message +=
             found.isEmpty ? ". The schema has none" : ". The schema has: " + found.joined(separator: "; ")
-        return DatabaseError(
-            resultCode: .SQLITE_MISUSE,
-            message: message + ". Give the association a ForeignKey, with columns of both tables if need be.")
+        return DatabaseError.misuse(
+            message + ". Give the association a ForeignKey, with columns of both tables if need be.")
     }
 }
 

@@ -47,10 +47,8 @@ extension JoinedQuery {
             return try columnCount(
                 of: selection, in: tables.first { $0.aliases.contains(alias) } ?? table, db)
         case .literal:
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "The number of columns of a selection literal is unknown, so the columns of joined "
+            throw DatabaseError.misuse(
+                "The number of columns of a selection literal is unknown, so the columns of joined "
                     + "tables cannot be found after it. Select expressions of "
                     + "\(table.relation.source.tableName.quotedDatabaseIdentifier) instead, for example "
                     + "SQL(\"...\").sqlExpression.")

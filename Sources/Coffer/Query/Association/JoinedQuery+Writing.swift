@@ -31,12 +31,9 @@ extension JoinedQuery {
             }
         }
         if isFirst {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "The request of \(root.source.tableName.quotedDatabaseIdentifier) selects no columns, "
-                    + "neither of the table itself nor of joined tables."
-            )
+            throw DatabaseError.misuse(
+                "The request of \(root.source.tableName.quotedDatabaseIdentifier) selects no columns, "
+                    + "neither of the table itself nor of joined tables.")
         }
     }
 

@@ -29,14 +29,11 @@ struct JoinedQuery: Sendable {
         commonTables.define(relation.commonTables)
         for child in relation.children where child.kind.isJoin {
             guard !isOptional || child.kind == .optional else {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "A required association cannot follow an optional one: "
+                throw DatabaseError.misuse(
+                    "A required association cannot follow an optional one: "
                         + "\(child.relation.source.tableName.quotedDatabaseIdentifier) after "
                         + "\(relation.source.tableName.quotedDatabaseIdentifier). Make both required, "
-                        + "or both optional."
-                )
+                        + "or both optional.")
             }
             let index = tables.count
             tables.append(
@@ -114,7 +111,7 @@ extension Relation {
     var hasJoins: Bool { children.contains { $0.kind.isJoin } }
 
     private func checkTree() throws {
-        if let misuse { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: misuse) }
+        if let misuse { throw DatabaseError.misuse(misuse) }
         for child in children { try child.relation.checkTree() }
     }
 }

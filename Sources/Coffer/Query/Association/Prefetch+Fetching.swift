@@ -53,10 +53,8 @@ extension Relation {
     ) throws -> [Int] {
         try columns.base.map { name in
             guard let position = row.index(ofColumn: name), position < rootColumnCount ?? Int.max else {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "Missing column: \(name). A request of \(source.tableName.quotedDatabaseIdentifier) "
+                throw DatabaseError.misuse(
+                    "Missing column: \(name). A request of \(source.tableName.quotedDatabaseIdentifier) "
                         + "that fetches \(prefetch.key) must select it.")
             }
             return position

@@ -36,13 +36,10 @@ extension Relation {
         for (index, prefetch) in result.enumerated() {
             guard result[..<index].contains(where: { $0.scopes == prefetch.scopes && $0.key == prefetch.key })
             else { continue }
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "The association key \(prefetch.key.quotedDatabaseIdentifier) is ambiguous: two "
+            throw DatabaseError.misuse(
+                "The association key \(prefetch.key.quotedDatabaseIdentifier) is ambiguous: two "
                     + "associations to \(prefetch.tableName.quotedDatabaseIdentifier) have it. Use "
-                    + "forKey(_:) to distinguish them."
-            )
+                    + "forKey(_:) to distinguish them.")
         }
         return result
     }
@@ -81,13 +78,10 @@ extension Prefetch {
     /// - Throws: a ``DatabaseError`` if the association has no foreign key, or none is found.
     func keyColumns(_ db: Database) throws -> KeyColumns {
         guard let columns = try path[0].condition.columns(db) else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "including(all:) needs a foreign key, but the association to "
+            throw DatabaseError.misuse(
+                "including(all:) needs a foreign key, but the association to "
                     + "\(path[0].relation.source.tableName.quotedDatabaseIdentifier), on the way to "
-                    + "\(tableName.quotedDatabaseIdentifier), has none."
-            )
+                    + "\(tableName.quotedDatabaseIdentifier), has none.")
         }
         return KeyColumns(base: columns.map(\.left), first: columns.map(\.right))
     }

@@ -11,12 +11,9 @@ enum TableNames {
         for table in tables {
             counts[CaseInsensitiveName(table.aliasName ?? table.tableName), default: 0] += 1
             if let name = table.aliasName, !aliasNames.insert(CaseInsensitiveName(name)).inserted {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "Two tables of this request have the alias \(name.quotedDatabaseIdentifier). Use "
-                        + "different names."
-                )
+                throw DatabaseError.misuse(
+                    "Two tables of this request have the alias \(name.quotedDatabaseIdentifier). Use "
+                        + "different names.")
             }
         }
         let isUnclear = { (table: (tableName: String, aliasName: String?)) in
@@ -27,9 +24,7 @@ enum TableNames {
             tables.filter { !isUnclear($0) }.map { CaseInsensitiveName($0.aliasName ?? $0.tableName) })
         return tables.map { table in
             guard isUnclear(table) else { return table.aliasName ?? table.tableName }
-            let digits = table.tableName.utf8.reversed().prefix {
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-            }.count
+            let digits = table.tableName.utf8.reversed().prefix(while: \.isASCIIDigit).count
             let root = String(table.tableName.dropLast(digits))
             var number = 1
             while !taken.insert(CaseInsensitiveName("\(root)\(number)")).inserted { number += 1 }

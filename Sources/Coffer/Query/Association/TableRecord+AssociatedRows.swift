@@ -43,10 +43,8 @@ extension _SQLAssociation {
                 .connected { db in
                     let values = try values.get()
                     guard let columns = try condition.columns(db) else {
-                        throw DatabaseError(
-                            resultCode: .SQLITE_MISUSE,
-                            message:
-                                "request(for:) follows foreign keys. The association to "
+                        throw DatabaseError.misuse(
+                            "request(for:) follows foreign keys. The association to "
                                 + "\(tableName.quotedDatabaseIdentifier) has a condition of its own.")
                     }
                     let pairs = columns.map { ($0.right, values[CaseInsensitiveName($0.left)] ?? .null) }

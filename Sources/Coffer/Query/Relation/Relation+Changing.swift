@@ -67,10 +67,8 @@ extension Relation {
                 if case .column(let name) = group.impl { name } else { nil }
             }
             guard try db.table(source.tableName, hasUniqueKey: columns) else {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "A request with GROUP BY cannot be deleted or updated: the rows of "
+                throw DatabaseError.misuse(
+                    "A request with GROUP BY cannot be deleted or updated: the rows of "
                         + "\(source.tableName.quotedDatabaseIdentifier) are not grouped by a unique "
                         + "key.")
             }

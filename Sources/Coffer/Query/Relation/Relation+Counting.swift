@@ -16,10 +16,8 @@ extension Relation {
     }
 
     private func fetchInt(_ writer: SQLWriter) throws -> Int {
-        let statement = try writer.db.checkOut(writer.sql, for: .request)
-        try statement.setArguments(writer.arguments)
         // Aggregates and EXISTS always have one row.
-        return try Int.fetchOne(statement) ?? 0
+        try Int.fetchOne(writer.db.checkOut(writer)) ?? 0
     }
 
     private func writeCount(to writer: inout SQLWriter) throws {

@@ -9,10 +9,8 @@ extension Relation {
         return { db in
             let columns = try db.primaryKey(table).columns
             guard columns.count == 1 else {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message:
-                        "The primary key of \(table.quotedDatabaseIdentifier) has several columns. Give a "
+                throw DatabaseError.misuse(
+                    "The primary key of \(table.quotedDatabaseIdentifier) has several columns. Give a "
                         + "dictionary of them: "
                         + columns.joined(separator: ", "))
             }

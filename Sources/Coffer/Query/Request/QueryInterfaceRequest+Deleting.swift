@@ -63,12 +63,9 @@ where
     public func deleteAndFetchIds(_ db: Database) throws -> Set<RowDecoder.ID> {
         let columns = try db.primaryKey(databaseTableName).columns
         guard columns.count == 1 else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "The primary key of \(databaseTableName.quotedDatabaseIdentifier) has several columns, "
-                    + "so its rows have no ID."
-            )
+            throw DatabaseError.misuse(
+                "The primary key of \(databaseTableName.quotedDatabaseIdentifier) has several columns, "
+                    + "so its rows have no ID.")
         }
         return try RowDecoder.ID.fetchSet(deleteAndFetchStatement(db, selection: [Column(columns[0])]))
     }

@@ -209,10 +209,8 @@ extension SQLWriter {
     /// Writes a test of columns that cannot all be NULL in a row of the current table.
     fileprivate mutating func appendRowExistence(isNegated: Bool) throws {
         guard let tableName = scope.tableName else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "A TableAlias is used that no table of this request has. Give it to a table with "
+            throw DatabaseError.misuse(
+                "A TableAlias is used that no table of this request has. Give it to a table with "
                     + "aliased(_:).")
         }
         let columns = try db.columnsOfExistingRow(of: tableName)
@@ -228,9 +226,7 @@ extension SQLWriter {
     /// Writes the hidden column of a full-text table, which SQLite does not find under an alias.
     fileprivate mutating func appendCurrentTable() throws {
         guard let tableName = scope.tableName else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: "A full-text search needs a request that selects from a known table.")
+            throw DatabaseError.misuse("A full-text search needs a request that selects from a known table.")
         }
         if let qualifier = scope.columnQualifier,
             CaseInsensitiveName(qualifier) != CaseInsensitiveName(tableName)
@@ -244,9 +240,7 @@ extension SQLWriter {
     /// Writes the position of a column in the current table.
     fileprivate mutating func appendPosition(ofColumn name: String) throws {
         guard let tableName = scope.tableName else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: "A full-text search needs a request that selects from a known table.")
+            throw DatabaseError.misuse("A full-text search needs a request that selects from a known table.")
         }
         let columns = try db.columns(in: tableName).map { CaseInsensitiveName($0.name) }
         guard let index = columns.firstIndex(of: CaseInsensitiveName(name)) else {

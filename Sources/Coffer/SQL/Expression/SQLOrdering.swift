@@ -50,10 +50,8 @@ public struct SQLOrdering: SQLOrderingTerm, Sendable {
         case .qualified(let ordering, let alias):
             return SQLOrdering(impl: .qualified(try ordering.reversed(), alias))
         case .literal:
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message:
-                    "An ordering that is written in SQL cannot be reversed. Order by expressions instead, "
+            throw DatabaseError.misuse(
+                "An ordering that is written in SQL cannot be reversed. Order by expressions instead, "
                     + "for example SQL(\"...\").sqlExpression.desc.")
         }
     }

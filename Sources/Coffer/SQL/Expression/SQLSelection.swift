@@ -45,9 +45,8 @@ extension SQLWriter {
     /// Writes the columns of the current table except those with the given names.
     fileprivate mutating func appendColumns(excluding excludedNames: Set<CaseInsensitiveName>) throws {
         guard let tableName = scope.tableName else {
-            throw DatabaseError(
-                resultCode: .SQLITE_MISUSE,
-                message: "allColumns(excluding:) needs a request that selects from a known table.")
+            throw DatabaseError.misuse(
+                "allColumns(excluding:) needs a request that selects from a known table.")
         }
         let names = try db.columns(in: tableName).map(\.name)
         let selectedNames = names.filter { !excludedNames.contains(CaseInsensitiveName($0)) }

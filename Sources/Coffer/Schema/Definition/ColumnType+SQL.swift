@@ -13,7 +13,7 @@ extension Database.ColumnType {
         }
         let parts = words.split(separator: " ")
         return !parts.isEmpty
-            && parts.allSatisfy { $0.utf8.allSatisfy(\.isASCIIWord) && !$0.utf8.first.isDigit }
+            && parts.allSatisfy { $0.utf8.allSatisfy(\.isASCIIWord) && $0.utf8.first?.isASCIIDigit == false }
     }
 }
 
@@ -22,18 +22,6 @@ extension Substring {
         var digits = self.drop { $0 == " " }
         while digits.last == " " { digits.removeLast() }
         if let sign = digits.first, sign == "-" || sign == "+" { digits.removeFirst() }
-        return !digits.isEmpty && digits.utf8.allSatisfy(\.isDigit)
+        return !digits.isEmpty && digits.utf8.allSatisfy(\.isASCIIDigit)
     }
-}
-
-extension UInt8 {
-    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-
-    fileprivate var isASCIIWord: Bool {
-        isDigit || self == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
-    }
-}
-
-extension UInt8? {
-    fileprivate var isDigit: Bool { self?.isDigit ?? false }
 }
