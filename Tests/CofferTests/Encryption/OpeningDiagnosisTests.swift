@@ -58,7 +58,8 @@ struct OpeningDiagnosisTests {
     func ciphertextLikeRoot() {
         var start = DatabaseHeader.magic + [16, 0, 1, 1, 48, 64, 32, 32] + [UInt8](repeating: 0, count: 72)
         for type: UInt8 in [2, 5, 10, 13] {
-            start[96...] = [0, 46, 110, 81, type] + (0..<156).map { UInt8(truncatingIfNeeded: $0 * 167 + 91) }
+            let ciphertext = (0..<156).map { UInt8(truncatingIfNeeded: $0 * 167 + 91) }
+            start[96...] = [0, 46, 110, 81, type] + ciphertext
             let header = FileHeader(size: 8192, start: start)
             #expect(!header.isPlaintext(plaintextHeaderSize: 96))
             #expect(!header.isPlaintext(plaintextHeaderSize: 0))

@@ -201,12 +201,13 @@ final class SalvagedTable {
             guard let place = buffer.keep(row.record.bytes.span) else { return .alone(index + 1) }
             try bind(row, to: statement, insertion, &parameter, place: place)
         }
-        do {
+        do throws(EngineError) {
             try connection.run(statement)
-            return .inserted(insertion.rowCount)
-        } catch  where error.isOfStatement {
+        } catch {
+            guard error.isOfStatement else { throw error }
             return .alone(insertion.rowCount)
         }
+        return .inserted(insertion.rowCount)
     }
 
     /// Inserts a row.
@@ -231,12 +232,13 @@ final class SalvagedTable {
         defer { if let length { connection.limit(.length, newValue: length) } }
         var parameter: CInt = 1
         try bind(row, to: statement, insertion, &parameter, place: nil)
-        do {
+        do throws(EngineError) {
             try connection.run(statement)
-            return nil
-        } catch  where error.isOfStatement {
+        } catch {
+            guard error.isOfStatement else { throw error }
             return error.words
         }
+        return nil
     }
 
     /// Binds the parameters for one row.
