@@ -33,7 +33,7 @@ package enum CommandLineTool {
     }
 
     private static func run(_ arguments: [String]) -> ExitStatus {
-        if arguments == ["help", "keys"] {
+        if arguments.filter({ !$0.hasPrefix("-") }) == ["help", "keys"] {
             OutputFile.output.writeLine(KeyTopic.text)
             return OutputFile.output.lostText == nil ? .done : .inputOutput
         }
