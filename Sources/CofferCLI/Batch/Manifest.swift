@@ -4,10 +4,10 @@ internal import Foundation
 /// The files of a batch, and the sources of their keys.
 ///
 /// A manifest has one of three forms. The first has one path a line; the keys are those of the command line.
-/// The second has one JSON object a line, whose members have the names of the options: `{"path": "a.db", "key":
-/// "file:a.key", "new-key": "file:b.key"}`. Files with a keyring have `unlock` instead of `key`. Members for
-/// previous keys may also be lists. In these two forms, empty lines and lines that start with `#` are ignored. The third has NUL-terminated paths, as `find -print0` writes them,
-/// which are used verbatim.
+/// The second has one JSON object a line, whose members have the names of the options: `{"path": "a.db",
+/// "key": "file:a.key", "new-key": "file:b.key"}`. Files with a keyring have `unlock` instead of `key`. Members
+/// for previous keys may also be lists. In these two forms, empty lines and lines that start with `#` are
+/// ignored. The third has NUL-terminated paths, as `find -print0` writes them, which are used verbatim.
 struct Manifest: Sendable {
     struct Item: Sendable {
         /// The path as the manifest spells it.
@@ -30,7 +30,7 @@ struct Manifest: Sendable {
         /// Returns the item with all relative paths starting at a folder.
         fileprivate func located(in folder: String) -> Item {
             var item = self
-            item.location = Manifest.located(path, in: folder)
+            item.location = FileNames.located(path, in: folder)
             item.key = key?.located(in: folder)
             item.newKey = newKey?.located(in: folder)
             item.previousKeys = previousKeys?.located(in: folder)
@@ -41,8 +41,8 @@ struct Manifest: Sendable {
     enum PreviousKeys: Sendable {
         /// Sources with their types, as `previous-key` has them.
         case typed([KeyRequest])
-        /// Sources of `previous-key-file` and so on, each with all types. Without types, they have the type of
-        /// the file's key.
+        /// Sources of `previous-key-file` and so on, each with all types. Without types, they have the type
+        /// of the file's key.
         case separate([SecretSource], [KeyType])
 
         /// Distinguishes these keys from others.
@@ -112,7 +112,7 @@ struct Manifest: Sendable {
             }
             let line = Line(number: line.number, form: form, text: text)
             guard var item = try line.item() else { continue }
-            let location = Manifest.located(item.path, in: folder)
+            let location = FileNames.located(item.path, in: folder)
             guard seen.insert(Array(location.utf8)).inserted else {
                 throw line.bad("'\(item.path)' is listed twice")
             }
@@ -218,10 +218,6 @@ struct Manifest: Sendable {
                 newKey: try reader.request(.new), previousKeys: try reader.previousKeys(),
                 cipher: try reader.cipher())
         }
-    }
-
-    static func located(_ path: String, in folder: String) -> String {
-        path.hasPrefix("/") || folder == "." ? path : folder + "/" + path
     }
 
     // MARK: JSON
@@ -401,14 +397,6 @@ struct Manifest: Sendable {
             if let pageSize { settings.pageSize = pageSize }
             return settings
         }
-    }
-}
-
-extension SecretSource {
-    /// Returns the source with a relative path starting at a folder.
-    func located(in folder: String) -> SecretSource {
-        guard case .file(let path) = self else { return self }
-        return .file(Manifest.located(path, in: folder))
     }
 }
 

@@ -76,7 +76,7 @@ extension NewKeyOptions {
     /// Returns the request for the key that a rotation gives to files. Throws for files with a keyring,
     /// because the rotation would leave the keyring with the old key.
     func requestForRotation(besides key: FileKeyOptions) throws -> KeyRequest {
-        guard try key.unlock.request() == nil else { throw KeyRotation.hasKeyring }
+        guard try key.unlock.request() == nil else { throw Failure.rotationOfKeyring }
         return try request(besides: key)
     }
 }

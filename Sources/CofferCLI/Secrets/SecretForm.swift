@@ -4,8 +4,8 @@ internal import KeyMaterial
 ///
 /// A key file carries no type of its own: its readers, here and in other programs, expect digits and nothing
 /// else. So the digits of a raw key in a file are a raw key, as `coffer keygen` writes them. Elsewhere digits
-/// may as well be a passphrase, and bytes that are no text may be either; both are refused. A wrong guess about
-/// a file's own key cannot damage the file: the key does not open it.
+/// may as well be a passphrase, and bytes that are no text may be either; both are refused. A wrong guess
+/// about the key of a file does no damage: it does not open the file.
 enum SecretForm {
     /// Returns the type of a key.
     static func key(_ secret: borrowing SecretBytes, from source: SecretSource) throws(Failure) -> KeyType {

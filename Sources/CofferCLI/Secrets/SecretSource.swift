@@ -143,3 +143,11 @@ struct KeyRequest: Sendable, Hashable {
         }
     }
 }
+
+extension SecretSource {
+    /// Returns the source with a relative path starting at a folder.
+    func located(in folder: String) -> SecretSource {
+        guard case .file(let path) = self else { return self }
+        return .file(FileNames.located(path, in: folder))
+    }
+}

@@ -9,10 +9,6 @@ struct KeyRotation {
     let new: Key
     let options: DatabaseFile.RotationOptions
 
-    /// The failure for a file with a keyring, which would be left with the old key.
-    static let hasKeyring = Failure.usage(
-        "The file has a keyring. Rotate its data key with 'coffer key rotate'.")
-
     private var file: DatabaseFile { DatabaseFile(path: path) }
 
     /// True if the new key opens the file.

@@ -76,7 +76,7 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
             try old.open(path, cipher: options.cipher) { opening in
-                guard opening.key.slotSecret == nil else { throw KeyRotation.hasKeyring }
+                guard opening.key.slotSecret == nil else { throw Failure.rotationOfKeyring }
                 let rotation = KeyRotation(
                     path: path, name: path, old: opening.key, new: new, options: options)
                 if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }

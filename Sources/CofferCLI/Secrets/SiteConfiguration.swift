@@ -35,19 +35,22 @@ struct SiteConfiguration: Sendable {
     private init(path: String) throws(Failure) {
         self.path = path
         let bytes = try SiteConfiguration.bytes(of: path)
-        guard let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any],
-            let members = try? JSONMembers.names(of: bytes)
-        else { throw failure("it is not a JSON object.") }
+        guard let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] else {
+            throw failure("it is not a JSON object.")
+        }
         if let unknown = object.keys.filter({ !SiteConfiguration.names.contains($0) }).min() {
             throw failure(
                 "'\(unknown)' is unknown; there are \(SiteConfiguration.names.joined(separator: ", ")).")
         }
-        guard members.count == object.count else { throw failure("it repeats a member.") }
         key = try text("key", object)
         unlock = try text("unlock", object)
-        audit = try text("audit", object).map { Manifest.located($0, in: folder) }
-        metrics = try text("metrics", object).map { Manifest.located($0, in: folder) }
+        audit = try text("audit", object).map { FileNames.located($0, in: folder) }
+        metrics = try text("metrics", object).map { FileNames.located($0, in: folder) }
         keep = try text("keep", object)
+        // Each member is now known to be two strings, its name and its value.
+        guard SiteConfiguration.stringCount(in: bytes) == 2 * object.count else {
+            throw failure("it repeats a member.")
+        }
         if let keep, DatabaseFile.BackupRetention(keep) == nil {
             throw failure("'keep' takes numbers with h, d, w, m or y, such as 7d,4w,6m.")
         }
@@ -60,6 +63,16 @@ struct SiteConfiguration: Sendable {
             throw failure("'\(name)' is empty or contains a NUL byte.")
         }
         return text
+    }
+
+    /// Returns the number of strings in a JSON text. The parser keeps only one of two members with a name.
+    private static func stringCount(in text: [UInt8]) -> Int {
+        var (quotes, isEscaped) = (0, false)
+        for byte in text {
+            if byte == UInt8(ascii: "\""), !isEscaped { quotes += 1 }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+        }
+        return quotes / 2
     }
 
     /// - Parameter words: the problem, which follows the name of the file.
