@@ -5,9 +5,9 @@ internal import Foundation
 ///
 /// A manifest has one of three forms. The first has one path a line; the keys are those of the command line.
 /// The second has one JSON object a line, whose members have the names of the options: `{"path": "a.db",
-/// "key": "file:a.key", "new-key": "file:b.key"}`. Files with a keyring have `unlock` instead of `key`. Members
-/// for previous keys may also be lists. In these two forms, empty lines and lines that start with `#` are
-/// ignored. The third has NUL-terminated paths, as `find -print0` writes them, which are used verbatim.
+/// "key": "file:a.key", "new-key": "file:b.key"}`. Files with a keyring have `unlock` instead of `key`.
+/// Members for previous keys may also be lists. In these two forms, empty lines and lines that start with `#`
+/// are ignored. The third has NUL-terminated paths, as `find -print0` writes them, which are used verbatim.
 struct Manifest: Sendable {
     struct Item: Sendable {
         /// The path as the manifest spells it.

@@ -18,7 +18,7 @@ struct ManualTests {
         for word in ["\\-\\-new\\-key <source>", ".SH EXAMPLES", "Default: auto"] {
             #expect(rotate.contains(word))
         }
-        #expect(!rotate.contains("key\\-file"))
+        #expect(!rotate.contains("key\\-file <"))
         for section in [
             ".SH EXIT STATUS", ".SH ENVIRONMENT", ".B CREDENTIALS_DIRECTORY", ".SH SOURCES OF SECRETS",
             ".B raw+salt:", ".B COFFER_CONFIG",

@@ -359,7 +359,9 @@ struct SourceOptionTests {
 
     @Test("the help shows one option for each secret, and has a topic about their sources")
     func help() throws {
-        let help = try tool.run("verify", "--help").output
+        // The help wraps its lines.
+        let help = try tool.run("verify", "--help").output.split(whereSeparator: \.isWhitespace).joined(
+            separator: " ")
         for option in ["--key <source>", "--previous-key <source>", "--unlock <source>", "coffer help keys"] {
             #expect(help.contains(option), "\(option)")
         }
