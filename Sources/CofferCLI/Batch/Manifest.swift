@@ -270,7 +270,7 @@ struct Manifest: Sendable {
             guard unlocking == nil else { throw line.bad("it has both a key and a secret for a keyring") }
             if let given = given.first { return try good { () throws(Failure) in try given.key(role) } }
             let type = try text("\(prefix)-type").map(type) ?? .passphrase
-            return sources.first.map { KeyRequest(role: role, source: $0, use: .key(type)) }
+            return sources.first.map { KeyRequest(role: role, source: $0, type: type) }
         }
 
         /// Returns the sources with their types in a member such as `key`. The result is empty if there is no

@@ -259,6 +259,32 @@ struct SourceOptionTests {
         }
     }
 
+    @Test("--unlock alone and the source ask prompt at the terminal")
+    func prompts() throws {
+        func terminal(_ arguments: String...) throws -> PseudoTerminal {
+            try PseudoTerminal(Tool.program, arguments, folder: tool.directory.path)
+        }
+        try tool.write("correct horse battery\n", to: "anna.txt")
+        #expect(try tool.run("key", "init", "k.db", "--new-key", "file:anna.txt").status == 0)
+        for unlock in [["--unlock"], ["--unlock", "ask"], ["--unlock", "--unlock-type", "passphrase"]] {
+            let query = try PseudoTerminal(
+                Tool.program, ["query", "k.db"] + unlock + ["SELECT 40 + 2"], folder: tool.directory.path)
+            try query.expect("Key of k.db: ")
+            query.type("correct horse battery\n")
+            try query.expect("42")
+            #expect(try query.end() == 0, "\(unlock)")
+        }
+        let digits = try terminal("verify", "a.db", "--key", "ask")
+        try digits.expect("Key of a.db: ")
+        digits.type(Self.digits + "\n")
+        try digits.expect("raw:ask")
+        #expect(try digits.end() == 77)
+        let raw = try terminal("verify", "a.db", "--key", "raw:ask")
+        try raw.expect("Key of a.db (64 hexadecimal digits): ")
+        raw.type(Self.digits + "\n")
+        #expect(try raw.end() == 0)
+    }
+
     // MARK: Other secrets, manifests and the help
 
     @Test("a rotation, previous keys, a log and a site take their sources in the same way")
