@@ -12,14 +12,14 @@ struct CofferCommand: Operation {
             is proved and swapped in atomically: at any time the file is intact, and the old or the new key \
             opens it. Run an interrupted command again to complete it.
 
-            Keys are never arguments. Without a key option, coffer prompts for the key.
+            Keys are never arguments. Options take their sources, such as file:app.key: 'coffer help keys' \
+            lists them. Without a source, coffer prompts for the key.
 
             EXAMPLES
               coffer keygen --out app.key                    create a key
-              coffer create app.db --key-file app.key --key-type raw
-              coffer query app.db "SELECT 1" --key-file app.key --key-type raw
-              coffer rotate app.db --key-file app.key --key-type raw \\
-                                   --new-key-file next.key --new-key-type raw
+              coffer create app.db --key file:app.key
+              coffer query app.db "SELECT 1" --key file:app.key
+              coffer rotate app.db --key file:app.key --new-key file:next.key
               coffer verify app.db                           prompt for the key
               coffer help rotate
 
@@ -43,6 +43,8 @@ struct CofferCommand: Operation {
 
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
+
+    var readsDefaults: Bool { false }
 
     func run(in session: Session) throws -> ExitStatus {
         guard version else { throw Failure.usage("Give a command; 'coffer --help' lists them.") }

@@ -33,6 +33,10 @@ package enum CommandLineTool {
     }
 
     private static func run(_ arguments: [String]) -> ExitStatus {
+        if arguments.filter({ !$0.hasPrefix("-") }) == ["help", "keys"] {
+            OutputFile.output.writeLine(KeyTopic.text)
+            return OutputFile.output.lostText == nil ? .done : .inputOutput
+        }
         if let words = CofferCommand.unknownHelp(in: arguments) { return refuse(words, arguments) }
         do {
             guard let operation = try operation(arguments) else { return .done }
@@ -60,7 +64,8 @@ package enum CommandLineTool {
     /// Returns the operation that the arguments ask for, or nil once ArgumentParser has printed the help that
     /// it adds.
     static func operation(_ arguments: [String]) throws -> (any Operation)? {
-        var command = try CofferCommand.parseAsRoot(ArgumentMistake.shieldingStatements(arguments))
+        var command = try CofferCommand.parseAsRoot(
+            SourceArgument.addingPrompts(ArgumentMistake.shieldingStatements(arguments)))
         if let operation = command as? any Operation { return operation }
         try command.run()
         return nil
@@ -74,6 +79,7 @@ package enum CommandLineTool {
             return OutputFile.output.lostText == nil ? .done : .inputOutput
         }
         if let mistake = ArgumentMistake.key(in: arguments) { return refuse(mistake.message, mistake.rest) }
+        if let words = ArgumentMistake.unlockSecret(in: arguments, text) { return refuse(words, arguments) }
         if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.statement(in: arguments) {
             return refuse(words, arguments)
         }

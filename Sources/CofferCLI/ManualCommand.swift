@@ -13,6 +13,8 @@ struct ManualCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var readsDefaults: Bool { false }
+
     func run(in session: Session) throws -> ExitStatus {
         for command in try CommandDescription.root().all {
             let page = ManualPage(command: command, version: EngineVersions.coffer)

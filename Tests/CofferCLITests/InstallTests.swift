@@ -121,7 +121,7 @@ struct InstallTests {
                 })
         }
         #expect(try completions("coffer", "ba") == ["backup", "batch"])
-        #expect(try completions("coffer", "rotate", "--new-key-f") == ["--new-key-file", "--new-key-fd"])
+        #expect(try completions("coffer", "rotate", "--new-k") == ["--new-key"])
         #expect(try completions("coffer", "query", "a.db", "x", "--format", "c") == ["csv"])
     }
 

@@ -143,8 +143,8 @@ extension Failure {
         case .needsSecret:
             self.init(
                 .keyRejected, "no_key",
-                "The audit log '\(log)' is chained with a secret. Give it with --audit-key-file or a "
-                    + "similar option."
+                "The audit log '\(log)' is chained with a secret. Give its source, as in "
+                    + "--audit-key file:PATH."
             )
         case .otherSecret:
             self.init(

@@ -63,6 +63,6 @@ extension AuditKeyOptions {
     /// Returns the function that chains the log.
     func seal(_ keys: KeyReader) throws -> AuditSeal {
         guard let source = try source() else { return .plain }
-        return try AuditSeal(keys.secret(from: source), sourceName: source.name)
+        return try AuditSeal(keys.secret(from: source, subject: "the audit log"), sourceName: source.name)
     }
 }

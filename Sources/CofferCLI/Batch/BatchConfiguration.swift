@@ -19,10 +19,10 @@ extension CommandConfiguration {
 extension Manifest {
     static let help = """
         The manifest has one path per line, or one JSON object per line with members named like the options: \
-        {"path": "a.db", "key-file": "old.key", "new-key-file": "new.key", "key-type": "raw"}. Key sources \
-        are -file, -command, -env and -credential; a line without any uses the options of the command line. \
-        A file with a keyring has unlock-file and so on instead of key-file, and unlock-type. The members \
-        previous-key-file, previous-key-type and so on can also be lists of strings. Relative paths start \
+        {"path": "a.db", "key": "file:old.key", "new-key": "file:new.key"}. The values are sources: file:, \
+        command:, env: and credential:, see 'coffer help keys'; a line without any uses the options of the \
+        command line. A file with a keyring has unlock instead of key. The member previous-key can also be a \
+        list of strings. The older members key-file, key-type and so on still work. Relative paths start \
         at the manifest's directory. Empty lines and lines that begin with # are ignored. Use \
         JSON for a path that begins with # or {, begins or ends with white space, or contains a line break; \
         or use --null, with which the manifest contains only paths, each ended by a NUL byte, as 'find \

@@ -51,8 +51,10 @@ struct BatchSetting: Sendable {
         self.trail = trail
         let cache = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file"))
         self.cache = cache
-        let request = try key.request(role)
-        let previous = try key.previousRequests()
+        // A command that needs no keys uses no defaults.
+        let request = try needsKeys ? key.request(role) : GivenSource.prompt.key(role)
+        let previous = try needsKeys ? key.otherRequests(role) : []
+        let typeOfOthers = try key.current.typeOfOthers
         // Prompt for keys now, not in the middle of the work.
         if needsKeys {
             if given.contains(where: { $0.key == nil }) { _ = try cache.key(request) }
@@ -64,7 +66,7 @@ struct BatchSetting: Sendable {
             if item.previousKeys != nil, role == .new {
                 throw BatchSetting.bad(item, "gets its first key, so it has no previous keys")
             }
-            if item.key?.unlocks != nil, role == .new {
+            if item.key?.opensKeyring == true, role == .new {
                 throw BatchSetting.bad(item, "gets its first key, so it has no keyring")
             }
             if item.previousKeys != nil, item.key == nil, !needsKeys {
@@ -72,11 +74,8 @@ struct BatchSetting: Sendable {
                     item, "has only previous keys: give its key in the line, or on the command line")
             }
             item.previous =
-                item.previousKeys.map { keys in
-                    KeyRequest.previous(
-                        keys.sources, keys.types.isEmpty ? [key.current.type] : keys.types,
-                        allowsInsecureFile: key.allowsInsecureFiles)
-                } ?? previous
+                item.previousKeys?.requests(
+                    type: typeOfOthers, allowsInsecureFile: key.allowsInsecureFiles) ?? previous
             item.key = item.key ?? request
             item.newKey = item.newKey ?? newKey
             item.key?.role = role

@@ -234,7 +234,7 @@ final class BatchState: Sendable {
     static func id(_ item: Manifest.Item) throws(Failure) -> String {
         let cipher = item.cipher.map { "\($0.pageSize) \($0.kdfIterations) \($0.kdfAlgorithm)" } ?? ""
         let keys = [item.key, item.newKey].map {
-            $0.map { "\($0.source.identity) \($0.unlocks.map { "unlock \($0)" } ?? $0.type.rawValue)" } ?? ""
+            $0.map { "\($0.source.identity) \($0.use.identity)" } ?? ""
         }
         let previous = item.previousKeys.map { ["previous " + $0.identity] } ?? []
         return try hash(([item.location] + keys + [cipher] + previous).joined(separator: "\0"))

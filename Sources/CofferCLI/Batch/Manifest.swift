@@ -5,10 +5,9 @@ internal import Foundation
 ///
 /// A manifest has one of three forms. The first has one path a line; the keys are those of the command line.
 /// The second has one JSON object a line, whose members have the names of the options: `{"path": "a.db",
-/// "key-file": "a.key", "new-key-file": "b.key", "key-type": "raw"}`. Files with a keyring have `unlock-file`
-/// instead of `key-file`. Members for previous keys may also be lists. In these two forms, empty lines and
-/// lines that start with `#` are ignored. The third has NUL-terminated paths, as `find -print0` writes them,
-/// which are used verbatim.
+/// "key": "file:a.key", "new-key": "file:b.key"}`. Files with a keyring have `unlock` instead of `key`.
+/// Members for previous keys may also be lists. In these two forms, empty lines and lines that start with `#`
+/// are ignored. The third has NUL-terminated paths, as `find -print0` writes them, which are used verbatim.
 struct Manifest: Sendable {
     struct Item: Sendable {
         /// The path as the manifest spells it.
@@ -31,23 +30,53 @@ struct Manifest: Sendable {
         /// Returns the item with all relative paths starting at a folder.
         fileprivate func located(in folder: String) -> Item {
             var item = self
-            item.location = Manifest.located(path, in: folder)
-            if let source = key?.source { item.key?.source = source.located(in: folder) }
-            if let source = newKey?.source { item.newKey?.source = source.located(in: folder) }
-            if let sources = previousKeys?.sources {
-                item.previousKeys?.sources = sources.map { $0.located(in: folder) }
-            }
+            item.location = FileNames.located(path, in: folder)
+            item.key = key?.located(in: folder)
+            item.newKey = newKey?.located(in: folder)
+            item.previousKeys = previousKeys?.located(in: folder)
             return item
         }
     }
 
-    struct PreviousKeys: Sendable {
-        var sources: [SecretSource]
-        /// The types of the keys. If empty, they have the type of the file's key.
-        let types: [KeyType]
+    enum PreviousKeys: Sendable {
+        /// Sources with their types, as `previous-key` has them.
+        case typed([KeyRequest])
+        /// Sources of `previous-key-file` and so on, each with all types. Without types, they have the type
+        /// of the file's key.
+        case separate([SecretSource], [KeyType])
 
         /// Distinguishes these keys from others.
-        var identity: String { (sources.map(\.identity) + types.map(\.rawValue)).joined(separator: "\u{1}") }
+        var identity: String {
+            let parts =
+                switch self {
+                case .typed(let requests): requests.map { "\($0.source.identity) \($0.use.identity)" }
+                case .separate(let sources, let types): sources.map(\.identity) + types.map(\.rawValue)
+                }
+            return parts.joined(separator: "\u{1}")
+        }
+
+        fileprivate func located(in folder: String) -> PreviousKeys {
+            switch self {
+            case .typed(let requests): .typed(requests.map { $0.located(in: folder) })
+            case .separate(let sources, let types):
+                .separate(sources.map { $0.located(in: folder) }, types)
+            }
+        }
+
+        /// - Parameter type: the type of keys without one of their own.
+        func requests(type: KeyType?, allowsInsecureFile: Bool) -> [KeyRequest] {
+            let requests =
+                switch self {
+                case .typed(let requests): requests
+                case .separate(let sources, let types):
+                    KeyRequest.previous(sources, types.isEmpty ? [type] : types)
+                }
+            return requests.map { request in
+                var request = request
+                request.allowsInsecureFile = allowsInsecureFile
+                return request
+            }
+        }
     }
 
     enum Form: Sendable {
@@ -83,7 +112,7 @@ struct Manifest: Sendable {
             }
             let line = Line(number: line.number, form: form, text: text)
             guard var item = try line.item() else { continue }
-            let location = Manifest.located(item.path, in: folder)
+            let location = FileNames.located(item.path, in: folder)
             guard seen.insert(Array(location.utf8)).inserted else {
                 throw line.bad("'\(item.path)' is listed twice")
             }
@@ -191,16 +220,12 @@ struct Manifest: Sendable {
         }
     }
 
-    fileprivate static func located(_ path: String, in folder: String) -> String {
-        path.hasPrefix("/") || folder == "." ? path : folder + "/" + path
-    }
-
     // MARK: JSON
 
     private static let names: Set<String> = Set(
         ["path", "cipher-format", "kdf-iterations", "page-size"]
             + ["key", "new-key", "previous-key", "unlock"].flatMap { role in
-                ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
+                [role] + ["file", "command", "env", "credential", "type"].map { "\(role)-\($0)" }
             })
 
     private struct MemberReader {
@@ -240,14 +265,53 @@ struct Manifest: Sendable {
                 throw line.bad("it has more than one source of the \(role.rawValue) key")
             }
             let unlocking = role == .current ? try unlocking() : nil
-            guard let source = sources.first else { return unlocking }
+            let given = try given(prefix)
+            guard !given.isEmpty || !sources.isEmpty else { return unlocking }
             guard unlocking == nil else { throw line.bad("it has both a key and a secret for a keyring") }
+            if let given = given.first { return try good { () throws(Failure) in try given.key(role) } }
             let type = try text("\(prefix)-type").map(type) ?? .passphrase
-            return KeyRequest(role: role, source: source, type: type)
+            return sources.first.map { KeyRequest(role: role, source: $0, type: type) }
+        }
+
+        /// Returns the sources with their types in a member such as `key`. The result is empty if there is no
+        /// such member.
+        private func given(_ name: String) throws(Failure) -> [GivenSource] {
+            var given: [GivenSource] = []
+            for text in try name == "previous-key" ? texts(name) : [text(name)].compactMap({ $0 }) {
+                do throws(TypedSource.Problem) {
+                    try given.append(GivenSource(TypedSource(text), .named("--\(name)")))
+                } catch {
+                    switch error {
+                    case .notASource:
+                        throw line.bad("'\(name)' is not a source. A manifest must not contain a secret")
+                    case .unusable(let words): throw line.bad("'\(name)': \(words.dropLast())")
+                    }
+                }
+            }
+            for source in given {
+                switch source.typed.source {
+                case .descriptor, .standardInput, .prompt:
+                    throw line.bad("'\(name)' takes file:, command:, env: or credential: in a manifest")
+                default: break
+                }
+            }
+            if !given.isEmpty, let other = object.keys.filter({ $0.hasPrefix("\(name)-") }).min() {
+                throw line.bad("it has both '\(name)' and '\(other)'")
+            }
+            return given
+        }
+
+        private func good<Result>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+            do throws(Failure) { return try body() } catch {
+                throw line.bad(String(error.message.dropLast()))
+            }
         }
 
         /// Returns the request for the secret that opens the file's keyring.
         private func unlocking() throws(Failure) -> KeyRequest? {
+            if let given = try given("unlock").first {
+                return try good { () throws(Failure) in try given.unlocking() }
+            }
             let sources = try sources("unlock") { name throws(Failure) in try [text(name)].compactMap { $0 } }
             let word = try text("unlock-type") ?? UnlockType.passphrase.rawValue
             guard let type = UnlockType(rawValue: word) else {
@@ -267,12 +331,15 @@ struct Manifest: Sendable {
                     throw line.bad("'unlock-type' command needs 'unlock-command'")
                 }
             }
-            var request = KeyRequest(role: .current, source: source)
-            request.unlocks = type
-            return request
+            return KeyRequest(role: .current, source: source, use: .unlocking(type))
         }
 
         func previousKeys() throws(Failure) -> PreviousKeys? {
+            var typed: [KeyRequest] = []
+            for given in try given("previous-key") {
+                try typed.append(good { () throws(Failure) in try given.key(.previous) })
+            }
+            guard typed.isEmpty else { return .typed(typed) }
             let sources = try sources("previous-key", texts)
             var types: [KeyType] = []
             for word in try texts("previous-key-type") { types.append(try type(word)) }
@@ -284,7 +351,8 @@ struct Manifest: Sendable {
             }
             // The line's key may come from the command line, which determines its type.
             if types.isEmpty, let word = try text("key-type") { types = [try type(word)] }
-            return PreviousKeys(sources: sources, types: types)
+            if types.isEmpty, let type = try given("key").first?.typed.type?.key { types = [type] }
+            return .separate(sources, types)
         }
 
         private func type(_ word: String) throws(Failure) -> KeyType {
@@ -332,11 +400,12 @@ struct Manifest: Sendable {
     }
 }
 
-extension SecretSource {
-    /// Returns the source with a relative path starting at a folder.
-    fileprivate func located(in folder: String) -> SecretSource {
-        guard case .file(let path) = self else { return self }
-        return .file(Manifest.located(path, in: folder))
+extension KeyRequest {
+    /// Returns the request with a relative path starting at a folder.
+    fileprivate func located(in folder: String) -> KeyRequest {
+        var request = self
+        request.source = source.located(in: folder)
+        return request
     }
 }
 

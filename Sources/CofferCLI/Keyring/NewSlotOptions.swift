@@ -32,7 +32,7 @@ struct NewSlotOptions: ParsableArguments {
             + (program == nil ? 0 : 1)
         if count > 1 {
             throw ValidationError(
-                "Give only one kind of slot: --new-key-..., --recipient, --recovery or --command.")
+                "Give only one kind of slot: --new-key, --recipient, --recovery or --command.")
         }
         _ = try programWords()
     }
@@ -59,8 +59,7 @@ struct NewSlotOptions: ParsableArguments {
         let name = name ?? ""
         if recipients.isGiven { return Made(slots: try recipients.slots(named: name)) }
         if let words = try programWords() {
-            var request = KeyRequest(role: .new, source: .command(words))
-            request.unlocks = .command
+            let request = KeyRequest(role: .new, source: .command(words), use: .unlocking(.command))
             return Made(slots: [.secret(try session.keys.slotSecret(request, subject: subject), name: name)])
         }
         if recovery {
@@ -84,17 +83,19 @@ extension NewKeyOptions {
     func slotSecret(besides unlock: UnlockOptions?, _ session: Session, subject: String) throws
         -> DatabaseKeyring.Secret
     {
-        guard type != .rawWithSalt else {
+        let given = try given() ?? .prompt
+        let type = given.typed.type
+        guard type == nil || type == .passphrase || type == .raw else {
             throw Failure.usage("A slot takes a passphrase, or a raw key without a salt.")
         }
-        var request = try KeyRequest(role: .new, source: source() ?? .prompt, type: type)
-        if request.source == .standardInput, unlock?.standardInput == true {
+        let request = KeyRequest(
+            role: .new, source: given.typed.source, use: .unlocking(type?.unlock), origin: given.origin)
+        if request.source == .standardInput, try unlock?.request()?.source == .standardInput {
             throw Failure.usage(
                 "The two secrets cannot both come from the standard input. Give one by a file or a file "
                     + "descriptor."
             )
         }
-        request.unlocks = type == .raw ? .raw : .passphrase
         return try session.keys.slotSecret(request, subject: subject)
     }
 }

@@ -19,7 +19,7 @@ struct RecipientOptions: ParsableArguments {
     func checkFits(_ newKey: NewKeyOptions) throws {
         if try isGiven && newKey.isGiven {
             throw ValidationError(
-                "A copy for recipients gets a random key. Omit the --new-key-... option.")
+                "A copy for recipients gets a random key. Omit --new-key.")
         }
     }
 

@@ -24,8 +24,17 @@ struct ManualPage {
             for subcommand in subcommands { page.item(subcommand.commandName, subcommand.abstract ?? "") }
         }
         if command.superCommands?.isEmpty ?? true {
+            page.section("SOURCES OF SECRETS")
+            page.text("The options for secrets take one of these sources:")
+            for (name, words) in KeyTopic.sources { page.item(name, words) }
+            page.paragraph("A type before the source tells what the secret is, as in raw:file:app.key:")
+            for (name, words) in KeyTopic.types { page.item(name, words) }
+            page.paragraph("Without a type, the form of the secret tells it.")
+            for line in KeyTopic.forms.split(separator: "\n") { page.text(String(line)) }
+            page.section("DEFAULTS")
+            for line in KeyTopic.defaults.split(separator: "\n") { page.text(String(line)) }
             page.section("ENVIRONMENT")
-            for (name, words) in ManualPage.environment { page.item(name, words) }
+            for (name, words) in KeyTopic.environment + ManualPage.environment { page.item(name, words) }
             page.section("FILES")
             page.text(
                 "Next to a database DB during work: DB.rotate.json describes the work (never a key), and a "
@@ -44,7 +53,7 @@ struct ManualPage {
     private static let environment = [
         (
             "CREDENTIALS_DIRECTORY",
-            "The folder of the credentials of a systemd unit, for options such as --key-credential."
+            "The folder of the credentials of a systemd unit, for sources such as credential:app.key."
         ),
         ("HOME", "The folder of the history of coffer shell, .coffer_history."),
         ("NO_COLOR", "If it is not empty, messages have no colors."),

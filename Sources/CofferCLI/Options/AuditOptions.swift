@@ -14,11 +14,14 @@ struct AuditOptions: ParsableArguments {
     @OptionGroup
     var site: SiteSecretOptions
 
+    /// The path of the log, or nil to keep none.
+    var path: String? { audit ?? Defaults.current.audit }
+
     func validate() throws {
-        if auditRequired && audit == nil {
+        if auditRequired && path == nil {
             throw ValidationError("--audit-required needs --audit.")
         }
-        if audit == nil, try secret.isGiven {
+        if path == nil, try secret.isGiven {
             throw ValidationError("The secret of an audit log needs --audit.")
         }
         if let audit { try FileNames.checkIsNoDash(audit, "the audit log") }
@@ -26,38 +29,30 @@ struct AuditOptions: ParsableArguments {
 }
 
 /// The options for the secret of an audit log. At most one source may be given.
-struct AuditKeyOptions: SecretSourceOptions {
+struct AuditKeyOptions: UntypedSourceOptions {
     static let prefix = "audit-key"
 
     @Option(
-        name: .customLong("audit-key-file"),
-        help: ArgumentHelp(
-            "Chain the log with a secret from this file. Without one, anyone who can write to the log can "
-                + "recompute its chain.",
-            valueName: "file"), completion: .file())
+        name: .customLong("audit-key"),
+        help: .source(
+            "Chain the log with the secret from this source. Without one, anyone who can write to "
+                + "the log can recompute its chain."))
+    var sources: [SourceArgument] = []
+
+    // The older options.
+
+    @Option(name: .customLong("audit-key-file"), help: .hidden, completion: .file())
     var file: String?
 
-    @Option(
-        name: .customLong("audit-key-fd"),
-        help: ArgumentHelp("Read the log secret from an open file descriptor.", valueName: "number"))
+    @Option(name: .customLong("audit-key-fd"), help: .hidden)
     var descriptor: Int32?
 
-    @Option(
-        name: .customLong("audit-key-command"),
-        help: ArgumentHelp(
-            "Run a command, without a shell, that prints the log secret.", valueName: "command"))
+    @Option(name: .customLong("audit-key-command"), help: .hidden)
     var command: String?
 
-    @Option(
-        name: .customLong("audit-key-env"),
-        help: ArgumentHelp(
-            "Take the log secret from an environment variable (not recommended).", valueName: "name"))
+    @Option(name: .customLong("audit-key-env"), help: .hidden)
     var environment: String?
 
-    @Option(
-        name: .customLong("audit-key-credential"),
-        help: ArgumentHelp("Take the log secret from a systemd credential.", valueName: "name"))
+    @Option(name: .customLong("audit-key-credential"), help: .hidden)
     var credential: String?
-
-    var standardInput: Bool { false }
 }

@@ -8,15 +8,18 @@ struct MetricsOptions: ParsableArguments {
             "file",
             "Write the result of the run to this file, for the textfile collector of node_exporter. The file "
                 + "is readable by all, and keeps the results of other runs."), completion: .file())
-    var path: String?
+    var file: String?
 
     @Option(
         name: .customLong("metrics-target"),
         help: .value("name", "The target label: by default, the path of the file or of the manifest."))
     var target: String?
 
+    /// The path of the file, or nil to write none.
+    var path: String? { file ?? Defaults.current.metrics }
+
     func validate() throws {
-        if let path { try FileNames.checkIsNoDash(path, "the metrics file") }
+        if let path = file { try FileNames.checkIsNoDash(path, "the metrics file") }
         if target != nil && path == nil {
             throw ValidationError("--metrics-target needs --metrics.")
         }

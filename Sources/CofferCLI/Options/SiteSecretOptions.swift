@@ -2,44 +2,36 @@ internal import ArgumentParser
 
 /// The options for the secret of a site, from which keys get identifiers that are the same in all of its
 /// files. At most one source may be given.
-struct SiteSecretOptions: SecretSourceOptions {
+struct SiteSecretOptions: UntypedSourceOptions {
     static let prefix = "site-secret"
 
     @Option(
-        name: .customLong("site-secret-file"),
-        help: ArgumentHelp(
-            "Give keys identifiers that are the same in all files, derived with a secret from this file.",
-            valueName: "file"),
-        completion: .file())
+        name: .customLong("site-secret"),
+        help: .source(
+            "Give keys identifiers that are the same in all files, derived with the secret from this "
+                + "source."))
+    var sources: [SourceArgument] = []
+
+    // The older options.
+
+    @Option(name: .customLong("site-secret-file"), help: .hidden, completion: .file())
     var file: String?
 
-    @Option(
-        name: .customLong("site-secret-fd"),
-        help: ArgumentHelp("Read the site secret from an open file descriptor.", valueName: "number"))
+    @Option(name: .customLong("site-secret-fd"), help: .hidden)
     var descriptor: Int32?
 
-    @Option(
-        name: .customLong("site-secret-command"),
-        help: ArgumentHelp(
-            "Run a command, without a shell, that prints the site secret.", valueName: "command"))
+    @Option(name: .customLong("site-secret-command"), help: .hidden)
     var command: String?
 
-    @Option(
-        name: .customLong("site-secret-env"),
-        help: ArgumentHelp(
-            "Take the site secret from an environment variable (not recommended).", valueName: "name"))
+    @Option(name: .customLong("site-secret-env"), help: .hidden)
     var environment: String?
 
-    @Option(
-        name: .customLong("site-secret-credential"),
-        help: ArgumentHelp("Take the site secret from a systemd credential.", valueName: "name"))
+    @Option(name: .customLong("site-secret-credential"), help: .hidden)
     var credential: String?
-
-    var standardInput: Bool { false }
 
     /// Returns the secret, or nil if none was given.
     func secret(_ keys: KeyReader) throws -> SiteSecret? {
         guard let source = try source() else { return nil }
-        return try SiteSecret(keys.secret(from: source), sourceName: source.name)
+        return try SiteSecret(keys.secret(from: source, subject: "the site"), sourceName: source.name)
     }
 }

@@ -7,74 +7,61 @@ extension UnlockType: ExpressibleByArgument {}
 struct UnlockOptions: SecretSourceOptions {
     static let prefix = "unlock"
 
+    /// The parser sees a value after each `--unlock`: see ``SourceArgument/addingPrompts(_:)``.
     @Option(
-        name: .customLong("unlock-file"),
-        help: ArgumentHelp(
-            "Open the keyring with a secret from a file that only you can read.", valueName: "file"),
-        completion: .file())
+        name: .customLong("unlock"),
+        help: .source(
+            "The source of a secret that opens the keyring, as for --key; without a source, a prompt."))
+    var sources: [SourceArgument] = []
+
+    // The older options.
+
+    @Option(name: .customLong("unlock-file"), help: .hidden, completion: .file())
     var file: String?
 
-    @Option(
-        name: .customLong("unlock-fd"),
-        help: ArgumentHelp("Open the keyring with a secret from a file descriptor.", valueName: "number"))
+    @Option(name: .customLong("unlock-fd"), help: .hidden)
     var descriptor: Int32?
 
-    @Flag(name: .customLong("unlock-stdin"), help: "Open the keyring with a secret from the standard input.")
+    @Flag(name: .customLong("unlock-stdin"), help: .hidden)
     var standardInput = false
 
-    @Option(
-        name: .customLong("unlock-command"),
-        help: ArgumentHelp(
-            "Open the keyring with a secret that a command prints, without a shell.", valueName: "command"))
+    @Option(name: .customLong("unlock-command"), help: .hidden)
     var command: String?
 
-    @Option(
-        name: .customLong("unlock-env"),
-        help: ArgumentHelp(
-            "Open the keyring with a secret from an environment variable (not recommended).",
-            valueName: "name")
-    )
+    @Option(name: .customLong("unlock-env"), help: .hidden)
     var environment: String?
 
-    @Option(
-        name: .customLong("unlock-credential"),
-        help: ArgumentHelp("Open the keyring with a systemd credential.", valueName: "name"))
+    @Option(name: .customLong("unlock-credential"), help: .hidden)
     var credential: String?
 
-    @Flag(name: .customLong("unlock"), help: "Open the keyring with a secret from a prompt.")
-    var isTyped = false
+    @Option(name: .customLong("unlock-type"), help: .hidden)
+    var type: UnlockType?
 
-    @Option(
-        name: .customLong("unlock-type"),
-        help: .value(
-            "type",
-            "The type of the secret: passphrase, raw (32 bytes or 64 hex digits), recovery, identity, or "
-                + "command, which runs --unlock-command for "
-                + "each slot that 'coffer key add --command' added."))
-    var type = UnlockType.passphrase
+    var olderType: SecretType? { type.map { SecretType($0) } }
 
     func validate() throws {
-        // Also throws if several sources are given.
-        let isGiven = try isGiven
-        if isTyped && isGiven {
-            throw ValidationError("Give only one source of the key, not --unlock and another one.")
-        }
+        _ = try given()
         if type == .command, command == nil {
             throw ValidationError("--unlock-type command needs --unlock-command.")
         }
     }
 
-    /// Returns the request for the secret, or nil if none of these options was given.
+    /// Returns the request for the secret, or nil if no source was given.
     func request() throws -> KeyRequest? {
-        guard try isTyped || isGiven else { return nil }
-        return try anyRequest()
+        guard try isGiven else { return nil }
+        return try given()?.unlocking()
     }
 
-    /// Returns the request for the secret. Prompts for it if none of these options was given.
+    /// Returns the request for the secret. Without a source, and without a default, prompts for it.
     func anyRequest() throws -> KeyRequest {
-        var request = try KeyRequest(role: .current, source: source() ?? .prompt)
-        request.unlocks = type
-        return request
+        try (given() ?? Defaults.current.unlock ?? .prompt).unlocking()
+    }
+
+    /// Returns the request for a recovery key, which has no default.
+    func recoveryRequest() throws -> KeyRequest {
+        let given = try given() ?? .prompt
+        return KeyRequest(
+            role: .current, source: given.typed.source, use: .unlocking(.recovery), origin: given.origin)
     }
 }
 
@@ -89,10 +76,7 @@ extension NewKeyOptions {
     /// Returns the request for the key that a rotation gives to files. Throws for files with a keyring,
     /// because the rotation would leave the keyring with the old key.
     func requestForRotation(besides key: FileKeyOptions) throws -> KeyRequest {
-        guard try key.unlock.request() == nil else {
-            throw Failure.usage(
-                "The file has a keyring. Rotate its data key with 'coffer key rotate'.")
-        }
+        guard try key.unlock.request() == nil else { throw Failure.rotationOfKeyring }
         return try request(besides: key)
     }
 }

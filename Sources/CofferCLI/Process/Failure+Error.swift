@@ -134,8 +134,8 @@ extension Failure {
         switch failure {
         case .noKey: "The file is encrypted, and no key was given."
         case .wrongKey:
-            "The key does not open this file. Check the key, its --key-type, and the cipher options if the "
-                + "file needs any."
+            "The key does not open this file. Check the key, its type, and the cipher options if the file "
+                + "needs any."
         case .plaintextFile:
             "The file is a SQLite database without encryption. Use 'coffer encrypt' to make an encrypted "
                 + "copy."
@@ -153,11 +153,11 @@ extension Failure {
                     + "beta. Use 'coffer upgrade'."
             }
         case .invalidCipherSettings(.plaintextHeaderWithoutSalt):
-            "The file has a plaintext header instead of its salt. Give the key with its salt: 96 "
-                + "hexadecimal digits, with --key-type raw+salt."
+            "The file has a plaintext header instead of its salt. Give the key with its salt, as in "
+                + "--key raw+salt:file:PATH: 96 hexadecimal digits."
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools treat as a raw key. Give the digits with "
-                + "--key-type raw, or another passphrase."
+                + "'raw:' before their source, or another passphrase."
         case .invalidKey(let problem): problem.description
         case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser,
             .severalNames, .engineWithoutCipher, .keyring,

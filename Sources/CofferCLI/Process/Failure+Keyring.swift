@@ -29,3 +29,9 @@ extension Failure {
         }
     }
 }
+
+extension Failure {
+    /// The failure of a rotation of a file with a keyring, which would be left with the old key.
+    static let rotationOfKeyring = Failure.usage(
+        "The file has a keyring. Rotate its data key with 'coffer key rotate'.")
+}

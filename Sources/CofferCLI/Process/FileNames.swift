@@ -80,6 +80,11 @@ enum FileNames {
         return name
     }
 
+    /// Returns a path with its relative form starting at a folder.
+    static func located(_ path: String, in folder: String) -> String {
+        path.hasPrefix("/") || folder == "." ? path : folder + "/" + path
+    }
+
     /// Returns the directory part of a path.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

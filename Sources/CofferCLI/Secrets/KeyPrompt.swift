@@ -7,16 +7,17 @@ enum KeyPrompt {
     /// Prompts for a key. A new key is asked for twice, because a mistyped key would make the file
     /// inaccessible.
     static func read(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
-        let option = request.role == .current ? "--key-file" : "--new-key-file"
+        let option = request.role == .current ? "--key" : "--new-key"
         let terminal = try open(
             orSay:
                 "No \(request.role == .current ? "key" : "new key") was given, and there is no terminal for "
-                + "a prompt. Give one with \(option) or another key option; see --help.")
+                + "a prompt. Give one with \(option) file:PATH, \(option)-file or another source: see "
+                + "'coffer help keys'.")
         let form =
-            switch request.type {
-            case .passphrase: ""
-            case .raw: " (64 hexadecimal digits)"
-            case .rawWithSalt: " (96 hexadecimal digits)"
+            switch request.use {
+            case .key(.raw): " (64 hexadecimal digits)"
+            case .key(.rawWithSalt): " (96 hexadecimal digits)"
+            default: ""
             }
         let first = try ask(
             "\(request.role == .current ? "Key of" : "New key for") \(subject)\(form): ", on: terminal)

@@ -4,11 +4,31 @@ internal import KeyMaterial
 internal import Synchronization
 internal import SystemCalls
 
+/// What is remarkable about the keys of a run, for the message of a key that opens no file.
+struct KeyAdvice: Sendable {
+    /// Set if a key was given as a passphrase but looks like a raw key.
+    let looksRaw = Latch()
+    /// Set if a key without a type was taken for a raw key.
+    let isTakenForRaw = Latch()
+
+    /// The sentence for a key that opens no file, if there is one.
+    var words: String? {
+        if looksRaw.isSet {
+            return "The key looks like a raw key: if it is one, give --key-type raw, or 'raw:' before its "
+                + "source."
+        }
+        guard isTakenForRaw.isSet else { return nil }
+        return "The key was taken for a raw key: if it is a passphrase of digits, give 'passphrase:' before "
+            + "its source."
+    }
+}
+
 /// Reads keys from their sources.
 struct KeyReader {
     let reporter: Reporter
-    /// Set when a passphrase looks like a raw key.
-    let looksRaw: Latch
+    let advice: KeyAdvice
+    /// Set once the standard input has been read for a secret.
+    private static let isInputRead = Latch()
     /// The time limit for commands, in seconds.
     let commandTimeout: Double
 
@@ -21,14 +41,40 @@ struct KeyReader {
                 program, secret: SharedSecret(SecretBytes(utf8: request.source.identity)), unlocks: .command)
         }
         let secret = try bytes(request, subject: subject)
-        if let type = request.unlocks {
+        switch request.use {
+        case .unlocking:
+            let type = try unlockType(of: secret, request)
             return try Key(unlocking: secret, as: type, sourceName: request.source.name)
+        case .key(let given):
+            let type = try keyType(given, of: secret, request)
+            if type == .passphrase {
+                if KeyReader.hasFormOfRawKey(secret) { advice.looksRaw.set() }
+                warn(ofPassphrase: secret, request)
+            }
+            return try Key(secret, type: type, sourceName: request.source.name)
         }
-        if request.type == .passphrase {
-            if KeyReader.hasFormOfRawKey(secret) { looksRaw.set() }
-            warn(ofPassphrase: secret, request)
+    }
+
+    private func keyType(_ given: KeyType?, of secret: borrowing SecretBytes, _ request: KeyRequest)
+        throws(Failure) -> KeyType
+    {
+        if let given { return given }
+        let type = try SecretForm.key(secret, from: request.source)
+        if type != .passphrase { advice.isTakenForRaw.set() }
+        return type
+    }
+
+    /// Returns the type of a secret for a keyring: the given one, or else the one that its form tells.
+    func unlockType(of secret: borrowing SecretBytes, _ request: KeyRequest) throws(Failure) -> UnlockType {
+        if case .unlocking(let type?) = request.use { return type }
+        let type = try SecretForm.unlock(secret, from: request.source)
+        if type == .identity, request.role == .new {
+            throw Failure.usage(
+                "The secret from \(request.source.name) is an identity. Give its recipient, with --recipient."
+            )
         }
-        return try Key(secret, type: request.type, sourceName: request.source.name)
+        if type == .raw { advice.isTakenForRaw.set() }
+        return type
     }
 
     /// Warns of a passphrase that is probably not the intended one, or that is a weak new one.
@@ -59,8 +105,10 @@ struct KeyReader {
     }
 
     /// Reads a secret that is not the key of a file.
-    func secret(from source: SecretSource) throws(Failure) -> SecretBytes {
-        try bytes(KeyRequest(role: .current, source: source), subject: "")
+    ///
+    /// - Parameter subject: the owner of the secret, for the prompt.
+    func secret(from source: SecretSource, subject: String) throws(Failure) -> SecretBytes {
+        try bytes(KeyRequest(role: .current, source: source, use: .key(nil)), subject: subject)
     }
 
     /// Returns true if a passphrase is weak by its length or its number of distinct bytes alone.
@@ -105,6 +153,11 @@ struct KeyReader {
             return try KeyFile.read(path, allowsInsecureMode: request.allowsInsecureFile)
         case .descriptor(let number): return try descriptor(number)
         case .standardInput:
+            // Each secret has its own source: only the keys of many files are read once for all.
+            guard !KeyReader.isInputRead.isSet else {
+                throw Failure.usage("Two secrets cannot both come from the standard input.")
+            }
+            KeyReader.isInputRead.set()
             // Read from a duplicate and leave descriptor 0 open, so that no other file gets its number.
             let copy = try Failure.explaining("The standard input cannot be read") { () throws(Errno) in
                 try Descriptor(duplicating: STDIN_FILENO)

@@ -30,7 +30,7 @@ enum SecretSource: Sendable, Hashable {
     }
 }
 
-/// The meaning of a secret's bytes. It is never guessed from their form.
+/// The meaning of a secret's bytes.
 enum KeyType: String, Sendable, Hashable, CaseIterable {
     case passphrase
     /// 32 bytes, or 64 hexadecimal digits.
@@ -59,19 +59,67 @@ struct KeyRequest: Sendable, Hashable {
         }
     }
 
+    /// The purpose of the secret, with its type. A type of nil is told by the secret's form.
+    enum Use: Sendable, Hashable {
+        /// A key of the file itself.
+        case key(KeyType?)
+        /// A secret that opens the file's keyring.
+        case unlocking(UnlockType?)
+
+        /// Distinguishes this use from others in states of batches.
+        var identity: String {
+            switch self {
+            case .key(let type): type?.rawValue ?? "of any type"
+            case .unlocking(let type): "unlock \(type.map { "\($0)" } ?? "of any type")"
+            }
+        }
+
+        /// The type in the form that ``TypedSource`` has.
+        fileprivate var type: SecretType? {
+            switch self {
+            case .key(let type): type.map { SecretType($0) }
+            case .unlocking(let type): type.map { SecretType($0) }
+            }
+        }
+    }
+
+    /// The place that named the source.
+    enum Origin: Sendable, Hashable {
+        /// The options with one name for each kind of source, such as `--key-file`.
+        case options
+        /// An option, a variable or a member of the configuration, such as `--key`.
+        case named(String)
+
+        var name: String? { if case .named(let name) = self { name } else { nil } }
+    }
+
     var role: Role
     var source: SecretSource
-    var type: KeyType
-    var allowsInsecureFile: Bool
+    let use: Use
+    var origin = Origin.options
+    var allowsInsecureFile = false
     /// True if the bytes are tried as other types too, so they need not be valid for this one.
     var isOneOfSeveralTypes = false
-    /// The kind of slot secret, or nil for a key of the file itself.
-    var unlocks: UnlockType?
 
-    /// The option that supplied the key, as in `--key-file app.key`, for people and programs. For a command,
+    init(role: Role, source: SecretSource, use: Use, origin: Origin = .options) {
+        self.role = role
+        self.source = source
+        self.use = use
+        self.origin = origin
+    }
+
+    init(role: Role, source: SecretSource, type: KeyType = .passphrase) {
+        self.init(role: role, source: source, use: .key(type))
+    }
+
+    var opensKeyring: Bool { if case .unlocking = use { true } else { false } }
+
+    /// The option that supplied the key, as in `--key file:app.key`, for people and programs. For a command,
     /// only the program's name is shown.
     var option: String {
-        let role = unlocks == nil ? self.role.option : "--unlock"
+        if source == .prompt { return "the terminal" }
+        if let name = origin.name { return "\(name) \(TypedSource(source, use.type).text)" }
+        let role = opensKeyring ? "--unlock" : self.role.option
         return switch source {
         case .file(let path): "\(role)-file \(path)"
         case .descriptor(let number): "\(role)-fd \(number)"
@@ -83,25 +131,23 @@ struct KeyRequest: Sendable, Hashable {
         }
     }
 
-    init(role: Role, source: SecretSource, type: KeyType = .passphrase, allowsInsecureFile: Bool = false) {
-        self.role = role
-        self.source = source
-        self.type = type
-        self.allowsInsecureFile = allowsInsecureFile
-    }
-
     /// Returns the requests for keys that a file may have instead of its current one: each source with each
     /// type.
-    static func previous(_ sources: [SecretSource], _ types: [KeyType], allowsInsecureFile: Bool)
-        -> [KeyRequest]
-    {
+    static func previous(_ sources: [SecretSource], _ types: [KeyType?]) -> [KeyRequest] {
         sources.flatMap { source in
             types.map { type in
-                var request = KeyRequest(
-                    role: .previous, source: source, type: type, allowsInsecureFile: allowsInsecureFile)
+                var request = KeyRequest(role: .previous, source: source, use: .key(type))
                 request.isOneOfSeveralTypes = types.count > 1
                 return request
             }
         }
+    }
+}
+
+extension SecretSource {
+    /// Returns the source with a relative path starting at a folder.
+    func located(in folder: String) -> SecretSource {
+        guard case .file(let path) = self else { return self }
+        return .file(FileNames.located(path, in: folder))
     }
 }

@@ -1,7 +1,7 @@
 internal import Coffer
 internal import KeyMaterial
 
-/// The kind of secret that opens a slot of a keyring. It is never guessed.
+/// The kind of secret that opens a slot of a keyring.
 enum UnlockType: String, Sendable, Hashable, CaseIterable {
     case passphrase
     /// 32 bytes, or 64 hexadecimal digits.
@@ -38,7 +38,7 @@ extension DatabaseKeyring.Secret {
             self = raw.bytes.withUnsafeBytes { unsafe .rawKey($0) }
         case .recovery: self = bytes.withUnsafeBytes { unsafe .recoveryKey($0) }
         case .identity: self = bytes.withUnsafeBytes { unsafe .identity($0) }
-        case .command: throw Failure.usage("A slot of a program needs --unlock-command.")
+        case .command: throw Failure.usage("A slot of a program needs its command: --unlock program:LINE.")
         }
     }
 }
@@ -54,7 +54,7 @@ extension Key {
 extension KeyReader {
     /// Returns the program that opens slots, or nil if the secret is read from a source.
     func program(_ request: KeyRequest) -> DatabaseKeyring.Secret? {
-        guard request.unlocks == .command, case .command(let words) = request.source,
+        guard request.use == .unlocking(.command), case .command(let words) = request.source,
             let program = words.first
         else { return nil }
         return .command(DatabaseKeyring.Command(program, Array(words.dropFirst()), timeout: commandTimeout))
@@ -63,8 +63,8 @@ extension KeyReader {
     /// Returns the secret for a slot.
     func slotSecret(_ request: KeyRequest, subject: String) throws(Failure) -> DatabaseKeyring.Secret {
         if let program = program(request) { return program }
-        let type = request.unlocks ?? .passphrase
         let secret = try bytes(request, subject: subject)
+        let type = try unlockType(of: secret, request)
         if type == .passphrase { warn(ofPassphrase: secret, request) }
         return try DatabaseKeyring.Secret(secret, type, sourceName: request.source.name)
     }

@@ -21,7 +21,7 @@ struct FileKeys: Sendable {
     ///
     /// - Parameter current: the request for the file's own key, if it has one.
     init(_ options: FileKeyOptions, current: KeyRequest? = nil, _ cache: KeyCache) throws {
-        try self.init([current ?? options.request()] + options.previousRequests(), cache)
+        try self.init([current ?? options.request()] + options.otherRequests(), cache)
     }
 
     init(_ requests: [KeyRequest], _ cache: KeyCache) throws {
@@ -83,7 +83,7 @@ struct FileKeys: Sendable {
 
     private func find(_ path: String, _ cipher: CipherSettings?) -> FileKey? {
         let file = DatabaseFile(path: path)
-        for key in keys {
+        for key in keys where key.key.slotSecret == nil || KeyringFacts(of: path) != nil {
             do {
                 var found = key
                 found.id = try file.keyID(key.database, cipher: cipher)

@@ -11,7 +11,7 @@ extension RecordingOperation {
     /// options.
     func trail(_ session: Session) throws -> AuditTrail {
         var log: AuditLog?
-        if let path = audit.audit {
+        if let path = audit.path {
             let candidate = AuditLog(path: path, seal: try audit.secret.seal(session.keys))
             do throws(Failure) {
                 try candidate.checkIsWritable()
@@ -82,6 +82,9 @@ protocol Operation: ParsableCommand {
     /// The file that error messages name if they do not know which file they are about.
     var subject: String? { get }
 
+    /// True if the command fails if its defaults cannot be used.
+    var readsDefaults: Bool { get }
+
     /// Runs the command. A failure that is reported rather than thrown shows in the returned status.
     func run(in session: Session) throws -> ExitStatus
 }
@@ -93,6 +96,7 @@ extension Operation {
     }
 
     var subject: String? { nil }
+    var readsDefaults: Bool { true }
 
     func perform() -> ExitStatus { perform(Reporter(command: Self.title, style: OutputStyle(output))) }
 
@@ -108,6 +112,7 @@ extension Operation {
         var status: ExitStatus
         do {
             try failForTests()
+            if readsDefaults { _ = try Defaults.read.get() }
             status = try run(in: session)
         } catch {
             let place = place(of: session.failure(error))
@@ -143,7 +148,9 @@ extension Operation {
 
     /// Returns the file that a failure is about.
     private func place(of failure: Failure) -> String? {
-        guard failure.status != .usage, failure.reason != "interrupted" else { return nil }
+        guard failure.status != .usage,
+            !["interrupted", "environment", "configuration"].contains(failure.reason)
+        else { return nil }
         let names = (self as? any RecordedOperation)?.names ?? []
         guard let path = failure.path else { return subject }
         // The library may name the file by its absolute path.

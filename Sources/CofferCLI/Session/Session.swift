@@ -10,13 +10,12 @@ struct Session: Sendable {
     /// The time limit for commands that print keys, in seconds.
     let keyTimeout: Double
 
-    /// Set if a key was given as a passphrase but looks like a raw key.
-    let keyLooksRaw = Latch()
+    let keyAdvice = KeyAdvice()
 
     /// Collects the results for monitors.
     let meter = RunMeter()
 
-    var keys: KeyReader { KeyReader(reporter: reporter, looksRaw: keyLooksRaw, commandTimeout: keyTimeout) }
+    var keys: KeyReader { KeyReader(reporter: reporter, advice: keyAdvice, commandTimeout: keyTimeout) }
 
     /// Returns the key of a file. Checks that the file exists before anyone is prompted for a key.
     func key(_ request: KeyRequest, of path: String) throws -> Key {
@@ -58,9 +57,7 @@ struct Session: Sendable {
         {
             return failure.adding(room)
         }
-        if failure.reason == "wrong_key", keyLooksRaw.isSet {
-            return failure.adding("The key looks like a raw key: if it is one, give --key-type raw.")
-        }
+        if failure.reason == "wrong_key", let words = keyAdvice.words { return failure.adding(words) }
         return failure
     }
 

@@ -15,10 +15,14 @@ struct ManualTests {
         #expect(pages.contains("coffer-batch-rotate.1"))
         #expect(!pages.contains("coffer-generate-manual.1"))
         let rotate = try tool.text(of: "coffer-rotate.1")
-        for word in ["\\-\\-new\\-key\\-file <file>", ".SH EXAMPLES", "Default: passphrase"] {
+        for word in ["\\-\\-new\\-key <source>", ".SH EXAMPLES", "Default: auto"] {
             #expect(rotate.contains(word))
         }
-        for section in [".SH EXIT STATUS", ".SH ENVIRONMENT", ".B CREDENTIALS_DIRECTORY"] {
+        #expect(!rotate.contains("key\\-file <"))
+        for section in [
+            ".SH EXIT STATUS", ".SH ENVIRONMENT", ".B CREDENTIALS_DIRECTORY", ".SH SOURCES OF SECRETS",
+            ".B raw+salt:", ".B COFFER_CONFIG",
+        ] {
             #expect(try tool.text(of: "coffer.1").contains(section))
         }
         guard let groff = ChildProcess.find("groff") else { return }
@@ -33,7 +37,7 @@ struct ManualTests {
         let tool = try Tool()
         let script = try tool.run("--generate-completion-script", shell)
         #expect(script.status == 0)
-        #expect(script.output.contains("new-key-file"))
+        #expect(script.output.contains("new-key") && !script.output.contains("new-key-file"))
         guard let program = ChildProcess.find(shell) else { return }
         try tool.write(script.output, to: "script")
         #expect(try tool.run(["-n", "script"], program: program).status == 0)

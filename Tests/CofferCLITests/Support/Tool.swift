@@ -117,7 +117,10 @@ final class RunningTool: Sendable {
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         var all = ProcessInfo.processInfo.environment
         // The developer's environment must not influence a test.
-        for name in ["NO_COLOR", "COLUMNS", "CREDENTIALS_DIRECTORY"] { all[name] = nil }
+        for name in ["NO_COLOR", "COLUMNS", "CREDENTIALS_DIRECTORY", "COFFER_KEY", "COFFER_UNLOCK"] {
+            all[name] = nil
+        }
+        all["COFFER_CONFIG"] = ""
         process.environment = all.merging(environment) { _, new in new }
         process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: files.path("input")))
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: files.path("output")))

@@ -14,8 +14,8 @@ struct DiffCommand: RecordedOperation {
             changed one, with the values as SQL literals. This is content: protect the output.
 
             EXAMPLES
-              coffer diff /backup/app.db app.db --key-file app.key
-              coffer diff old.db new.db --rows --key-file old.key --new-key-file new.key
+              coffer diff /backup/app.db app.db --key file:app.key
+              coffer diff old.db new.db --rows --key file:old.key --new-key file:new.key
             """)
 
     @Argument(help: "The old database.", completion: .file())

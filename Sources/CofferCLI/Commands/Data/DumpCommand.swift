@@ -15,8 +15,8 @@ struct DumpCommand: AccessOperation, FileOperation {
             a file needs --yes-plaintext, and is readable by you only.
 
             EXAMPLES
-              coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
-              coffer dump app.db --key-file app.key --out app.sql --yes-plaintext
+              coffer dump app.db --key file:app.key | coffer load copy.db --key file:next.key
+              coffer dump app.db --key file:app.key --out app.sql --yes-plaintext
             """)
 
     @Argument(help: "The database.", completion: .file())

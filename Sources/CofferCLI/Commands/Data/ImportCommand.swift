@@ -18,7 +18,7 @@ struct ImportCommand: AccessOperation, FileOperation {
             there is a commit after so many rows, and committed rows stay.
 
             EXAMPLES
-              coffer import app.db note --from notes.csv --key-file app.key
+              coffer import app.db note --from notes.csv --key file:app.key
               coffer import app.db event --from events.jsonl --create --rejects bad.jsonl
               coffer import app.db price --from prices.csv --delimiter ';' --create
               coffer query app.db "SELECT * FROM note" --format tsv | coffer import b.db note --format tsv

@@ -17,8 +17,8 @@ struct LoadCommand: FileOperation {
             recipients' identities open.
 
             EXAMPLES
-              coffer dump app.db --key-file app.key | coffer load copy.db --key-file next.key
-              coffer load app.db --from app.sql --key-file app.key --key-type raw
+              coffer dump app.db --key file:app.key | coffer load copy.db --key file:next.key
+              coffer load app.db --from app.sql --key file:app.key
             """)
 
     @Argument(help: "The file to create.", completion: .file())

@@ -16,7 +16,7 @@ struct ShellOperation: AccessOperation, FileOperation {
             terminal, the standard input is a script, and its first failure ends the shell.
 
             EXAMPLES
-              coffer shell app.db --key-file app.key --key-type raw
+              coffer shell app.db --key file:app.key
               coffer shell app.db --write --no-history
             """)
 

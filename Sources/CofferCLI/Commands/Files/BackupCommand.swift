@@ -33,11 +33,11 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             keyring with the same slots.
 
             EXAMPLES
-              coffer backup app.db /backup/app.db --key-file app.key
-              coffer backup app.db safe.db --key-file app.key --new-key-file safe.key
-              coffer backup app.db --into /backup --keep 7d,4w,6m --key-file app.key
+              coffer backup app.db /backup/app.db --key file:app.key
+              coffer backup app.db safe.db --key file:app.key --new-key file:safe.key
+              coffer backup app.db --into /backup --keep 7d,4w,6m --key file:app.key
               coffer backup app.db --into /backup --keep 7d,4w --recipient owner.pub
-              coffer backup app.db - --key-file app.key | ssh safe 'cat > app.db'
+              coffer backup app.db - --key file:app.key | ssh safe 'cat > app.db'
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -138,7 +138,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             ).about(destination)
         }
         let new = try newKey.requestIfGiven(besides: key)
-        let folder = try keep.flatMap { keep in
+        let folder = try (keep ?? Defaults.current.keep).flatMap { keep in
             try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
         }
         let keys = try session.keys(key, of: source)

@@ -10,7 +10,7 @@ struct CreateCommand: RecordingOperation {
 
             EXAMPLES
               coffer create app.db
-              coffer create app.db --key-file app.key --key-type raw
+              coffer create app.db --key file:app.key
             """)
 
     @Argument(help: "The file to create.", completion: .file())

@@ -11,7 +11,7 @@ struct DecryptCommand: AccessOperation, ChangingOperation {
             gets its name only after it was found equal.
 
             EXAMPLES
-              coffer decrypt app.db plain.db --yes-plaintext --key-file app.key
+              coffer decrypt app.db plain.db --yes-plaintext --key file:app.key
             """)
 
     @Argument(help: "The encrypted database.", completion: .file())

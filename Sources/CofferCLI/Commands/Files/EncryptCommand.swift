@@ -11,7 +11,7 @@ struct EncryptCommand: ChangingOperation {
             overwritten.
 
             EXAMPLES
-              coffer encrypt plain.db app.db --key-file app.key --key-type raw
+              coffer encrypt plain.db app.db --key file:app.key
               coffer encrypt plain.db app.db --recipient owner.pub
             """)
 

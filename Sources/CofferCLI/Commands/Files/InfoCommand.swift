@@ -13,7 +13,7 @@ struct InfoCommand: EachFileOperation {
 
             EXAMPLES
               coffer info app.db
-              coffer info app.db --key-file app.key
+              coffer info app.db --key file:app.key
               coffer info --engine
               coffer info --expect encrypted /srv/db/*.db    exit code 1 unless all are
             """)
@@ -66,7 +66,7 @@ struct InfoCommand: EachFileOperation {
         let withKey = try key.isGiven || askKey
         if keyID && !withKey { throw Failure.usage("--key-id needs a key.") }
         let keys =
-            withKey ? try FileKeys(key, KeyCache(session.keys, subject: Session.subject(files))) : nil
+            withKey ? try fileKeys(KeyCache(session.keys, subject: Session.subject(files))) : nil
         let site = try site.secret(session.keys)
         let isAnswerNo = Latch()
         let status = try session.forEach(files) { path in
@@ -86,5 +86,12 @@ struct InfoCommand: EachFileOperation {
                 isAnswer: true)
         }
         return status == .done && isAnswerNo.isSet ? .answerIsNo : status
+    }
+
+    /// Returns the given keys. Without any, prompts for one: this command answers without a key too, and uses
+    /// no default.
+    private func fileKeys(_ cache: KeyCache) throws -> FileKeys {
+        guard try !key.isGiven else { return try FileKeys(key, cache) }
+        return try FileKeys([(key.current.given() ?? .prompt).key(.current)], cache)
     }
 }

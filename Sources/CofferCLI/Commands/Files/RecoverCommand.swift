@@ -20,8 +20,8 @@ struct RecoverCommand: RecordedOperation {
             backup'.
 
             EXAMPLES
-              coffer recover app.db salvaged.db --key-file app.key
-              coffer recover app.db salvaged.db --key-file app.key --salt 000102030405060708090a0b0c0d0e0f
+              coffer recover app.db salvaged.db --key file:app.key
+              coffer recover app.db salvaged.db --key file:app.key --salt 000102030405060708090a0b0c0d0e0f
             """)
 
     @Argument(help: "The damaged database.", completion: .file())

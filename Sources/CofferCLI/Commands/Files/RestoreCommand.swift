@@ -12,16 +12,15 @@ struct RestoreCommand: ChangingOperation {
             UTC. Erase it when you no longer need it. Interrupted? The database is the old one or the \
             restored one; run the same command again.
 
-            A backup with a keyring is opened with --unlock-...: if the database has a keyring, the same \
+            A backup with a keyring is opened with --unlock: if the database has a keyring, the same \
             secret must open it too, and it stays; otherwise the database gets one with the slots of the \
             backup, or of --recipient.
 
             EXAMPLES
-              coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup app.db --key-file \
-            app.key
-              coffer restore old.db app.db --key-file old.key --new-key-file app.key
-              coffer restore owners.db app.db --unlock-file owner.identity \\
-                     --unlock-type identity
+              coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup app.db --key \
+            file:app.key
+              coffer restore old.db app.db --key file:old.key --new-key file:app.key
+              coffer restore owners.db app.db --unlock file:owner.identity
             """)
 
     @Argument(help: "The backup.", completion: .file())

@@ -12,7 +12,7 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
 
             EXAMPLES
               coffer rotate app.db                 ask for both keys
-              coffer rotate app.db --key-file old.key --new-key-file new.key
+              coffer rotate app.db --key file:old.key --new-key file:new.key
               coffer rotate app.db --dry-run       try the keys, change nothing
             """)
 
@@ -76,6 +76,7 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
             try old.open(path, cipher: options.cipher) { opening in
+                guard opening.key.slotSecret == nil else { throw Failure.rotationOfKeyring }
                 let rotation = KeyRotation(
                     path: path, name: path, old: opening.key, new: new, options: options)
                 if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }

@@ -13,8 +13,8 @@ struct UpgradeCommand: ChangingOperation {
 
             EXAMPLES
               coffer upgrade old.db --dry-run
-              coffer upgrade old.db --key-file app.key --keep-old old-3.db
-              coffer upgrade old.db --key-file app.key --cipher-format 3 --kdf-iterations 10000
+              coffer upgrade old.db --key file:app.key --keep-old old-3.db
+              coffer upgrade old.db --key file:app.key --cipher-format 3 --kdf-iterations 10000
             """)
 
     @Argument(help: "The files.", completion: .file())

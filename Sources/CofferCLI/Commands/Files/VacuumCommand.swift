@@ -11,8 +11,8 @@ struct VacuumCommand: ChangingOperation, FileOperation {
             content leaves the file. Interrupted? Run the same command again.
 
             EXAMPLES
-              coffer vacuum app.db --key-file app.key
-              coffer vacuum app.db --into small.db --key-file app.key
+              coffer vacuum app.db --key file:app.key
+              coffer vacuum app.db --into small.db --key file:app.key
               coffer vacuum app.db --into small.db --recipient owner.pub
             """)
 

@@ -13,8 +13,8 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, Eac
 
             EXAMPLES
               coffer verify app.db
-              coffer verify --structure full --key-file app.key /srv/db/*.db
-              coffer verify --threads 8 --key-file app.key large.db
+              coffer verify --structure full --key file:app.key /srv/db/*.db
+              coffer verify --threads 8 --key file:app.key large.db
             """)
 
     @Argument(help: "The files.", completion: .file())

@@ -22,12 +22,12 @@ struct AuditVerifyCommand: Operation {
             1 if it is not in the log).
 
             A chain without a secret can be recomputed by anyone who can write to the log: it shows \
-            accidents, but not forgery. A log written with --audit-key-file or a similar option can be \
+            accidents, but not forgery. A log written with --audit-key can be \
             continued and checked only with its secret; a wrong or missing secret gives exit code 77.
 
             EXAMPLES
               coffer audit verify /var/log/coffer.log
-              coffer audit verify /var/log/coffer.log --audit-key-file audit.key
+              coffer audit verify /var/log/coffer.log --audit-key file:audit.key
             """)
 
     @Argument(help: "The log.", completion: .file())

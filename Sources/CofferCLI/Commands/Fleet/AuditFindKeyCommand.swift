@@ -13,7 +13,7 @@ struct AuditFindKeyCommand: Operation {
             site secret are listed as unknown, and count as found.
 
             EXAMPLES
-              coffer audit find-key audit.log --key-file leaked.key --site-secret-file site.secret
+              coffer audit find-key audit.log --key file:leaked.key --site-secret file:site.secret
               coffer audit find-key one.log two.log --id 93b1c5d2e7f80a46 --json
             """)
 
@@ -47,7 +47,7 @@ struct AuditFindKeyCommand: Operation {
             }
         } else if try !site.isGiven {
             throw ValidationError(
-                "Identifiers of keys depend on the site secret: give --site-secret-file, or the identifier "
+                "Identifiers of keys depend on the site secret: give --site-secret, or the identifier "
                     + "with --id."
             )
         }

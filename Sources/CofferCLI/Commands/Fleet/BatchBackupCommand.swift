@@ -15,9 +15,9 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
             Copies of files opened by their keyrings get keyrings with the same slots.
             """,
         examples: """
-              coffer batch backup --manifest list --into /backup --keep 7d,4w,6m --key-file app.key
+              coffer batch backup --manifest list --into /backup --keep 7d,4w,6m --key file:app.key
               find /srv -name '*.db' -print0 | coffer batch backup --manifest - --null --into /backup \
-            --key-file app.key
+            --key file:app.key
             """)
 
     @Option(help: .value("folder", "The folder of the backups."), completion: .directory)
@@ -63,7 +63,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, into, keep, recipients, session) = (
-            cipher.settings, into, keep, recipients, setting.session
+            cipher.settings, into, keep ?? Defaults.current.keep, recipients, setting.session
         )
         let given = try recipients.slots()
         return BatchJob(identity: FileNames.canonical(into), formerIdentity: into) { item in

@@ -11,8 +11,8 @@ struct BatchEncryption: BatchChange {
             Plaintext may stay on the disk until it is overwritten.
             """,
         examples: """
-              coffer batch encrypt --manifest list --key-file app.key --key-type raw
-              coffer batch encrypt --manifest list --key-file app.key --keep-suffix .before
+              coffer batch encrypt --manifest list --key file:app.key
+              coffer batch encrypt --manifest list --key file:app.key --keep-suffix .before
             """)
 
     enum Titles: AccessTitles {
@@ -29,7 +29,7 @@ struct BatchEncryption: BatchChange {
 
     func check(_ key: FileKeyOptions, isDryRun: Bool) throws {
         if try key.previous.isGiven {
-            throw ValidationError("Plaintext files have no previous keys. Omit --previous-key-...")
+            throw ValidationError("Plaintext files have no previous keys. Omit --previous-key.")
         }
     }
 
@@ -48,7 +48,7 @@ struct BatchDecryption: BatchChange {
             plaintext may stay on the disk after it is removed.
             """,
         examples: """
-              coffer batch decrypt --manifest list --yes-plaintext --key-file app.key --key-type raw
+              coffer batch decrypt --manifest list --yes-plaintext --key file:app.key
             """)
 
     typealias Titles = SeveralFiles
@@ -85,8 +85,8 @@ struct BatchUpgrade: BatchChange {
             files are kept.
             """,
         examples: """
-              coffer batch upgrade --manifest list --dry-run --key-file app.key
-              coffer batch upgrade --manifest list --keep-suffix .format3 --key-file app.key
+              coffer batch upgrade --manifest list --dry-run --key file:app.key
+              coffer batch upgrade --manifest list --keep-suffix .format3 --key file:app.key
             """)
 
     enum Titles: AccessTitles {
@@ -113,7 +113,7 @@ struct BatchVacuum: BatchChange {
             while no other process may use it.
             """,
         examples: """
-              coffer batch vacuum --manifest list --key-file app.key --key-type raw
+              coffer batch vacuum --manifest list --key file:app.key
             """)
 
     typealias Titles = SeveralFiles

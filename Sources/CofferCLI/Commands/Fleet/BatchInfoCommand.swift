@@ -5,12 +5,12 @@ struct BatchInfoCommand: AccessOperation, BatchOperation {
     static let configuration = CommandConfiguration.batch(
         "info", abstract: "Show facts about many files, and which of several keys opens each.",
         discussion: """
-            For files with different keys: with --previous-key-file (repeatable), all keys are tried, and \
+            For files with different keys: with --previous-key (repeatable), all keys are tried, and \
             each file is shown with the option whose key opens it. Files that no key opens fail (77), and \
             are counted separately. Changes nothing. Without a key, shows only facts that need none.
             """,
         examples: """
-              coffer batch info --manifest fleet --key-file new.key --previous-key-file old.key --key-type raw
+              coffer batch info --manifest fleet --key file:new.key --previous-key file:old.key
               find /srv -name '*.db' -print0 | coffer batch info --manifest - --null
             """)
 

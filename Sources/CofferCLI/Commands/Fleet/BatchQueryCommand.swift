@@ -10,8 +10,8 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
             or none.
             """,
         examples: """
-              coffer batch query "SELECT count(*) FROM note" --manifest list --format csv --key-file app.key
-              coffer batch query --file change.sql --write --transaction --manifest list --key-file app.key
+              coffer batch query "SELECT count(*) FROM note" --manifest list --format csv --key file:app.key
+              coffer batch query --file change.sql --write --transaction --manifest list --key file:app.key
             """)
 
     @Argument(help: "The statements.")

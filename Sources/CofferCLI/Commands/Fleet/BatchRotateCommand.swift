@@ -66,9 +66,7 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
         _ item: Manifest.Item, _ setting: BatchSetting, _ body: (KeyRotation, FileKey) throws -> Result
     ) throws -> Result {
         try FileNames.checkHasContent(item.location)
-        guard item.key?.unlocks == nil else {
-            throw Failure.usage("The file has a keyring. Rotate its data key with 'coffer key rotate'.")
-        }
+        guard item.key?.opensKeyring != true else { throw Failure.rotationOfKeyring }
         guard let new = try setting.newKey(of: item), let old = try setting.keys(of: item).except(new) else {
             throw Failure(.usage, "same_key", "The new key is the current one.")
         }
@@ -76,7 +74,8 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
         options.cipher = item.cipher ?? cipher.settings
         options.lockTimeout = setting.session.lockTimeout
         return try old.open(item.location, cipher: options.cipher) { opening in
-            try body(
+            guard opening.key.slotSecret == nil else { throw Failure.rotationOfKeyring }
+            return try body(
                 KeyRotation(
                     path: item.location, name: item.path, old: opening.key, new: new, options: options),
                 opening)

@@ -46,6 +46,8 @@ struct BatchStatusCommand: Operation {
         }
     }
 
+    var readsDefaults: Bool { false }
+
     func run(in session: Session) throws -> ExitStatus {
         let manifest = try list.read()
         let items = manifest.items

@@ -6,7 +6,8 @@ struct DoctorCommand: Operation {
         abstract: "Check a machine, and folders of databases and keys, for problems.",
         discussion: """
             Checks the engine, its age and known faults, the random generator, the limit of locked memory, \
-            and core dumps. With folders or files, also checks who can read keys, write to databases and \
+            and core dumps, and shows the default sources of secrets and where each comes from. With folders \
+            or files, also checks who can read keys, write to databases and \
             rename files, and looks for databases without encryption, under any name, and for leftovers of \
             interrupted runs, such as keyrings without their backups, and for damaged keyrings. Shows how to \
             fix each problem, and the files that it could not check. Changes nothing, needs no key, and \
@@ -24,9 +25,11 @@ struct DoctorCommand: Operation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    var readsDefaults: Bool { false }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start(["files": paths])
-        var findings = try MachineExamination.findings()
+        var findings = try MachineExamination.findings() + Defaults.findings
         for path in paths {
             try FileNames.checkReadable(path)
             findings += try FolderExamination(path: path) { try session.interruption.check() }.findings()

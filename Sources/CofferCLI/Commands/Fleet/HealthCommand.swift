@@ -52,6 +52,8 @@ struct HealthCommand: Operation {
 
     var subject: String? { metrics }
 
+    var readsDefaults: Bool { false }
+
     func run(in session: Session) throws -> ExitStatus {
         try FileNames.checkIsNoDash(metrics, "the metrics file")
         session.reporter.start(["files": [metrics]])

@@ -10,13 +10,13 @@ struct KeyCommands: ParsableCommand {
             A keyring is a small file next to the database, named after it with .keys appended: back up both \
             together. It contains the random key of the database, sealed to slots: passphrases, raw keys, \
             recovery keys and recipients. Changing a slot is quick, and writes no page of the database. All \
-            commands take --unlock-... for files with a keyring.
+            commands take --unlock for files with a keyring.
 
             EXAMPLES
               coffer key init app.db                          a new database; prompts for a passphrase
               coffer key add app.db --recovery                a recovery key, to print or write down
               coffer key change app.db                        another passphrase
-              coffer query app.db "SELECT 1" --unlock-file passphrase.txt
+              coffer query app.db "SELECT 1" --unlock file:passphrase.txt
             """,
         subcommands: [
             KeyInitCommand.self, KeyListCommand.self, KeyAddCommand.self, KeyRemoveCommand.self,

@@ -10,8 +10,8 @@ struct KeyInitCommand: KeyringOperation {
             Run the same command again.
 
             EXAMPLES
-              coffer key init new.db --new-key-file passphrase.txt --name Anna
-              coffer key init app.db --key-file app.key --key-type raw --new-key-file passphrase.txt
+              coffer key init new.db --new-key file:passphrase.txt --name Anna
+              coffer key init app.db --key file:app.key --new-key file:passphrase.txt
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -120,7 +120,7 @@ struct KeyRotateCommand: KeyringOperation {
             other passphrases. Interrupted? Run the same command again to complete it.
 
             EXAMPLES
-              coffer key rotate app.db --unlock-key-file passphrase.txt
+              coffer key rotate app.db --unlock file:passphrase.txt
             """)
 
     @Argument(help: "The database.", completion: .file())

@@ -5,7 +5,7 @@ struct KeyListCommand: Operation {
     static let configuration = CommandConfiguration.coffer(
         "key list <file> [options]", abstract: "Show the slots of a keyring, without a key.",
         discussion: """
-            Without a secret, the list is not authenticated. With an --unlock-... option, the keyring is \
+            Without a secret, the list is not authenticated. With --unlock, the keyring is \
             opened and checked, including that it belongs to the database. Slots of passphrases show the \
             cost of a guess. A slot below 2^17 steps was created by an older version or with a lower \
             setting; 'coffer key change' raises it to the present cost.

@@ -6,11 +6,11 @@ struct KeyAddCommand: KeyringOperation {
         "key add <file> [options]", abstract: "Add a way to open a database.",
         discussion: """
             EXAMPLES
-              coffer key add app.db --new-key-file second.txt --name Ben
-              coffer key add app.db --recovery --unlock-file first.txt
-              coffer key add app.db --recipient office.pub --unlock-file first.txt
+              coffer key add app.db --new-key file:second.txt --name Ben
+              coffer key add app.db --recovery --unlock file:first.txt
+              coffer key add app.db --recipient office.pub --unlock file:first.txt
               coffer key add app.db --command kms-slot --unlock
-              coffer verify app.db --unlock-type command --unlock-command kms-slot
+              coffer verify app.db --unlock program:kms-slot
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -95,7 +95,7 @@ struct KeyChangeCommand: KeyringOperation {
 
             EXAMPLES
               coffer key change app.db
-              coffer key change app.db --unlock-file old.txt --new-key-file new.txt
+              coffer key change app.db --unlock file:old.txt --new-key file:new.txt
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -163,9 +163,7 @@ struct KeyRecoverCommand: KeyringOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var slot = try lostSlot()
-        var request = try unlock.anyRequest()
-        request.unlocks = .recovery
-        let secret = try session.keys.slotSecret(request, subject: file)
+        let secret = try session.keys.slotSecret(unlock.recoveryRequest(), subject: file)
         // Check the secret before prompting for a new passphrase.
         try keyring.check(unlockedBy: secret)
         let new = try new.slotSecret(besides: unlock, session, subject: file)

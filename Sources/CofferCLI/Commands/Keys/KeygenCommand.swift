@@ -8,7 +8,7 @@ struct KeygenCommand: Operation {
     static let configuration = CommandConfiguration.coffer(
         "keygen [options]", abstract: "Create a random key.",
         discussion: """
-            A raw key has 256 bits, for programs; use it with --key-type raw. Words are a passphrase for \
+            A raw key has 256 bits, for programs; use it with --key file:PATH. Words are a passphrase for \
             people: each consists of syllables and has 16 bits of entropy. With --out the key goes to a new \
             file that only you can read; otherwise to the standard output.
 
@@ -21,7 +21,7 @@ struct KeygenCommand: Operation {
     @Option(help: .value("number", "Create a passphrase of so many words, from 5 to 32."))
     var words: Int?
 
-    @Flag(help: "Create a raw key with a salt, for --key-type raw+salt.")
+    @Flag(help: "Create a raw key with a salt.")
     var withSalt = false
 
     @Flag(help: "Write a raw key as bytes, not as hexadecimal digits; needs --out.")
@@ -61,6 +61,8 @@ struct KeygenCommand: Operation {
         }
     }
 
+    var readsDefaults: Bool { false }
+
     func run(in session: Session) throws -> ExitStatus {
         session.reporter.start([:])
         if recipient, let file { return try makeIdentity(file, session) }
@@ -83,7 +85,10 @@ struct KeygenCommand: Operation {
             } catch {
                 throw Failure(error, "The key cannot be written")
             }
-            session.reporter.note("\(bits) bits; use it with --key-type \(kind)")
+            let use =
+                kind == "passphrase"
+                ? "" : "; put '\(kind):' before its source, as in --key \(kind):stdin"
+            session.reporter.note("\(bits) bits\(use)")
             return .done
         }
         try NewFile.write(key, to: file)
@@ -93,7 +98,7 @@ struct KeygenCommand: Operation {
                 kind == "passphrase"
                     ? "\(file): a passphrase of \(bits) bits, readable by you only"
                     : "\(file): a \(kind) key of \(bits) bits, readable by you only; use it with "
-                        + "--key-type \(kind)"
+                        + "--key \(binary ? kind + ":" : "")file:\(file)"
             ])
         return .done
     }
@@ -108,7 +113,7 @@ struct KeygenCommand: Operation {
             ["path": path, "key_type": "identity", "recipient": recipient, "code": 0], text: [recipient],
             isAnswer: true)
         session.reporter.note(
-            "\(path): the identity, readable by you only; use it with --unlock-type identity")
+            "\(path): the identity, readable by you only; use it with --unlock file:\(path)")
         return .done
     }
 

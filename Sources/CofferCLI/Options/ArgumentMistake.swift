@@ -4,7 +4,9 @@ internal import ArgumentParser
 enum ArgumentMistake {
     // MARK: Keys
 
-    private static let keyOptions = ["--key", "--new-key", "--previous-key"]
+    private static let keyOptions = [
+        "--key", "--new-key", "--previous-key", "--unlock", "--audit-key", "--site-secret",
+    ]
     private static let passphraseOptions = [
         "--passphrase", "--password", "--new-passphrase", "--new-password",
     ]
@@ -14,6 +16,9 @@ enum ArgumentMistake {
     static func key(in arguments: [String]) -> (message: String, rest: [String])? {
         var (rest, found) = ([String](), String?.none)
         var isKey = false
+        func after(_ index: Int) -> Substring {
+            arguments.indices.contains(index + 1) ? arguments[index + 1][...] : ""
+        }
         for (index, argument) in arguments.enumerated() {
             if argument == "--" {
                 rest += arguments[index...]
@@ -21,6 +26,16 @@ enum ArgumentMistake {
             }
             let name = argument.prefix { $0 != "=" }
             if let option = (keyOptions + passphraseOptions).first(where: { $0 == name }) {
+                // Without a source after it, it stands for a prompt.
+                if option == "--unlock", name.count == argument.count {
+                    rest.append(argument)
+                    continue
+                }
+                let value = name.count == argument.count ? after(index) : argument.dropFirst(name.count + 1)
+                if keyOptions.contains(option), TypedSource.isSource(String(value)) {
+                    rest.append(argument)
+                    continue
+                }
                 found = found ?? option
                 isKey = name.count == argument.count
             } else if !isKey || argument.hasPrefix("--") {
@@ -33,16 +48,26 @@ enum ArgumentMistake {
         return found.map { (words(for: $0), rest) }
     }
 
-    private static func words(for option: String) -> String {
-        let prefix = keyOptions.contains(option) ? option : option.hasPrefix("--new-") ? "--new-key" : "--key"
-        let names =
-            (["file", "fd"] + (prefix == "--previous-key" ? [] : ["stdin"]) + ["command", "credential"]).map {
-                "\(prefix)-\($0)"
-            }
+    /// Returns the error message if the parser's message shows the argument after `--unlock`, which may be a
+    /// secret.
+    static func unlockSecret(in arguments: [String], _ message: String) -> String? {
+        let options = arguments.prefix { $0 != "--" }
+        let isShown = zip(options, options.dropFirst()).contains { option, value in
+            option == "--unlock" && !value.hasPrefix("-") && message.contains("'\(value)'")
+        }
+        return isShown ? words(for: "--unlock") : nil
+    }
+
+    /// Returns the error message for an option with a value that is not a source.
+    static func words(for option: String) -> String {
+        let isSourceOption = keyOptions.contains(option)
+        let name = isSourceOption ? option : option.hasPrefix("--new-") ? "--new-key" : "--key"
+        let problem = isSourceOption ? "The value of \(option) is not a source" : "There is no \(option)"
         return """
-            There is no \(option): keys are never arguments, because all users of the machine can read those \
-            and shells store them. Give \(names.joined(separator: ", ")) or \(prefix)-env, or none for a \
-            prompt. If that was a key in use, it is now in the history of your shell.
+            \(problem): keys are never arguments, because all users of the machine can read those and shells \
+            store them. Give \(name) file:PATH (or \(name)-file PATH), fd:N, stdin, command:LINE, \
+            credential:NAME, env:NAME or ask; see 'coffer help keys'. If that was a key in use, it is now in \
+            the history of your shell.
             """
     }
 

@@ -1,0 +1,121 @@
+internal import Coffer
+internal import Foundation
+internal import Glibc
+internal import SystemCalls
+
+/// The configuration of a site: a file of JSON with defaults for options. It names sources of secrets, and
+/// contains none. Another user who could change it could have a key copied, so it must be safe from others.
+struct SiteConfiguration: Sendable {
+    let path: String
+    private(set) var key: String?
+    private(set) var unlock: String?
+    private(set) var audit: String?
+    private(set) var metrics: String?
+    private(set) var keep: String?
+
+    /// The folder that relative paths in the file start from.
+    var folder: String { FileNames.folder(of: path) }
+
+    private static let limit = 65_536
+    private static let names = ["audit", "keep", "key", "metrics", "unlock"]
+
+    /// Reads the file that COFFER_CONFIG names, or else the first of the standard ones. Returns nil if there
+    /// is none, or if COFFER_CONFIG is empty.
+    init?(_ environment: [String: String]) throws(Failure) {
+        if let path = environment["COFFER_CONFIG"] {
+            guard !path.isEmpty else { return nil }
+            try self.init(path: path)
+            return
+        }
+        let home = environment["HOME"].map { ["\($0)/.config/coffer/config.json"] } ?? []
+        guard let path = (home + ["/etc/coffer/config.json"]).first(where: NewFile.exists) else { return nil }
+        try self.init(path: path)
+    }
+
+    private init(path: String) throws(Failure) {
+        self.path = path
+        let bytes = try SiteConfiguration.bytes(of: path)
+        guard let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] else {
+            throw failure("it is not a JSON object.")
+        }
+        if let unknown = object.keys.filter({ !SiteConfiguration.names.contains($0) }).min() {
+            throw failure(
+                "'\(unknown)' is unknown; there are \(SiteConfiguration.names.joined(separator: ", ")).")
+        }
+        key = try text("key", object)
+        unlock = try text("unlock", object)
+        audit = try text("audit", object).map { FileNames.located($0, in: folder) }
+        metrics = try text("metrics", object).map { FileNames.located($0, in: folder) }
+        keep = try text("keep", object)
+        // Each member is now known to be two strings, its name and its value.
+        guard SiteConfiguration.stringCount(in: bytes) == 2 * object.count else {
+            throw failure("it repeats a member.")
+        }
+        if let keep, DatabaseFile.BackupRetention(keep) == nil {
+            throw failure("'keep' takes numbers with h, d, w, m or y, such as 7d,4w,6m.")
+        }
+    }
+
+    private func text(_ name: String, _ object: [String: Any]) throws(Failure) -> String? {
+        guard let value = object[name] else { return nil }
+        guard let text = value as? String else { throw failure("'\(name)' is not a string.") }
+        guard !text.isEmpty, !text.utf8.contains(0) else {
+            throw failure("'\(name)' is empty or contains a NUL byte.")
+        }
+        return text
+    }
+
+    /// Returns the number of strings in a JSON text. The parser keeps only one of two members with a name.
+    private static func stringCount(in text: [UInt8]) -> Int {
+        var (quotes, isEscaped) = (0, false)
+        for byte in text {
+            if byte == UInt8(ascii: "\""), !isEscaped { quotes += 1 }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+        }
+        return quotes / 2
+    }
+
+    /// - Parameter words: the problem, which follows the name of the file.
+    func failure(_ words: String) -> Failure { SiteConfiguration.failure(path, words) }
+
+    private static func failure(_ path: String, _ words: String) -> Failure {
+        Failure(.unsafeConfiguration, "configuration", "The configuration '\(path)': \(words)")
+    }
+
+    private static func bytes(of path: String) throws(Failure) -> [UInt8] {
+        let file: Descriptor
+        let status: FileStatus
+        let folder: FileStatus
+        do throws(Errno) {
+            // NONBLOCK: if the path is a pipe, the tool must not wait for its writer.
+            file = try Descriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            status = try file.status()
+            folder = try FileStatus(FileNames.folder(of: path), followsLinks: true)
+        } catch {
+            throw failure(
+                path,
+                error.code == ELOOP
+                    ? "it is a symbolic link. Give the file itself." : "it cannot be read: \(error.words).")
+        }
+        guard status.isRegular else { throw failure(path, "it is not a regular file.") }
+        for (name, status) in [("it", status), ("its folder", folder)] {
+            guard status.isOwn || status.userID == 0 else {
+                throw failure(path, "\(name) belongs to another user, who can change it.")
+            }
+            guard status.mode & 0o022 == 0 else {
+                throw failure(
+                    path,
+                    "others can write to \(name) (mode \(String(status.permissions, radix: 8))). Run 'chmod "
+                        + "go-w'.")
+            }
+        }
+        let bytes: [UInt8]
+        do throws(Errno) { bytes = try file.readAll(upTo: limit + 1) } catch {
+            throw failure(path, "it cannot be read: \(error.words).")
+        }
+        guard bytes.count <= limit else {
+            throw failure(path, "it has more than \(TextLayout.grouped(limit)) bytes.")
+        }
+        return bytes
+    }
+}
