@@ -120,17 +120,17 @@ enum ShellCommand {
     }
 
     private static func dump(_ arguments: [String], _ shell: ShellSession) throws {
-        guard arguments.isEmpty else {
-            throw Failure.usage(
-                ".dump prints the whole database. For a file: coffer dump --out FILE --yes-plaintext.")
-        }
         try shell.access { db in
-            let summary = try db.writeScript {
-                shell.reporter.raw(bytes: $0)
-            } checkpoint: {
-                try shell.checkNotInterrupted()
+            do {
+                let summary = try db.writeScript(tables: arguments.isEmpty ? nil : arguments) {
+                    shell.reporter.raw(bytes: $0)
+                } checkpoint: {
+                    try shell.checkNotInterrupted()
+                }
+                if arguments.isEmpty { shell.reporter.raw(ScriptProof.line(summary.digest) + "\n") }
+            } catch let error as NoSuchTable {
+                throw Failure.noSuchTable(error.name, in: nil)
             }
-            shell.reporter.raw(ScriptProof.line(summary.digest) + "\n")
         }
     }
 
