@@ -4,7 +4,7 @@ internal import SystemCalls
 
 struct BackupCommand: ChangingOperation, MeasuredOperation {
     static let configuration = CommandConfiguration.coffer(
-        "backup <database> (<destination> | --into <folder> | - | --list <folder>) [options]",
+        "backup <database> (<destination> | --into <folder> | -) [options]",
         abstract: "Copy a database into a new file, while it is in use.",
         discussion: """
             The copy is a snapshot of the database, encrypted with the same key or a new one, and a fresh \
