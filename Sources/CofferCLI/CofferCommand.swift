@@ -83,9 +83,11 @@ extension CofferCommand {
                 continue
             }
             let before = words[..<index].map { $0 + " " }.joined()
-            let near =
-                (index == 0 ? Spelling.synonyms[word] : nil)
-                ?? Spelling.nearest(to: word, among: commands.compactMap { $0.configuration.commandName })
+            if index == 0, let command = Spelling.synonyms[word] {
+                return "There is no command '\(word)'. Use 'coffer \(command)'."
+            }
+            let near = Spelling.nearest(
+                to: word, among: commands.compactMap { $0.configuration.commandName })
             let advice = near.map { ". Did you mean '\(before)\($0)'?" } ?? ";"
             return "There is no command '\(before)\(word)'\(advice) 'coffer \(before)--help' lists them."
         }
