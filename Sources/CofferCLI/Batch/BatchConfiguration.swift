@@ -11,8 +11,14 @@ extension CommandConfiguration {
     ) -> CommandConfiguration {
         coffer(
             "batch \(name) \(arguments)(<folder>... | --manifest <file>) [options]", abstract: abstract,
-            discussion: (discussion.isEmpty ? "" : discussion + "\n\n") + Manifest.help + "\n\nEXAMPLES\n"
-                + examples)
+            discussion: """
+                \(discussion.isEmpty ? "" : discussion + "\n\n")\
+                The manifest lists the files, and may name the key of each: 'coffer help manifest'. \
+                Folders: 'coffer help folders'.
+
+                EXAMPLES
+                \(examples)
+                """)
     }
 }
 

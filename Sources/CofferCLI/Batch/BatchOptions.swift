@@ -66,7 +66,7 @@ struct BatchOptions: ParsableArguments {
                 + "same shard on every machine."))
     var shard: Shard?
 
-    @Flag(help: "Start no other file after the first failure.")
+    @Flag(help: ArgumentHelp("Start no other file after the first failure.", visibility: .hidden))
     var failFast = false
 
     @Flag(name: .customLong("continue"), help: "Continue an earlier run that did not complete.")

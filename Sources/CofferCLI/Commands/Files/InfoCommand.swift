@@ -11,7 +11,7 @@ struct InfoCommand: EachFileOperation {
             this file in audit records, and, with the site secret, by one that is the same in all files. \
             --engine shows the versions in this program, and which code encrypts pages.
 
-            \(SearchOptions.help)
+            In a folder, all databases below it: 'coffer help folders'.
 
             EXAMPLES
               coffer info app.db

@@ -11,7 +11,7 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, Eac
             as never used: SQLite creates such files, coffer does not. A file or page that was replaced by \
             an older copy is not detected. A damaged keyring next to an intact file is a warning.
 
-            \(SearchOptions.help)
+            In a folder, all databases below it: 'coffer help folders'.
 
             EXAMPLES
               coffer verify app.db
