@@ -15,6 +15,9 @@ struct CofferCommand: Operation {
             Keys are never arguments. Options take their sources, such as file:app.key: 'coffer help keys' \
             lists them. Without a source, coffer prompts for the key.
 
+            'coffer help <command>' explains a command, and 'coffer help <topic>' the options that commands \
+            share: \(HelpTopic.allCases.map(\.rawValue).joined(separator: ", ")).
+
             EXAMPLES
               coffer keygen --out app.key                    create a key
               coffer create app.db --key file:app.key
@@ -65,13 +68,18 @@ extension CofferCommand {
 
     /// Returns the error message for a word in the place of a command that does not name one.
     static func unknownName(in arguments: [String]) -> String? {
+        let words = words(of: arguments)
+        return words.first == "help" ? nil : unknownName(words, isRestUnknown: false)
+    }
+
+    /// Returns the first words among arguments, which may follow options.
+    static func words(of arguments: [String]) -> [String] {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {
             // These options may precede the command and take a value.
             rest = rest.dropFirst(["--progress", "--lock-timeout", "--key-timeout"].contains(first) ? 2 : 1)
         }
-        let words = rest.prefix { !$0.hasPrefix("-") }
-        return words.first == "help" ? nil : unknownName(Array(words), isRestUnknown: false)
+        return Array(rest.prefix { !$0.hasPrefix("-") })
     }
 
     /// - Parameter isRestUnknown: true if a command without subcommands accepts no words either.
@@ -85,9 +93,11 @@ extension CofferCommand {
                 continue
             }
             let before = words[..<index].map { $0 + " " }.joined()
-            let near =
-                (index == 0 ? Spelling.synonyms[word] : nil)
-                ?? Spelling.nearest(to: word, among: commands.compactMap { $0.configuration.commandName })
+            if index == 0, let command = Spelling.synonyms[word] {
+                return "There is no command '\(word)'. Use 'coffer \(command)'."
+            }
+            let near = Spelling.nearest(
+                to: word, among: commands.compactMap { $0.configuration.commandName })
             let advice = near.map { ". Did you mean '\(before)\($0)'?" } ?? ";"
             return "There is no command '\(before)\(word)'\(advice) 'coffer \(before)--help' lists them."
         }

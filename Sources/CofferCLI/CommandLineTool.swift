@@ -33,12 +33,12 @@ package enum CommandLineTool {
     }
 
     private static func run(_ arguments: [String]) -> ExitStatus {
-        if arguments.filter({ !$0.hasPrefix("-") }) == ["help", "keys"] {
-            OutputFile.output.writeLine(KeyTopic.text)
-            return OutputFile.output.lostText == nil ? .done : .inputOutput
-        }
-        if let words = CofferCommand.unknownHelp(in: arguments) { return refuse(words, arguments) }
         do {
+            if let page = try HelpRequest.page(arguments) {
+                OutputFile.output.writeLine(page)
+                return OutputFile.output.lostText == nil ? .done : .inputOutput
+            }
+            if let words = CofferCommand.unknownHelp(in: arguments) { return refuse(words, arguments) }
             guard let operation = try operation(arguments) else { return .done }
             guard isRead(by: operation) else {
                 return refuse(

@@ -31,8 +31,11 @@ struct ManualCommand: Operation {
 
 extension CommandDescription {
     /// Returns the description of the root command.
-    static func root() throws -> CommandDescription {
+    static func root() throws -> CommandDescription { try CommandDescription(of: CofferCommand.self) }
+
+    /// Creates the description of a command, or of a group of options.
+    init(of arguments: any ParsableArguments.Type) throws {
         struct Dump: Decodable { let command: CommandDescription }
-        return try JSONDecoder().decode(Dump.self, from: Data(CofferCommand._dumpHelp().utf8)).command
+        self = try JSONDecoder().decode(Dump.self, from: Data(arguments._dumpHelp().utf8)).command
     }
 }

@@ -54,11 +54,71 @@ struct DeployTests {
             #expect(result.status == 0 && result.output.isEmpty, "\(unit): \(result)")
         }
         #expect(backupCount() == 2)
-        let fields = ["Type=oneshot", "LoadCredential=key:/etc/coffer/%i.key", "LimitCORE=0"]
-        for unit in ["coffer-backup@.service", "coffer-verify@.service"] {
+        let fields = [
+            "Type=oneshot", "LoadCredential=key:/etc/coffer/%i.key", "LimitCORE=0",
+            "OnFailure=coffer-failed@%n.service",
+        ]
+        for unit in ["coffer-backup@.service", "coffer-verify@.service", "coffer-rotate@.service"] {
             let lines = try Set(text("systemd/\(unit)").split(separator: "\n").map(String.init))
             #expect(lines.isSuperset(of: fields), "\(unit)")
         }
+    }
+
+    @Test("the unit for rotation continues after a failure, and rotates no file twice")
+    func rotation() throws {
+        try tool.makeDatabase("a.db", key: "key", 0x42)
+        try tool.writeKey("next", 0x43)
+        let folder = tool.directory.path
+        try tool.write("\(folder)/a.db\n\(folder)/b.db\n", to: "vault.manifest")
+        _ = try tool.directory.makeFolder("coffer-rotate-vault")
+        let line = try #require(
+            try text("systemd/coffer-rotate@.service").split(separator: "\n").first {
+                $0.hasPrefix("ExecStart=")
+            })
+        let words = line.dropFirst("ExecStart=/usr/bin/coffer ".count).replacing("%i", with: "vault")
+            .replacing("%S", with: folder).replacing("/etc/coffer", with: folder).split(separator: " ")
+            .map(String.init)
+        func start() throws -> Tool.Result {
+            try tool.run(words, environment: ["CREDENTIALS_DIRECTORY": folder])
+        }
+        let failed = try start()
+        #expect(failed.status == 3 && failed.errors.contains("b.db"), "\(failed)")
+        let rotated = try tool.directory.bytes(of: "a.db")
+        try tool.makeDatabase("b.db", key: "key", 0x42)
+        let done = try start()
+        #expect(done.status == 0 && done.output.isEmpty, "\(done)")
+        #expect(try tool.directory.bytes(of: "a.db") == rotated)
+        for name in ["a.db", "b.db"] {
+            #expect(try tool.shell(name, 0x43).run("SELECT count(*) FROM t;") == ["1"])
+        }
+        #expect(!tool.exists("coffer-rotate-vault/state"))
+    }
+
+    @Test("the unit for failures names the unit that failed, and comes with its state")
+    func failure() throws {
+        let unit = try text("systemd/coffer-failed@.service")
+        let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
+        for (name, script) in [("systemctl", "echo \"state of $4\""), ("mail", "echo \"$@\"; cat")] {
+            try tool.write("#!/bin/sh\n\(script)\n", to: name, mode: 0o700)
+        }
+        let command = line.dropFirst("ExecStart=".count).replacing("%i", with: "coffer-backup@x.service")
+            .replacing("%H", with: "host")
+        let result = try tool.run(
+            ["-c", String(command)], program: "/bin/sh",
+            environment: ["PATH": "\(tool.directory.path):/usr/bin:/bin"])
+        #expect(
+            result.output
+                == "-s coffer-backup@x.service failed on host root\nstate of coffer-backup@x.service\n",
+            "\(result)")
+    }
+
+    @Test("the image has two stages, and runs the program as a user of its own")
+    func image() throws {
+        let lines = try text("container/Dockerfile").split(separator: "\n").map(String.init)
+        #expect(lines.count { $0.hasPrefix("FROM ") } == 2 && lines.last == "USER 1000:1000")
+        let copies = lines.filter { $0.hasPrefix("COPY ") }
+        #expect(copies.last == "COPY --from=build /made/usr/bin/coffer /usr/bin/coffer")
+        #expect(lines.contains { $0.contains("DESTDIR=/made Scripts/install --prefix /usr") })
     }
 
     @Test("the commands of the pods do their work")

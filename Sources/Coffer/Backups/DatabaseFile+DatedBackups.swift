@@ -12,6 +12,15 @@ extension DatabaseFile {
         public var date: Date { Date(timeIntervalSince1970: Double(name.time.milliseconds) / 1000) }
 
         let name: BackupName
+
+        /// The time in the name, such as `20261122T214512.345Z`.
+        package var timeText: String { name.time.text }
+
+        /// The name of the database that was copied.
+        package var databaseName: String { name.database.name }
+
+        /// Eight digits that stand for the path of that database.
+        package var databasePlace: String { name.database.place }
     }
 
     /// The backups of a folder, divided into kept and outdated ones.
@@ -113,9 +122,19 @@ extension DatabaseFile {
     public func backups(in folder: String) throws -> [DatedBackup] {
         try BackupName.checkIsFolder(folder)
         let origin = try DatabaseFileError.translated(path) { try BackupOrigin(path) }
-        return try SystemFile.names(in: folder).compactMap { BackupName($0, of: origin) }
-            .sorted { ($0.time, $0.start) < ($1.time, $1.start) }
-            .map { DatedBackup(path: "\(folder == "/" ? "" : folder)/\($0.text)", name: $0) }
+        return try DatabaseFile.backups(in: folder) { BackupName($0, of: origin) }
+    }
+
+    /// Returns the backups of all databases in a folder, identified by their names, oldest first.
+    package static func allBackups(in folder: String) throws -> [DatedBackup] {
+        try BackupName.checkIsFolder(folder)
+        return try backups(in: folder) { BackupName($0) }
+    }
+
+    private static func backups(in folder: String, _ name: (String) -> BackupName?) throws -> [DatedBackup] {
+        try SystemFile.names(in: folder).compactMap(name)
+            .sorted { ($0.time, $0.start, $0.database.name) < ($1.time, $1.start, $1.database.name) }
+            .map { DatedBackup(path: "\(folder.hasSuffix("/") ? folder : folder + "/")\($0.text)", name: $0) }
     }
 
     private func strayKeyrings(in folder: String) throws -> [String] {

@@ -10,9 +10,15 @@ extension CommandConfiguration {
         _ name: String, abstract: String, arguments: String = "", discussion: String = "", examples: String
     ) -> CommandConfiguration {
         coffer(
-            "batch \(name) \(arguments)--manifest <file> [options]", abstract: abstract,
-            discussion: (discussion.isEmpty ? "" : discussion + "\n\n") + Manifest.help + "\n\nEXAMPLES\n"
-                + examples)
+            "batch \(name) \(arguments)(<folder>... | --manifest <file>) [options]", abstract: abstract,
+            discussion: """
+                \(discussion.isEmpty ? "" : discussion + "\n\n")\
+                The manifest lists the files, and may name the key of each: 'coffer help manifest'. \
+                Folders: 'coffer help folders'.
+
+                EXAMPLES
+                \(examples)
+                """)
     }
 }
 
@@ -27,6 +33,10 @@ extension Manifest {
         JSON for a path that begins with # or {, begins or ends with white space, or contains a line break; \
         or use --null, with which the manifest contains only paths, each ended by a NUL byte, as 'find \
         -print0' writes them.
+
+        Instead of a manifest, folders can be given: the batch processes the databases below them. \
+        \(SearchOptions.help) Commands that change files in place need --name for folders, and batches of \
+        folders keep a state only with --state.
 
         Commands that change files try all keys before they change the first file. Each file has its own \
         result. A failure does not stop the other files, and gives exit code 3; a file whose name is not \

@@ -19,6 +19,12 @@ protocol BatchOperation: RecordingOperation {
     func newKeyRequest() throws -> KeyRequest?
 
     func job(_ setting: BatchSetting) throws -> BatchJob
+
+    /// The folders with the files, if there is no manifest.
+    var folders: [String] { get }
+
+    /// The files that are found in folders without --name, or nil if the command needs it.
+    var usualFiles: FileSearch.Usual? { get }
 }
 
 extension BatchOperation {
@@ -35,9 +41,37 @@ extension BatchOperation {
     var keyRole: KeyRequest.Role { .current }
     var needsKeys: Bool { get throws { true } }
     func newKeyRequest() throws -> KeyRequest? { nil }
+    var folders: [String] { batch.folders }
+    var usualFiles: FileSearch.Usual? { onlyReads ? .databasesAndBackups : nil }
+
+    /// Returns the files of the manifest, or of the folders.
+    private func manifest(_ session: Session) throws -> Manifest {
+        guard !folders.isEmpty else {
+            if !batch.search.patterns.isEmpty {
+                throw Failure.usage("--name is for folders, and none is given.")
+            }
+            return try batch.list.read()
+        }
+        guard batch.list.manifest == nil, !batch.list.null else {
+            throw Failure.usage("Give folders or a manifest, not both.")
+        }
+        if usualFiles == nil, batch.search.patterns.isEmpty {
+            throw Failure.usage(
+                "This command changes all files that it finds in a folder: name them, as with --name '*.db'.")
+        }
+        try (self as? any MeasuredOperation)?.metrics.checkIsOneTarget(folders)
+        for folder in folders where !FileSearch.isFolder(folder) {
+            try FileNames.checkReadable(folder)
+            throw Failure(
+                .inputMissing, "not_a_folder",
+                "'\(folder)' is not a folder. List files in a manifest: --manifest."
+            ).about(folder)
+        }
+        return try Manifest(session.files(of: folders, batch.search, usualFiles ?? .databases))
+    }
 
     func run(in session: Session) throws -> ExitStatus {
-        let manifest = try batch.list.read()
+        let manifest = try manifest(session)
         let given = try batch.items(of: manifest)
         session.reporter.start(["files": given.map(\.path)], onlyReads ? [:] : ["dry_run": dryRun])
         let trail = try trail(session)
@@ -58,8 +92,8 @@ extension BatchOperation {
 extension MeasuredOperation where Self: BatchOperation {
     /// Returns the result of the batch. All files of the manifest, or of its shard, are one target.
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
-        let list = batch.list.manifest
-        let name = metrics.target ?? (batch.list.isStream ? "-" : FileNames.canonical(list))
+        let list = batch.list.isStream ? folders.first : batch.list.manifest
+        let name = metrics.target ?? list.map(FileNames.canonical) ?? "-"
         let result = meter.batch
         let run = RunMetrics.Run(
             status: status, end: RunMetrics.now, seconds: meter.seconds, files: result?.files ?? 0,

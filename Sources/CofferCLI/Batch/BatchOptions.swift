@@ -5,22 +5,24 @@ internal import SystemCalls
 /// The list of files that a batch works on.
 struct ManifestOptions: ParsableArguments {
     @Option(help: .value("file", "The list of files, '-' for the standard input."), completion: .file())
-    var manifest: String
+    var manifest: String?
 
     @Flag(
         name: [.customLong("null"), .customShort("0")],
         help: "The manifest contains only paths, each ended by a NUL byte, as 'find -print0' writes them.")
     var null = false
 
-    /// True for the standard input and for pipes, such as `<(ls)`. They have no folder: relative paths start
-    /// at the current one, and no state is kept next to them.
+    /// True without a manifest, for the standard input and for pipes, such as `<(ls)`. They have no folder:
+    /// relative paths start at the current one, and no state is kept next to them.
     var isStream: Bool {
+        guard let manifest else { return true }
         if ["/dev/", "/proc/"].contains(where: manifest.hasPrefix) || manifest == "-" { return true }
         let status = try? FileStatus(manifest, followsLinks: true)
         return status.map { !$0.isRegular && !$0.isDirectory } ?? false
     }
 
     func read() throws -> Manifest {
+        guard let manifest else { throw Failure.usage("Give folders, or a list of files with --manifest.") }
         let form = null ? Manifest.Form.zeroSeparatedPaths : .lines
         guard manifest != "-" else {
             return try Manifest(STDIN_FILENO, form: form, folder: ".", name: "on the standard input")
@@ -37,7 +39,7 @@ struct ManifestOptions: ParsableArguments {
     /// - Parameter word: the word for the work, if it is part of the name: a batch that encrypts must not
     ///   resume from the state of a rotation.
     func state(of shard: Shard?, _ word: String?) -> String? {
-        guard !isStream else { return nil }
+        guard !isStream, let manifest else { return nil }
         return ([manifest, shard?.suffix, word, "state"] as [String?]).compactMap { $0 }.joined(
             separator: ".")
     }
@@ -45,6 +47,12 @@ struct ManifestOptions: ParsableArguments {
 
 /// The options that all batches share.
 struct BatchOptions: ParsableArguments {
+    @Argument(help: "Folders whose databases are processed, instead of a manifest.", completion: .directory)
+    var folders: [String] = []
+
+    @OptionGroup
+    var search: SearchOptions
+
     @OptionGroup
     var list: ManifestOptions
 
@@ -58,7 +66,7 @@ struct BatchOptions: ParsableArguments {
                 + "same shard on every machine."))
     var shard: Shard?
 
-    @Flag(help: "Start no other file after the first failure.")
+    @Flag(help: ArgumentHelp("Start no other file after the first failure.", visibility: .hidden))
     var failFast = false
 
     @Flag(name: .customLong("continue"), help: "Continue an earlier run that did not complete.")
@@ -76,7 +84,7 @@ struct BatchOptions: ParsableArguments {
         if let state { try FileNames.checkIsNoDash(state, "the state") }
         if continues, state == nil, list.isStream {
             throw ValidationError(
-                "A manifest from the standard input has no state to continue. Give --state.")
+                "A manifest from the standard input, or a folder, has no state to continue. Give --state.")
         }
     }
 

@@ -120,6 +120,24 @@ struct Manifest: Sendable {
             written.append(item)
         }
         guard !written.isEmpty else { throw Failure.manifest("The manifest lists no files.") }
+        self.init(written, in: folder)
+    }
+
+    /// Creates the list of files that were found in folders. Their identifiers do not depend on the paths of
+    /// the folders as they were typed.
+    init(_ files: [FoundFile]) throws(Failure) {
+        var items: [Item] = []
+        for file in files {
+            var item = Item(path: file.path, location: file.place, key: nil, newKey: nil, cipher: nil)
+            item.line = try BatchState.id(item)
+            item.location = file.path
+            item.problem = file.problem
+            items.append(item)
+        }
+        self.init(items, in: ".")
+    }
+
+    private init(_ written: [Item], in folder: String) {
         self.written = written
         self.folder = folder
         items = written.map { $0.located(in: folder) }

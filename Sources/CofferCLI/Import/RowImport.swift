@@ -15,6 +15,14 @@ final class RowImport {
         var putsRefusedAside: Bool
         /// The number of rows after which to commit, or nil for a single transaction.
         var batchRows: Int?
+        /// The columns of a new table's primary key.
+        var primaryKey: [String] = []
+        /// The rule for rows whose key the table has already, or nil to refuse them.
+        var onConflict: OnConflict?
+    }
+
+    enum OnConflict: String, CaseIterable, Sendable {
+        case replace, ignore
     }
 
     private let reader: any RecordReader
@@ -127,13 +135,19 @@ final class RowImport {
             return "\(name.quotedDatabaseIdentifier) \(type.declaration)"
         }
         // STRICT: later rows that do not fit are rejected, not converted.
-        try db.execute(
-            sql:
-                "CREATE TABLE \(options.table.quotedDatabaseIdentifier) "
-                + "(\(definitions.joined(separator: ", "))) STRICT"
-        )
+        let all = (definitions + [try primaryKey(among: known)].compactMap { $0 }).joined(separator: ", ")
+        try db.execute(sql: "CREATE TABLE \(options.table.quotedDatabaseIdentifier) (\(all)) STRICT")
         isChanged = true
         return types
+    }
+
+    /// Returns the constraint for the primary key, or nil if there is none.
+    private func primaryKey(among known: [String]) throws -> String? {
+        if let unknown = options.primaryKey.first(where: { !known.contains($0.lowercased()) }) {
+            throw Failure.usage("--primary-key names the column '\(unknown)', which does not exist.")
+        }
+        let columns = options.primaryKey.map(\.quotedDatabaseIdentifier)
+        return columns.isEmpty ? nil : "PRIMARY KEY (\(columns.joined(separator: ", ")))"
     }
 
     private func findColumns(_ db: Database, _ named: [String]?, _ made: [String: ColumnType]) throws {
@@ -207,8 +221,12 @@ final class RowImport {
                 ? " DEFAULT VALUES" : "(\(names.map(\.quotedDatabaseIdentifier).joined(separator: ",")))"
         }
         let marks = values.isEmpty ? "" : " VALUES (\(values.map { _ in "?" }.joined(separator: ",")))"
+        let insertion = options.onConflict == .replace ? "INSERT OR REPLACE" : "INSERT"
+        // Unlike INSERT OR IGNORE, this ignores no other violation.
+        let rule = options.onConflict == .ignore && !values.isEmpty ? " ON CONFLICT DO NOTHING" : ""
         let statement = try db.cachedStatement(
-            sql: "INSERT INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)")
+            sql:
+                "\(insertion) INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)\(rule)")
         try statement.execute(arguments: StatementArguments(values))
         // A view's triggers may change nothing, so its rows count as imported.
         if isView || db.changesCount > 0 { importedCount += 1 } else { ignoredCount += 1 }

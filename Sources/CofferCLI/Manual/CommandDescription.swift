@@ -17,6 +17,13 @@ struct CommandDescription: Decodable {
         let defaultValue: String?
         let allValues: [String]?
         let isRepeating: Bool
+
+        /// The argument as it is typed.
+        var label: String {
+            let value = "<\(valueName ?? "value")>"
+            let names = (names ?? []).map(\.text).joined(separator: ", ")
+            return kind == "positional" ? value : kind == "flag" ? names : "\(names) \(value)"
+        }
     }
 
     let commandName: String

@@ -113,17 +113,12 @@ struct ManualPage {
         for title in titles {
             page.section(title.uppercased())
             for argument in groups[title] ?? [] {
-                let value = "<\(argument.valueName ?? "value")>"
-                let names = (argument.names ?? []).map(\.text).joined(separator: ", ")
-                let label =
-                    argument.kind == "positional"
-                    ? value : argument.kind == "flag" ? names : "\(names) \(value)"
                 var words = argument.abstract ?? ""
                 if let values = argument.allValues, !values.isEmpty {
                     words += " Values: \(values.joined(separator: ", "))."
                 }
                 if let value = argument.defaultValue { words += " Default: \(value)." }
-                page.item(label, words)
+                page.item(argument.label, words)
             }
         }
     }

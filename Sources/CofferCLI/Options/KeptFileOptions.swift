@@ -5,7 +5,7 @@ struct KeptFileOptions: ParsableArguments {
     @Option(help: .value("suffix", "Keep each old file, with this suffix appended to its name."))
     var keepSuffix: String?
 
-    @Flag(help: "Keep no old files.")
+    @Flag(help: ArgumentHelp("Keep no old files.", visibility: .hidden))
     var keepNone = false
 
     func validate() throws {

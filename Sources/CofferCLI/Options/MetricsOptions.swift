@@ -24,4 +24,11 @@ struct MetricsOptions: ParsableArguments {
             throw ValidationError("--metrics-target needs --metrics.")
         }
     }
+
+    /// Throws if the files of several arguments, which are one target, have no name.
+    func checkIsOneTarget(_ arguments: [String]) throws(Failure) {
+        if arguments.count > 1, path != nil, target == nil {
+            throw Failure.usage("Metrics of several folders need a name: give --metrics-target.")
+        }
+    }
 }

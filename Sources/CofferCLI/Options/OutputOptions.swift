@@ -8,7 +8,7 @@ struct OutputOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print answers and errors only.")
     var quiet = false
 
-    @Flag(name: .shortAndLong, help: "Print more details.")
+    @Flag(name: .shortAndLong, help: ArgumentHelp("Print more details.", visibility: .hidden))
     var verbose = false
 
     @Option(help: .value("when", "Show progress: auto (for long work), always, or never."))

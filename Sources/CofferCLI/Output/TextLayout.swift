@@ -89,6 +89,20 @@ enum TextLayout {
         }
     }
 
+    /// Formats rows of texts in columns. The last column is not padded.
+    static func table(_ rows: [[String]]) -> [String] {
+        let count = rows.map(\.count).max() ?? 0
+        let widths = (0..<count).map { index in
+            rows.map { $0.count > index ? columns($0[index]) : 0 }.max() ?? 0
+        }
+        return rows.map { row in
+            row.enumerated().map { index, text in
+                index == row.count - 1
+                    ? text : text + String(repeating: " ", count: widths[index] - columns(text) + 2)
+            }.joined()
+        }
+    }
+
     /// Escapes text so that a file's content cannot move the cursor of a terminal or change its color.
     static func harmless(_ text: String, keepingLines: Bool = false) -> String {
         var result = ""

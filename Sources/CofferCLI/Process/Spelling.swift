@@ -20,15 +20,38 @@ enum Spelling {
         return message.replacing(match.words, with: ".")
     }
 
-    /// The commands that other tools call by other names.
-    static let synonyms = [
-        "check": "verify", "fsck": "verify", "integrity": "verify", "repair": "recover", "salvage": "recover",
-        "rekey": "rotate", "passwd": "key change", "reencrypt": "rotate", "export": "query --format csv",
-        "tables": "schema", "stat": "info", "status": "info", "compact": "vacuum", "copy": "backup",
-        "snapshot": "backup", "init": "create", "new": "create", "open": "shell", "sql": "query",
-        "exec": "query", "select": "query", "compare": "diff", "migrate": "upgrade", "convert": "upgrade",
-        "delete": "erase", "shred": "erase", "rm": "erase",
-    ]
+    /// The commands, with options, that other tools call by other names.
+    static let synonyms: [String: String] = [
+        "verify": ["check", "fsck", "integrity", "scrub", "test", "validate"],
+        "recover": ["fix", "repair", "salvage"],
+        "rotate": ["change-key", "reencrypt", "rekey"],
+        "key change": ["change-passphrase", "passphrase", "passwd", "password"],
+        "key list": ["slots", "users"],
+        "key add": ["add-key", "adduser"],
+        "keygen": ["generate", "genkey", "newkey"],
+        "query": ["eval", "exec", "execute", "run", "select", "sql"],
+        "query --format csv": ["csv", "export"],
+        "dump": ["cat", "export-sql"],
+        "schema": ["ddl", "describe", "ls", "tables"],
+        "shell": ["cli", "console", "open", "repl"],
+        "info": ["identify", "inspect", "show", "stat", "stats", "status"],
+        "vacuum": ["compact", "defrag", "optimize", "shrink"],
+        "backup": ["archive", "clone", "copy", "cp", "save", "snapshot"],
+        "backup --list": ["backups", "history", "list", "snapshots"],
+        "backup --into FOLDER --keep 7d,4w": ["forget", "prune", "retention"],
+        "restore": ["rollback", "undo"],
+        "create": ["init", "make", "new"],
+        "diff": ["cmp", "compare"],
+        "upgrade": ["convert", "migrate"],
+        "erase": ["delete", "destroy", "remove", "rm", "shred", "wipe"],
+        "encrypt": ["lock"],
+        "decrypt": ["unencrypt", "unlock"],
+        "--version": ["version"],
+        "--generate-completion-script=bash": ["completion", "completions"],
+        "help": ["man", "manual", "usage"],
+    ].reduce(into: [:]) { synonyms, entry in
+        for word in entry.value { synonyms[word] = entry.key }
+    }
 
     /// Returns the number of insertions, deletions, substitutions and transpositions of neighbors between two
     /// words.

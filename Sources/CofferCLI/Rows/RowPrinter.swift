@@ -9,6 +9,10 @@ final class RowPrinter {
     /// The number of the statement that produced the rows, if there are several statements.
     var statement: Int?
 
+    /// True if the next result may be that of EXPLAIN QUERY PLAN, which is a tree in tables.
+    var mayBePlan = false
+    private var plan: PlanTree?
+
     private var columns: [String] = []
     private var rowCount = 0
     private var resultCount = 0
@@ -41,6 +45,8 @@ final class RowPrinter {
         (rowCount, waiting, widths) = (0, [], [])
         defer { resultCount += 1 }
         guard !isReport else { return }
+        let isPlan = mayBePlan && style.format == .table && columns == PlanTree.columns
+        plan = isPlan ? PlanTree() : nil
         let hasHeader = style.hasHeader && !(header?.isSet ?? false)
         header?.set()
         switch style.format {
@@ -67,6 +73,7 @@ final class RowPrinter {
         }
         let values = path.map { [$0.databaseValue] + values } ?? values
         switch style.format {
+        case .table where plan != nil: plan?.add(values)
         case .table: addToTable(values.map { TextLayout.harmless(RowText.plain($0)) })
         case .line: addLines(values)
         case .csv: line(values.map { RowText.csv($0, null: style.nullText) }.joined(separator: ","))
@@ -84,6 +91,7 @@ final class RowPrinter {
         switch style.format {
         case .json: reporter.raw(rowCount == 0 ? "]\n" : "\n]\n")
         case .table:
+            if let plan { return plan.lines.forEach(line) }
             if widths.isEmpty { startTable() }
             reporter.note(TextLayout.counted(rowCount, "row"))
         case .line, .csv, .tsv, .jsonl, .markdown, .quote: break

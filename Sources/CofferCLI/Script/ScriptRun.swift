@@ -115,6 +115,7 @@ final class ScriptRun {
             return reportChange(statement, kind, number: number, count: db.totalChangesCount - before)
         }
         printer.statement = isMany ? number : nil
+        printer.mayBePlan = kind == "EXPLAIN"
         printer.begin(Array(statement.columnNames))
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         while let row = try rows.next(), !reporter.isOutputClosed { printer.add(Array(row.databaseValues)) }

@@ -154,8 +154,10 @@ extension Operation {
         let names = (self as? any RecordedOperation)?.names ?? []
         guard let path = failure.path else { return subject }
         // The library may name the file by its absolute path.
-        return names.first { $0 == path }
-            ?? names.first { FileNames.canonical($0) == FileNames.canonical(path) } ?? subject
+        if let name = names.first(where: { $0 == path }) { return name }
+        let (place, folder) = (FileNames.canonical(path), FileNames.canonical(FileNames.folder(of: path)))
+        let isInNamedFolder = names.contains { FileNames.canonical($0) == folder }
+        return names.first { FileNames.canonical($0) == place } ?? (isInNamedFolder ? path : subject)
     }
 }
 

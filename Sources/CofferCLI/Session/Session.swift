@@ -43,6 +43,26 @@ struct Session: Sendable {
         return try FileKeys(options, KeyCache(keys, subject: Session.subject(paths)))
     }
 
+    /// Returns the keys that may open the files without a problem, or nil if there are no such files.
+    func keys(_ options: FileKeyOptions, of files: [FoundFile]) throws -> FileKeys? {
+        guard files.contains(where: { $0.problem != nil }) else {
+            return try keys(options, ofAll: files.map(\.path), needsAll: false)
+        }
+        let paths = files.filter { $0.problem == nil }.map(\.path).filter { path in
+            (try? FileNames.checkReadable(path)) != nil
+        }
+        return try paths.isEmpty ? nil : FileKeys(options, KeyCache(keys, subject: Session.subject(paths)))
+    }
+
+    /// Returns the files that a command works on: the named ones, and those in the named folders.
+    func files(of paths: [String], _ search: SearchOptions, _ usual: FileSearch.Usual) throws -> [FoundFile] {
+        if !search.patterns.isEmpty, !paths.contains(where: FileSearch.isFolder) {
+            throw Failure.usage("--name is for folders, and none is given.")
+        }
+        return try FileSearch(patterns: search.patterns, usual: usual) { try interruption.check() }
+            .files(of: paths)
+    }
+
     /// Returns the name of one file, or the number of files, for a prompt.
     static func subject(_ paths: [String]) -> String {
         paths.count == 1 ? paths[0] : TextLayout.counted(paths.count, "file")
@@ -84,11 +104,18 @@ struct Session: Sendable {
 
     /// Calls `body` for each file and reports the failures of single files.
     func forEach(_ paths: [String], _ body: (String) throws -> Void) throws -> ExitStatus {
+        try forEach(paths.map { FoundFile($0) }, body)
+    }
+
+    /// Calls `body` for each file without a problem, and reports problems and the failures of single files.
+    func forEach(_ files: [FoundFile], _ body: (String) throws -> Void) throws -> ExitStatus {
         var tally = StatusTally()
-        for path in paths {
+        for file in files {
+            let path = file.path
             try interruption.check()
             let began = ContinuousClock.now
             do {
+                if let problem = file.problem { throw problem }
                 if ArgumentText.misread.contains(path) { throw FileNames.notUTF8 }
                 try body(path)
                 tally.add(.done)

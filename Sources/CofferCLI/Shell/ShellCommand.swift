@@ -15,8 +15,8 @@ enum ShellCommand {
     private static var commands: [Command] {
         [
             (".bind", "name=value | clear", "set a value for a parameter, or show all", bind),
-            (".dump", "", "print the database as a script", dump),
-            (".exit", "", "end the shell", { $1.quit() }),
+            (".databases", "", "list the databases of the connection", databases),
+            (".dump", "[table ...]", "print the database, or tables of it, as a script", dump),
             (
                 ".headers", "on | off", "show the column names",
                 { $1.style.hasHeader = try flag($0, ".headers") }
@@ -26,10 +26,15 @@ enum ShellCommand {
                 ".import", "file table", "import rows of CSV, TSV or JSON; a missing table is created",
                 importRows
             ),
+            (".indexes", "[table]", "list the indexes", indexes),
             (".mode", "format", RowFormat.allCases.map(\.rawValue).joined(separator: ", "), mode),
             (
                 ".nullvalue", "text", "set the text for NULL in CSV",
                 { $1.style.nullText = try one($0, ".nullvalue") }
+            ),
+            (
+                ".once", "file", "write the rows of the next statement to a new file, readable by you only",
+                { $1.once = try RowFile(one($0, ".once"), command: $1.reporter.command) }
             ),
             (".quit", "", "end the shell", { $1.quit() }),
             (".read", "file", "run the statements and commands of a file", { try $1.read(one($0, ".read")) }),
@@ -44,7 +49,9 @@ enum ShellCommand {
 
     static func perform(_ line: String, in shell: ShellSession) throws {
         let words = try CommandWords.split(line.trimmingCharacters(in: CharacterSet(charactersIn: "; \t")))
-        guard let name = words.first else { return }
+        guard let first = words.first else { return }
+        // The older of two names for the same.
+        let name = first == ".exit" ? ".quit" : first
         guard let command = commands.first(where: { $0.name == name }) else {
             throw Failure.usage("There is no command '\(name)'; .help lists them.")
         }
@@ -95,6 +102,31 @@ enum ShellCommand {
         }
     }
 
+    private static func databases(_ arguments: [String], _ shell: ShellSession) throws {
+        guard arguments.isEmpty else { throw Failure.usage(".databases takes no argument.") }
+        let lines = try shell.access { db in
+            try Row.fetchAll(db, sql: "SELECT name, file FROM pragma_database_list ORDER BY seq").map { row in
+                [row[0] as String, row[1] as String? ?? ""]
+            }
+        }
+        answer(TextLayout.table(lines).joined(separator: "\n"), shell)
+    }
+
+    private static func indexes(_ arguments: [String], _ shell: ShellSession) throws {
+        guard arguments.count <= 1 else { throw Failure.usage(".indexes takes one table at most.") }
+        let names = try shell.access { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT name FROM main.sqlite_master WHERE type = 'index' \
+                    AND tbl_name LIKE ? ORDER BY name
+                    """, arguments: [arguments.first ?? "%"])
+        }
+        if !names.isEmpty {
+            shell.reporter.raw(LineEditor.columns(names, width: shell.reporter.outputWidth ?? 80))
+        }
+    }
+
     private static func tables(_ arguments: [String], _ shell: ShellSession) throws {
         guard arguments.count <= 1 else { throw Failure.usage(".tables takes one pattern at most.") }
         let names = try shell.access { db in
@@ -120,17 +152,17 @@ enum ShellCommand {
     }
 
     private static func dump(_ arguments: [String], _ shell: ShellSession) throws {
-        guard arguments.isEmpty else {
-            throw Failure.usage(
-                ".dump prints the whole database. For a file: coffer dump --out FILE --yes-plaintext.")
-        }
         try shell.access { db in
-            let summary = try db.writeScript {
-                shell.reporter.raw(bytes: $0)
-            } checkpoint: {
-                try shell.checkNotInterrupted()
+            do {
+                let summary = try db.writeScript(tables: arguments.isEmpty ? nil : arguments) {
+                    shell.reporter.raw(bytes: $0)
+                } checkpoint: {
+                    try shell.checkNotInterrupted()
+                }
+                if arguments.isEmpty { shell.reporter.raw(ScriptProof.line(summary.digest) + "\n") }
+            } catch let error as NoSuchTable {
+                throw Failure.noSuchTable(error.name, in: nil)
             }
-            shell.reporter.raw(ScriptProof.line(summary.digest) + "\n")
         }
     }
 

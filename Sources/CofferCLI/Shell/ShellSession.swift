@@ -14,6 +14,8 @@ final class ShellSession {
     var style = RowStyle()
     var timesStatements = false
     var values: [BoundValue] = []
+    /// The file for the rows of the next statement that has any.
+    var once: RowFile?
     private(set) var isOver = false
     private(set) var isChanged = false
     private(set) var isInTransaction = false
@@ -237,13 +239,17 @@ final class ShellSession {
                 if count > 0 { reporter.note("\(counted: count, "row") changed") }
                 continue
             }
-            let printer = RowPrinter(style, reporter: reporter)
+            let file = once
+            once = nil
+            let printer = RowPrinter(style, reporter: file?.reporter ?? reporter)
+            printer.mayBePlan = StatementText.firstWord(of: text) == "EXPLAIN"
             printer.begin(Array(statement.columnNames))
             let rows = try Row.fetchCursor(statement, arguments: arguments)
             while let row = try rows.next(), !reporter.isOutputClosed {
                 printer.add(Array(row.databaseValues))
             }
             printer.end()
+            if let lost = file?.reporter.outputFailure { throw lost }
         }
     }
 

@@ -39,6 +39,43 @@ struct ConversionTests {
         #expect(try tool.shell("again.db").run("SELECT * FROM t;") == tool.shell().run("SELECT * FROM t;"))
     }
 
+    @Test("a file is encrypted in place, kept as it was, and not changed a second time")
+    func encryptionInPlace() throws {
+        #expect(try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext"] + key).status == 0)
+        let before = try tool.directory.bytes(of: "plain.db")
+        let plan = try tool.run(["encrypt", "plain.db", "--dry-run", "--json"] + key)
+        #expect(try plan.status == 0 && Schema.problems(plan) == [], "\(plan)")
+        #expect(try tool.directory.bytes(of: "plain.db") == before && !tool.exists("plain.db.plaintext"))
+        let result = try tool.run(["encrypt", "plain.db", "--json", "--audit", "log"] + key)
+        #expect(try result.status == 0 && Schema.problems(result) == [], "\(result)")
+        #expect(try result.objects.contains { $0["content_digest"] is String }, "\(result)")
+        #expect(try tool.directory.bytes(of: "plain.db.plaintext") == before)
+        #expect(
+            try tool.shell("plain.db").run("SELECT * FROM t;") == tool.shell().run("SELECT * FROM t;"))
+        let encrypted = try tool.directory.bytes(of: "plain.db")
+        let again = try tool.run(["encrypt", "plain.db"] + key)
+        #expect(again.status == 0 && again.output.contains("already encrypted"), "\(again)")
+        #expect(try tool.directory.bytes(of: "plain.db") == encrypted)
+    }
+
+    @Test("encryption in place refuses another key, a kept file that exists, and recipients")
+    func refusedEncryptionInPlace() throws {
+        try tool.writeKey("wrong.key", 0x55)
+        let wrong = ["--key-file", "wrong.key", "--key-type", "raw"]
+        #expect(try tool.run(["encrypt", "a.db"] + wrong).status == 77)
+        #expect(try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext"] + key).status == 0)
+        let before = try tool.directory.bytes(of: "plain.db")
+        try tool.write("precious", to: "plain.db.plaintext")
+        #expect(try tool.run(["encrypt", "plain.db"] + key).status == 73)
+        #expect(try tool.run(["encrypt", "none.db"] + key).status == 66)
+        #expect(try tool.run(["encrypt", "plain.db", "b.db", "--keep-old", "x"] + key).status == 64)
+        #expect(try tool.run(["encrypt", "plain.db", "--recipient", "x"]).status == 64)
+        #expect(try tool.directory.bytes(of: "plain.db") == before)
+        #expect(try tool.text(of: "plain.db.plaintext") == "precious" && !tool.exists("b.db"))
+        #expect(try tool.run(["encrypt", "plain.db", "--keep-old", "old.db"] + key).status == 0)
+        #expect(try tool.directory.bytes(of: "old.db") == before)
+    }
+
     @Test(
         "settings that are common are named with their options, and upgraded; others are upgraded when given")
     func upgradeOfOtherSettings() throws {

@@ -58,6 +58,72 @@ struct ManualTests {
         }
     }
 
+    /// Returns the descriptions of all commands that are no groups.
+    private func commands() throws -> [CommandDescription] {
+        try CommandDescription.root().all.filter { $0.subcommands?.isEmpty ?? true }
+    }
+
+    @Test("the help of a command begins with its purpose and its own options, and only names shared ones")
+    func order() throws {
+        let page = try Tool().run("verify", "--help")
+        #expect(page.status == 0 && page.output.hasPrefix("OVERVIEW: Check every page"), "\(page)")
+        #expect(try Tool().run("help", "verify").output == page.output)
+        #expect(try Tool().run("-q", "verify", "a.db", "-h").output == page.output)
+        let places = try ["USAGE: coffer verify", "  --structure <depth>", "EXAMPLES", "--lock-timeout"].map {
+            try #require(page.output.range(of: $0), "\($0)").lowerBound
+        }
+        #expect(places == places.sorted())
+        #expect(!page.output.contains("How long to wait for locks"))
+        #expect(page.output.contains("(coffer help output): --json, --quiet,"), "\(page)")
+        // After "--", it is an argument.
+        #expect(try Tool().run("verify", "--key-stdin", "--", "--help").status == 66)
+    }
+
+    @Test("all pages of the help have fewer than 2,500 lines")
+    func length() throws {
+        let pages = try commands().map { command in
+            let words = command.fullName.split(separator: " ").dropFirst().map(String.init)
+            return try #require(try HelpRequest.page(words + ["--help"]), "\(words)")
+        }
+        #expect(pages.count > 40)
+        #expect(pages.joined(separator: "\n").count { $0 == "\n" } < 2500)
+    }
+
+    @Test("each shared option of a command is explained by the topic that its help names")
+    func sharedOptions() throws {
+        var pages: [HelpTopic: String] = [:]
+        for topic in HelpTopic.allCases where topic != .keys { pages[topic] = try topic.text }
+        for command in try commands() {
+            for argument in command.arguments ?? [] where argument.shouldDisplay {
+                guard let topic = HelpTopic(of: argument), let page = pages[topic],
+                    let name = argument.names?.first(where: { $0.kind == "long" })?.text, name != "--help"
+                else { continue }
+                #expect(page.contains(" \(name)"), "\(command.fullName) \(name)")
+            }
+        }
+    }
+
+    @Test("each topic has a page", arguments: HelpTopic.allCases)
+    func topics(_ topic: HelpTopic) throws {
+        guard topic != .keys else { return }
+        let result = try Tool().run("help", topic.rawValue)
+        #expect(result.status == 0 && result.output.hasPrefix("OVERVIEW: "), "\(result)")
+        #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(result)")
+        let root = try Tool().run("--help").output
+        #expect(root.contains(topic.rawValue))
+    }
+
+    @Test("options that the help does not show go on working")
+    func hiddenOptions() throws {
+        let tool = try Tool()
+        try tool.makeDatabase()
+        try tool.write("a.db\n", to: "list")
+        let key = ["--key-file", "a.key", "--key-type", "raw"]
+        #expect(try !tool.run("verify", "--help").output.contains("--verbose"))
+        #expect(try tool.run(["verify", "a.db", "--verbose"] + key).status == 0)
+        #expect(try tool.run(["batch", "verify", "--manifest", "list", "--fail-fast"] + key).status == 0)
+    }
+
     @Test("the title of each command, in audit logs and in JSON, is the words that invoke it")
     func titles() {
         let titles: [(any CofferCLI.Operation.Type, String)] = [

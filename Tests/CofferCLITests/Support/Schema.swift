@@ -142,6 +142,10 @@ enum Schema {
                 "unproved": .texts, "future": .texts, "stray_keyrings": .texts,
                 "code": .code,
             ])
+        let dated = Shape(required: [
+            "path": .text, "database": .text, "place": .text, "time": .text, "size": .count,
+            "keyring": .optionalText,
+        ])
         let vacuum = conversion.map {
             Shape(required: $0.required.merging(before) { $1 }, optional: $0.optional)
         }
@@ -189,7 +193,7 @@ enum Schema {
             "info": [Shape(required: facts, optional: more)],
             "verify": verification,
             "rotate": rotation,
-            "encrypt": conversion, "decrypt": conversion, "backup": conversion + [pruning],
+            "encrypt": conversion, "decrypt": conversion, "backup": conversion + [pruning, dated],
             "upgrade": conversion, "vacuum": vacuum,
             "restore": conversion,
             "recover": [

@@ -9,6 +9,9 @@ internal import SQLCipherBridge
 struct ContentScript {
     let source: ConnectionHandle
 
+    /// The tables to write, or nil for the whole database.
+    var tables: ScriptedTables?
+
     /// Receives the text, in pieces.
     let write: ([UInt8]) throws -> Void
 
@@ -23,16 +26,22 @@ struct ContentScript {
             var digest = try ContentFingerprint(ofSchemaIn: source)
             let writer = ScriptWriter(try ScriptLiteral(source, digest.encoding), write)
             try writeHead(digest, to: writer)
-            for table in try source.storedTableNames() {
+            for table in try source.storedTableNames()
+            where tables?.names.contains(CaseInsensitiveName(table)) ?? true {
                 digest.tables[table] = try writeTable(table, to: writer)
             }
-            if digest.tables["sqlite_sequence"] != nil {
+            if let tables {
+                try writeSequences(of: tables, to: writer)
+            } else if digest.tables["sqlite_sequence"] != nil {
                 digest.tables["sqlite_sequence"] = try writeSequences(to: writer)
             }
             try writeObjects("type = 'index'", to: writer)
             try writeObjects("type IN ('view', 'trigger') OR \(ContentScript.isVirtualTable)", to: writer)
-            try writer.line(
-                "PRAGMA user_version=\(digest.userVersion);\nPRAGMA application_id=\(digest.applicationID);")
+            if tables == nil {
+                try writer.line(
+                    "PRAGMA user_version=\(digest.userVersion);\n"
+                        + "PRAGMA application_id=\(digest.applicationID);")
+            }
             try writer.line("PRAGMA writable_schema=OFF;\nCOMMIT;")
             try writer.flush()
             return digest
@@ -44,7 +53,8 @@ struct ContentScript {
         try writer.line("PRAGMA foreign_keys=OFF;\nPRAGMA ignore_check_constraints=ON;")
         if digest.encoding != .utf8 { try writer.line("PRAGMA encoding='\(digest.encoding.rawValue)';") }
         let autoVacuum = try source.integer(pragma: "auto_vacuum")
-        if autoVacuum != 0 { try writer.line("PRAGMA auto_vacuum=\(autoVacuum);") }
+        // A script of single tables may run in a database that has a mode of its own.
+        if autoVacuum != 0, tables == nil { try writer.line("PRAGMA auto_vacuum=\(autoVacuum);") }
         if try hasObjectsAsValues(writer.literal) {
             try writer.line("-- Other shells accept the rows of sqlite_master after: .dbconfig defensive off")
         }
@@ -117,11 +127,26 @@ struct ContentScript {
         return try writeRows(of: "sqlite_sequence", to: writer)
     }
 
+    /// Writes the sequences of some tables, without touching the others that the database may have.
+    private func writeSequences(of tables: ScriptedTables, to writer: ScriptWriter) throws {
+        guard try source.storedTableNames().contains("sqlite_sequence") else { return }
+        let sql = "SELECT name, seq FROM main.sqlite_sequence WHERE name IN (\(tables.list))"
+        try source.forEachRow(trusted: sql) { row in
+            try writer.add(Array("DELETE FROM sqlite_sequence WHERE name=".utf8))
+            try writer.addValue(at: 0, of: row)
+            try writer.add(Array(";\nINSERT INTO sqlite_sequence(name,seq) VALUES(".utf8))
+            try writer.addValue(at: 0, of: row)
+            try writer.add([UInt8(ascii: ",")])
+            try writer.addValue(at: 1, of: row)
+            try writer.endStatement(of: "sqlite_sequence", ");\n")
+        }
+    }
+
     /// Writes the definitions of some objects.
     private func writeObjects(_ condition: String, to writer: ScriptWriter) throws {
         let sql = """
             SELECT type, name, tbl_name, sql, coalesce(rootpage, 0) FROM main.sqlite_master \
-            WHERE sql IS NOT NULL AND (\(condition)) ORDER BY rowid
+            WHERE sql IS NOT NULL AND (\(condition)) AND (\(tables?.condition ?? "1")) ORDER BY rowid
             """
         try source.forEachRow(trusted: sql) { row in
             try checkpoint()
@@ -158,8 +183,10 @@ struct ContentScript {
     /// Returns true if an object of the schema is written as a value instead of a statement.
     private func hasObjectsAsValues(_ literal: ScriptLiteral) throws -> Bool {
         var result = false
-        let sql =
-            "SELECT sql FROM main.sqlite_master WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'"
+        let sql = """
+            SELECT sql FROM main.sqlite_master WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' \
+            AND (\(tables?.condition ?? "1"))
+            """
         try source.forEachRow(trusted: sql) { row in
             if !result {
                 result = literal.plainText(at: 0, of: row).flatMap { ScriptedDefinition($0).statement } == nil

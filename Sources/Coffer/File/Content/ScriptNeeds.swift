@@ -5,6 +5,8 @@ internal import SQLCipherBridge
 struct ScriptNeeds {
     /// The database that the script was made from.
     let source: ConnectionHandle
+    /// The tables that were written, or nil for the whole database.
+    var tables: ScriptedTables?
 
     /// - Returns: the missing collations and functions, each with the first table or index that names it.
     func find() throws -> [String] {
@@ -19,7 +21,7 @@ struct ScriptNeeds {
         let sql = """
             SELECT sql, type || ' ' || name FROM main.sqlite_master \
             WHERE type IN ('table', 'index') AND sql IS NOT NULL AND coalesce(rootpage, 1) > 0 \
-            AND substr(name, 1, 7) <> 'sqlite_' ORDER BY type DESC, rowid
+            AND substr(name, 1, 7) <> 'sqlite_' AND (\(tables?.condition ?? "1")) ORDER BY type DESC, rowid
             """
         try source.forEachRow(trusted: sql) { row in
             let (definition, name) = (row.string(at: 0), row.string(at: 1))

@@ -27,17 +27,22 @@ extension Database {
     /// The script is plaintext.
     ///
     /// - Parameters:
+    ///   - tables: the tables to write, with their indexes and triggers; nil for the whole database. The
+    ///     digest of the summary then stands for no database.
     ///   - write: called with the text in pieces, which may end within a character.
     ///   - checkpoint: called regularly; throws to end the work.
+    /// - Throws: ``NoSuchTable`` before anything is written.
     package func writeScript(
-        _ write: @escaping ([UInt8]) throws -> Void, checkpoint: @escaping () throws -> Void
+        tables: [String]? = nil, _ write: @escaping ([UInt8]) throws -> Void,
+        checkpoint: @escaping () throws -> Void
     ) throws -> ScriptSummary {
         checkIsUsedInItsAccess()
         return try DatabaseError.converting {
             try handle.withReadTransaction {
-                try ScriptSummary(
-                    ContentScript(source: handle, write: write, checkpoint: checkpoint).run(),
-                    needs: ScriptNeeds(source: handle).find())
+                let tables = try tables.map { try ScriptedTables($0, in: handle) }
+                return try ScriptSummary(
+                    ContentScript(source: handle, tables: tables, write: write, checkpoint: checkpoint).run(),
+                    needs: ScriptNeeds(source: handle, tables: tables).find())
             }
         }
     }

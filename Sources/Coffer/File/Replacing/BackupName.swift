@@ -45,6 +45,21 @@ struct BackupName: Hashable {
         }
     }
 
+    /// Returns nil for a name that no backup of any database gets.
+    init?(_ text: String) {
+        let tail = Array(text.utf8.suffix(BackupName.tailLength))
+        guard text.utf8.count > BackupName.tailLength,
+            let name = String(validating: text.utf8.dropLast(BackupName.tailLength), as: UTF8.self),
+            let place = String(
+                validating: tail.dropLast(BackupName.ending.utf8.count).suffix(8), as: UTF8.self),
+            place.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) })
+        else { return nil }
+        self.init(text, of: BackupOrigin(name: name, place: place))
+    }
+
+    /// The number of bytes after the name of the database.
+    private static let tailLength = BackupTime.length + 19 + ending.utf8.count
+
     /// Returns the place of a database's next backup.
     ///
     /// - Throws: `missing` if the folder does not exist, `pathTooLong`.
@@ -79,6 +94,8 @@ struct BackupOrigin: Hashable {
     let name: String
     /// Eight hexadecimal digits of a digest of the database's path.
     let place: String
+
+    fileprivate init(name: String, place: String) { (self.name, self.place) = (name, place) }
 
     /// - Parameter path: the path of a database in an existing directory.
     init(_ path: String) throws {

@@ -11,12 +11,16 @@ struct DumpCommand: AccessOperation, FileOperation {
             sequences, and the tables of virtual tables. It is one snapshot, even while other processes \
             write. Its last line has a digest of the content, with which coffer load proves its result; a \
             script that could not be completed ends with a ROLLBACK.
+            With --table, the script has only these tables, with their rows, indexes and triggers, and the \
+            content of virtual ones. It can also run in a database that has other tables, so it has no \
+            digest and no versions.
             The script is readable without a key. It goes to the standard output, like the rows of a query; \
             a file needs --yes-plaintext, and is readable by you only.
 
             EXAMPLES
               coffer dump app.db --key file:app.key | coffer load copy.db --key file:next.key
               coffer dump app.db --key file:app.key --out app.sql --yes-plaintext
+              coffer dump app.db --key file:app.key --table note --table tag
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -24,6 +28,11 @@ struct DumpCommand: AccessOperation, FileOperation {
 
     @Option(help: .value("script", "Write into a new file."), completion: .file())
     var out: String?
+
+    @Option(
+        name: .customLong("table"),
+        help: .value("name", "Write only this table, with its indexes and triggers (repeatable)."))
+    var tables: [String] = []
 
     @Flag(help: "Confirm that the file is readable without a key.")
     var yesPlaintext = false
@@ -104,7 +113,7 @@ struct DumpCommand: AccessOperation, FileOperation {
     {
         var hasBegun = false
         do {
-            let summary = try db.writeScript {
+            let summary = try db.writeScript(tables: tables.isEmpty ? nil : tables) {
                 hasBegun = true
                 try write($0)
                 if let lost = session.reporter.outputFailure { throw lost }
@@ -114,8 +123,10 @@ struct DumpCommand: AccessOperation, FileOperation {
                 session.reporter.progress(
                     ProgressState(path: file, phase: "writing", completed: 0, total: 0, unit: "rows"))
             }
-            try write(Array("\(ScriptProof.line(summary.digest))\n".utf8))
+            if tables.isEmpty { try write(Array("\(ScriptProof.line(summary.digest))\n".utf8)) }
             return summary
+        } catch let error as NoSuchTable {
+            throw Failure.noSuchTable(error.name, in: file)
         } catch {
             // A shell that runs the partial script then rolls everything back.
             if hasBegun { try? write(Array("\nROLLBACK; -- the script is not complete\n".utf8)) }
@@ -141,5 +152,14 @@ struct DumpCommand: AccessOperation, FileOperation {
             "The script goes to a file that others can read (mode "
                 + "\(String(status.mode & 0o777, radix: 8))), without a key. --out creates one that only "
                 + "you can read.")
+    }
+}
+
+extension Failure {
+    /// - Parameter file: the database, or nil if there can be no other.
+    static func noSuchTable(_ name: String, in file: String?) -> Failure {
+        Failure(
+            .answerIsNo, "no_such_table",
+            "There is no table '\(name)'\(file.map { " in '\($0)'" } ?? "").")
     }
 }

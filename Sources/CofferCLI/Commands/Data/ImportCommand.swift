@@ -13,6 +13,8 @@ struct ImportCommand: AccessOperation, FileOperation {
             --types, or types that fit all of the first 1,000 rows. 007 and 1.10 are texts: no value is ever \
             stored as another, and a later row whose value would be is refused. A JSON integer beyond 64 \
             bits needs a text column.
+            With --primary-key, the created table has a key; with --on-conflict, the next import replaces or \
+            ignores rows with a key that the table has.
             A row that does not fit the table ends the import, and nothing is kept; with --rejects it goes \
             to a new file, as JSON with its line and the reason, and the exit code is 1. With --batch-rows \
             there is a commit after so many rows, and committed rows stay.
@@ -21,6 +23,8 @@ struct ImportCommand: AccessOperation, FileOperation {
               coffer import app.db note --from notes.csv --key file:app.key
               coffer import app.db event --from events.jsonl --create --rejects bad.jsonl
               coffer import app.db price --from prices.csv --delimiter ';' --create
+              coffer import app.db user --from users.json --create --primary-key id
+              coffer import app.db user --from users.json --on-conflict replace
               coffer query app.db "SELECT * FROM note" --format tsv | coffer import b.db note --format tsv
             """)
 
@@ -58,6 +62,16 @@ struct ImportCommand: AccessOperation, FileOperation {
         help: .value("types", "The types of the created table's columns, such as 'id:integer,text:text'."))
     var types: String?
 
+    @Option(
+        help: .value("names", "The columns of the created table's primary key, separated by commas."))
+    var primaryKey: String?
+
+    @Option(
+        help: .value(
+            "rule",
+            "For a row whose key is in the table already: replace the whole row, or ignore the new one."))
+    var onConflict: RowImport.OnConflict?
+
     @Option(help: .value("number", "Commit after so many rows, not only at the end."))
     var batchRows: Int?
 
@@ -82,6 +96,7 @@ struct ImportCommand: AccessOperation, FileOperation {
         if types != nil, !create {
             throw ValidationError("--types needs --create.")
         }
+        if primaryKey != nil, !create { throw ValidationError("--primary-key needs --create.") }
         if let rejects { try FileNames.checkIsNoDash(rejects, "the file of refused rows") }
         if form.isJSON, columns != nil || noHeader {
             throw ValidationError("JSON objects name their own columns. Omit --columns and --no-header.")
@@ -102,7 +117,9 @@ struct ImportCommand: AccessOperation, FileOperation {
             columns: columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init),
             hasHeader: !form.isJSON && !noHeader, creates: create, types: try declaredTypes(),
             putsRefusedAside: rejects != nil,
-            batchRows: batchRows)
+            batchRows: batchRows,
+            primaryKey: primaryKey?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+                ?? [], onConflict: onConflict)
         if let columns = options.columns, Set(columns.map { $0.lowercased() }).count < columns.count {
             throw Failure.usage("--columns has a column twice.")
         }
@@ -186,3 +203,5 @@ struct ImportCommand: AccessOperation, FileOperation {
         return isWhole ? .done : .answerIsNo
     }
 }
+
+extension RowImport.OnConflict: ExpressibleByArgument {}

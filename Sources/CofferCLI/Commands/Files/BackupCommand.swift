@@ -4,7 +4,7 @@ internal import SystemCalls
 
 struct BackupCommand: ChangingOperation, MeasuredOperation {
     static let configuration = CommandConfiguration.coffer(
-        "backup <source> (<destination> | --into <folder> | -) [options]",
+        "backup <database> (<destination> | --into <folder> | -) [options]",
         abstract: "Copy a database into a new file, while it is in use.",
         discussion: """
             The copy is a snapshot of the database, encrypted with the same key or a new one, and a fresh \
@@ -32,16 +32,20 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             identities open: you cannot read it afterwards. A copy of a file opened by its keyring gets a \
             keyring with the same slots.
 
+            --list shows the dated backups in a folder, of one database or of all: which database, when, the \
+            size, and whether a keyring lies next to it. It needs no key.
+
             EXAMPLES
               coffer backup app.db /backup/app.db --key file:app.key
               coffer backup app.db safe.db --key file:app.key --new-key file:safe.key
               coffer backup app.db --into /backup --keep 7d,4w,6m --key file:app.key
               coffer backup app.db --into /backup --keep 7d,4w --recipient owner.pub
+              coffer backup --list /backup
               coffer backup app.db - --key file:app.key | ssh safe 'cat > app.db'
             """)
 
     @Argument(help: "The database.", completion: .file())
-    var source: String
+    var database: String?
 
     @Argument(help: "The file to create; - for the standard output.", completion: .file())
     var destination: String?
@@ -55,6 +59,9 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         help: .value("numbers", "The older backups to keep in the folder, such as 7d,4w,6m."),
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
+
+    @Option(help: .value("folder", "Show the dated backups in this folder."), completion: .directory)
+    var list: String?
 
     @Flag(
         help: """
@@ -88,6 +95,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     var output: OutputOptions
 
     func validate() throws {
+        if list != nil { return try checkListing() }
+        guard database != nil else { throw ValidationError("Missing expected argument '<database>'") }
         guard (destination == nil) != (into == nil) else {
             throw ValidationError(
                 "Give either a destination for the copy, or --into and a folder.")
@@ -116,15 +125,33 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         }
     }
 
-    var subject: String? { source }
+    private func checkListing() throws {
+        let others =
+            destination != nil || into != nil || keep != nil || samePages || dryRun || recipients.isGiven
+            || metrics.path != nil || audit.audit != nil
+        if try others || key.isGiven || newKey.isGiven {
+            throw ValidationError("--list only shows backups. Give no key and no other work.")
+        }
+    }
+
+    var subject: String? { database }
     var measuredWork: RunMetrics.Work { .backup }
-    var names: [String] { [source] + [destination ?? into].compactMap { $0 } }
+    var names: [String] { [database, destination ?? into ?? list].compactMap { $0 } }
 
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
-        runs(meter, status, of: [source])
+        runs(meter, status, of: [database].compactMap { $0 })
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        if let list {
+            try DatedBackups(in: list, of: database).list(session.reporter)
+            return .done
+        }
+        guard let database else { throw Failure.usage("Give the database to copy.") }
+        return try backUp(database, in: session, trail)
+    }
+
+    private func backUp(_ source: String, in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         if destination == "-", !dryRun, OutputFile.output.isTerminal {
             throw Failure.usage(
                 "The backup is binary, and a terminal could treat it as commands. Give a file or a pipe.")
@@ -148,11 +175,11 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                 copyKey == nil && !samePages && destination != "-"
                 ? try recipients.slotsOfCopy(of: source, opening.key) : []
             if !slots.isEmpty {
-                try copy(opening.database, slots, in: session, trail)
+                try copy(source, opening.database, slots, in: session, trail)
                 return try folder?.prune(keys: [opening.database], isDryRun: dryRun, in: session, trail)
                     ?? .done
             }
-            if !dryRun { try removeLeftKeyrings() }
+            if !dryRun { try removeLeftKeyrings(of: source) }
             let work = work(opening.database, newKey: copyKey?.database, session.reporter)
             var conversion = Conversion(
                 source, work, cipher: cipher.settings,
@@ -165,7 +192,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     }
 
     private func copy(
-        _ key: DatabaseKey, _ slots: [DatabaseKeyring.NewSlot], in session: Session, _ trail: AuditTrail
+        _ source: String, _ key: DatabaseKey, _ slots: [DatabaseKeyring.NewSlot], in session: Session,
+        _ trail: AuditTrail
     ) throws {
         func perform(_ work: DatabaseFile.Work, _ keyring: KeyringOfCopy?, tells: Bool) throws {
             var conversion = Conversion(
@@ -184,7 +212,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     }
 
     /// Removes the keyrings that a killed backup has left, even if this backup has no keyring.
-    private func removeLeftKeyrings() throws {
+    private func removeLeftKeyrings(of source: String) throws {
         if let into {
             try DatabaseFile(path: source).removeLeftKeyrings(in: into)
         } else if let destination, destination != "-" {

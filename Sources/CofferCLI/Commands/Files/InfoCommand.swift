@@ -3,13 +3,15 @@ internal import Coffer
 
 struct InfoCommand: EachFileOperation {
     static let configuration = CommandConfiguration.coffer(
-        "info [<file>...] [options]", abstract: "Show facts about files, with or without a key.",
+        "info [<file or folder>...] [options]", abstract: "Show facts about files, with or without a key.",
         discussion: """
             Without a key option, shows whether a file is encrypted, its size, its salt, its side files and \
             its keyring. With a key, also shows its settings, tables and versions. Changes nothing. With \
             several keys, names the one that opens a file: by its option, by the identifier of this key and \
             this file in audit records, and, with the site secret, by one that is the same in all files. \
             --engine shows the versions in this program, and which code encrypts pages.
+
+            In a folder, all databases below it: 'coffer help folders'.
 
             EXAMPLES
               coffer info app.db
@@ -18,8 +20,11 @@ struct InfoCommand: EachFileOperation {
               coffer info --expect encrypted /srv/db/*.db    exit code 1 unless all are
             """)
 
-    @Argument(help: "The files.", completion: .file())
+    @Argument(help: "The files, and folders of files.", completion: .file())
     var files: [String] = []
+
+    @OptionGroup
+    var search: SearchOptions
 
     @Flag(help: "Show the versions in this program, and which code encrypts pages.")
     var engine = false
@@ -65,11 +70,13 @@ struct InfoCommand: EachFileOperation {
         session.reporter.start(["files": files])
         let withKey = try key.isGiven || askKey
         if keyID && !withKey { throw Failure.usage("--key-id needs a key.") }
+        let found = try session.files(of: files, search, .databasesAndBackups)
         let keys =
-            withKey ? try fileKeys(KeyCache(session.keys, subject: Session.subject(files))) : nil
+            withKey
+            ? try fileKeys(KeyCache(session.keys, subject: Session.subject(found.map(\.path)))) : nil
         let site = try site.secret(session.keys)
         let isAnswerNo = Latch()
-        let status = try session.forEach(files) { path in
+        let status = try session.forEach(found) { path in
             try FileNames.checkReadable(path)
             let facts =
                 try keys?.open(path, cipher: cipher.given, isNamed: true) { opening in

@@ -1,9 +1,11 @@
 internal import ArgumentParser
 internal import Coffer
+internal import Foundation
+internal import SystemCalls
 
 struct RestoreCommand: ChangingOperation {
     static let configuration = CommandConfiguration.coffer(
-        "restore <backup> <file> [options]", abstract: "Replace a database with a backup.",
+        "restore <backup or folder> <file> [options]", abstract: "Replace a database with a backup.",
         discussion: """
             Copies the backup next to the database with a fresh salt, proves the copy (each page, the \
             structure, all content), and replaces the database with it atomically. Refuses if another \
@@ -12,18 +14,24 @@ struct RestoreCommand: ChangingOperation {
             UTC. Erase it when you no longer need it. Interrupted? The database is the old one or the \
             restored one; run the same command again.
 
+            With a folder, the latest dated backup of the database in it is taken, and named; with --before, \
+            the latest one from before a time, such as 2026-11-22T21:45Z or 2026-11-22T22:45+01:00. A \
+            database that was not at this path when it was copied is found by its name.
+
             A backup with a keyring is opened with --unlock: if the database has a keyring, the same \
             secret must open it too, and it stays; otherwise the database gets one with the slots of the \
             backup, or of --recipient.
 
             EXAMPLES
+              coffer restore /backup app.db --key file:app.key       the latest one
+              coffer restore /backup app.db --before 2026-11-22T21:45Z --dry-run
               coffer restore /backup/app.db.20261122T214512.345Z-9f3c2a1b-77aa01c2.backup app.db --key \
             file:app.key
               coffer restore old.db app.db --key file:old.key --new-key file:app.key
               coffer restore owners.db app.db --unlock file:owner.identity
             """)
 
-    @Argument(help: "The backup.", completion: .file())
+    @Argument(help: "The backup, or a folder with dated backups.", completion: .file())
     var backup: String
 
     @Argument(help: "The database.", completion: .file())
@@ -33,6 +41,11 @@ struct RestoreCommand: ChangingOperation {
         help: .value("path", "Keep the old file under this name, on the same file system."),
         completion: .file())
     var keepOld: String?
+
+    @Option(
+        help: .value("time", "From a folder, take the latest backup from before this time."),
+        transform: MomentOption.parsed)
+    var before: Date?
 
     @Flag(help: "Try the keys and show the plan; change nothing.")
     var dryRun = false
@@ -66,6 +79,18 @@ struct RestoreCommand: ChangingOperation {
     var names: [String] { [backup, file] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        guard let status = try? FileStatus(backup, followsLinks: true), status.isDirectory else {
+            if before != nil { throw Failure.usage("--before is for a folder of dated backups.") }
+            return try restore(in: session, trail)
+        }
+        let choice = try DatedBackups.latest(of: file, in: backup, before: before, session.reporter)
+        session.reporter.note(choice.words)
+        var command = self
+        command.backup = choice.path
+        return try command.restore(in: session, trail)
+    }
+
+    private func restore(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let new = try newKey.isGiven ? newKey.request(besides: key) : nil
         let keys = try session.keys(key, of: backup)
         let fileKey = try session.keys.key(ifGiven: new, subject: file)

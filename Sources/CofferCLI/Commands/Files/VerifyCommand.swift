@@ -3,7 +3,7 @@ internal import Coffer
 
 struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, EachFileOperation {
     static let configuration = CommandConfiguration.coffer(
-        "verify <file>... [options]", abstract: "Check every page and the structure of files.",
+        "verify <file or folder>... [options]", abstract: "Check every page and the structure of files.",
         discussion: """
             Checks the MAC of each page, as a reader would see it with the write-ahead log, and then the \
             structure. Changes nothing without --heal-log. Exit code 65 means damage, and the pages are \
@@ -11,14 +11,20 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, Eac
             as never used: SQLite creates such files, coffer does not. A file or page that was replaced by \
             an older copy is not detected. A damaged keyring next to an intact file is a warning.
 
+            In a folder, all databases below it: 'coffer help folders'.
+
             EXAMPLES
               coffer verify app.db
               coffer verify --structure full --key file:app.key /srv/db/*.db
               coffer verify --threads 8 --key file:app.key large.db
+              coffer verify /srv --name '*.vault' --key file:app.key
             """)
 
-    @Argument(help: "The files.", completion: .file())
+    @Argument(help: "The files, and folders of files.", completion: .file())
     var files: [String]
+
+    @OptionGroup
+    var search: SearchOptions
 
     @Option(
         help: .value(
@@ -65,11 +71,15 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, Eac
     var names: [String] { files }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let keys = try session.keys(key, ofAll: files, needsAll: false)
+        let hasFolder = files.contains(where: FileSearch.isFolder)
+        if hasFolder { try metrics.checkIsOneTarget(files) }
+        let found = try session.files(of: files, search, .databasesAndBackups)
+        let keys = try session.keys(key, of: found)
         var options = structure.options(cipher.given)
         options.threadCount = threads.number
-        return try session.forEach(files) { path in
+        let status = try session.forEach(found) { path in
             try FileNames.checkReadable(path)
+            guard let keys else { return }
             try keys.open(path, cipher: options.cipher, isNamed: true) { opening in
                 try FileVerification(
                     path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne,
@@ -78,5 +88,24 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, Eac
                 .run(in: session, trail)
             }
         }
+        if hasFolder { tell(found, session) }
+        return status
+    }
+
+    /// Reports how many files of folders were verified.
+    private func tell(_ found: [FoundFile], _ session: Session) {
+        let failed = found.count { session.meter.result(of: $0.path)?.status != .done }
+        let bytes = found.reduce(Int64(0)) { $0 + ($1.problem == nil ? FileNames.size($1.path) ?? 0 : 0) }
+        session.meter.note(.init(files: found.count, failed: failed, bytes: bytes))
+        session.reporter.note(
+            "\(counted: found.count, "file"), \(grouped: failed) failed (\(size: bytes))")
+    }
+
+    func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
+        guard let result = meter.batch else { return runs(meter, status, of: names) }
+        let run = RunMetrics.Run(
+            status: status, end: RunMetrics.now, seconds: meter.seconds, files: result.files,
+            failedFiles: result.failed, bytes: result.bytes)
+        return [(metrics.target ?? FileNames.canonical(files[0]), run)]
     }
 }

@@ -16,8 +16,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
             """,
         examples: """
               coffer batch backup --manifest list --into /backup --keep 7d,4w,6m --key file:app.key
-              find /srv -name '*.db' -print0 | coffer batch backup --manifest - --null --into /backup \
-            --key file:app.key
+              coffer batch backup /srv --into /backup --keep 7d,4w,6m --key file:app.key
             """)
 
     @Option(help: .value("folder", "The folder of the backups."), completion: .directory)
@@ -53,6 +52,7 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
     var output: OutputOptions
 
     var measuredWork: RunMetrics.Work { .backup }
+    var usualFiles: FileSearch.Usual? { .databases }
 
     func validate() throws {
         try FileNames.checkIsNoDash(into, "the folder")

@@ -4,7 +4,7 @@ struct BatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "batch",
         abstract: "Run a command on many files.",
-        usage: "coffer batch <command> --manifest <file> [options]",
+        usage: "coffer batch <command> (<folder>... | --manifest <file>) [options]",
         discussion: Manifest.help,
         subcommands: [
             BatchInfoCommand.self, BatchVerifyCommand.self, BatchRotateCommand.self,

@@ -6,7 +6,7 @@ struct BatchEncryption: BatchChange {
         "encrypt", abstract: "Encrypt many plaintext databases in place.",
         discussion: """
             Each file is copied, encrypted and proved, and the copy replaces it atomically. The plaintext \
-            file is kept next to it, with .plaintext appended to its name, unless --keep-none is given: \
+            file is kept next to it, with .plaintext appended to its name: \
             remove it when the encrypted file is in use. A file that the key already opens is not changed. \
             Plaintext may stay on the disk until it is overwritten.
             """,
@@ -43,9 +43,9 @@ struct BatchDecryption: BatchChange {
         "decrypt", abstract: "Decrypt many encrypted databases in place.",
         discussion: """
             Each file is copied, decrypted and proved, and the copy replaces it atomically, readable by its \
-            owner only. The encrypted file is kept next to it, with .encrypted appended to its name, unless \
-            --keep-none is given. Anyone who can read a plaintext file can read its content, and its \
-            plaintext may stay on the disk after it is removed.
+            owner only. The encrypted file is kept next to it, with .encrypted appended to its name. Anyone \
+            who can read a plaintext file can read its content, and its plaintext may stay on the disk after \
+            it is removed.
             """,
         examples: """
               coffer batch decrypt --manifest list --yes-plaintext --key file:app.key

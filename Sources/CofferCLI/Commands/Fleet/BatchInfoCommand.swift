@@ -11,7 +11,7 @@ struct BatchInfoCommand: AccessOperation, BatchOperation {
             """,
         examples: """
               coffer batch info --manifest fleet --key file:new.key --previous-key file:old.key
-              find /srv -name '*.db' -print0 | coffer batch info --manifest - --null
+              coffer batch info /srv
             """)
 
     @OptionGroup

@@ -54,9 +54,13 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
 
     var onlyReads: Bool { !write }
 
+    /// The first argument is a folder too if the statements are in a file.
+    var folders: [String] { (script == nil ? [] : [sql].compactMap { $0 }) + batch.folders }
+
     func validate() throws {
         try rows.check(output)
-        guard (sql == nil) != (script == nil) else {
+        let isTwice = script != nil && batch.list.manifest != nil && sql != nil
+        guard sql != nil || script != nil, !isTwice else {
             throw ValidationError("Give the statements as an argument or with --file.")
         }
         if sql == "-" || script == "-" {

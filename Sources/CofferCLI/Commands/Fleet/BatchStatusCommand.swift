@@ -41,6 +41,9 @@ struct BatchStatusCommand: Operation {
         guard shards.map({ (1...10_000).contains($0) }) ?? true else {
             throw ValidationError("--shards takes a number from 1 to 10000.")
         }
+        guard list.manifest != nil else {
+            throw ValidationError("Missing expected argument '--manifest <file>'")
+        }
         guard !list.isStream else {
             throw ValidationError("A manifest from the standard input has no state.")
         }

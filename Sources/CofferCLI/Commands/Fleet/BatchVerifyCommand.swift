@@ -7,7 +7,7 @@ struct BatchVerifyCommand: AccessOperation, BatchOperation, MeasuredOperation {
         examples: """
               coffer batch verify --manifest fleet.jsonl --jobs 2 --quiet
               coffer batch verify --manifest fleet --key file:new.key --previous-key file:old.key
-              find /srv -name '*.db' -print0 | coffer batch verify --manifest - --null --key file:app.key
+              coffer batch verify /srv --name '*.vault' --key file:app.key
             """)
 
     @OptionGroup

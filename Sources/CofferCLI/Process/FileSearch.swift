@@ -1,0 +1,142 @@
+internal import Glibc
+internal import SystemCalls
+
+/// A file to work on, or a place in a folder that cannot be looked at.
+struct FoundFile: Sendable {
+    let path: String
+    /// Identifies the file, however the path of its folder was typed.
+    var place: String
+    /// The reason that the file cannot be opened or the folder cannot be searched, if it cannot.
+    var problem: Failure?
+
+    /// Creates a file that the user named.
+    init(_ path: String) { (self.path, place) = (path, path) }
+
+    fileprivate init(_ path: String, place: String, problem: Failure? = nil) {
+        (self.path, self.place, self.problem) = (path, place, problem)
+    }
+}
+
+/// Finds the databases below folders.
+///
+/// Links are not followed. The files of SQLite and Coffer next to databases are left out. A folder without
+/// permission, a name that is not UTF-8 and a pipe with the name of a database become problems of their own,
+/// so that they stop no work on other files.
+struct FileSearch {
+    /// The files that are found without patterns.
+    enum Usual {
+        case databases, databasesAndBackups
+    }
+
+    /// Shell patterns for names. If empty, the usual files are found.
+    let patterns: [String]
+    let usual: Usual
+    /// Called for each folder; throws to end the search.
+    let checkpoint: () throws -> Void
+
+    /// The endings of the usual files, for the help.
+    static let usualEndings = [".db", ".db3", ".sqlite", ".sqlite3"]
+
+    /// Returns the named files, and the databases in the named folders instead of these.
+    func files(of paths: [String]) throws -> [FoundFile] {
+        var seen: Set<FileIdentity> = []
+        return try paths.flatMap { path in
+            FileSearch.isFolder(path) ? try files(in: path, &seen) : [FoundFile(path)]
+        }
+    }
+
+    static func isFolder(_ path: String) -> Bool {
+        (try? FileStatus(path, followsLinks: true))?.isDirectory ?? false
+    }
+
+    // MARK: The search
+
+    /// - Parameter seen: the folders that were searched. A mount may show one of them again.
+    private func files(in folder: String, _ seen: inout Set<FileIdentity>) throws -> [FoundFile] {
+        var folder = folder
+        while folder.hasSuffix("/"), folder != "/" { folder.removeLast() }
+        var (found, waiting) = ([FoundFile](), [FoundFile(folder, place: FileNames.canonical(folder))])
+        while let next = waiting.popLast() {
+            try checkpoint()
+            guard let status = try? FileStatus(next.path, followsLinks: next.path == folder),
+                seen.insert(status.identity).inserted
+            else { continue }
+            do throws(Errno) {
+                for name in try Folder.names(in: next.path) { add(name, of: next, &found, &waiting) }
+            } catch {
+                let failure = Failure(error, "The folder cannot be searched", denied: .inputMissing)
+                found.append(FoundFile(next.path, place: next.place, problem: failure))
+            }
+        }
+        guard !found.isEmpty else {
+            return [FoundFile(folder, place: FileNames.canonical(folder), problem: noFile)]
+        }
+        return found.sorted { $0.path < $1.path }
+    }
+
+    private var noFile: Failure {
+        let names =
+            patterns.isEmpty
+            ? "whose name ends in \(FileSearch.usualEndings.joined(separator: ", ")). Give --name for others"
+            : "that --name fits"
+        return Failure(.inputMissing, "no_files", "The folder has no file \(names).")
+    }
+
+    private func add(
+        _ name: [UInt8], of folder: FoundFile, _ found: inout [FoundFile], _ waiting: inout [FoundFile]
+    ) {
+        let start = folder.path == "/" ? "/" : folder.path + "/"
+        let bytes = Array(start.utf8) + name
+        // The file may have been removed in the meantime.
+        guard let status = try? FileSearch.status(bytes), !status.isSymbolicLink,
+            status.isDirectory || isWanted(name)
+        else { return }
+        guard let text = String(validating: name, as: UTF8.self) else {
+            // Converted to text, the name would be another one.
+            let place = "\0" + bytes.map { String($0, radix: 16) }.joined(separator: " ")
+            let path = String(decoding: bytes, as: UTF8.self)
+            found.append(FoundFile(path, place: place, problem: FileNames.notUTF8))
+            return
+        }
+        let file = FoundFile(
+            start + text, place: folder.place == "/" ? "/" + text : "\(folder.place)/\(text)")
+        if status.isDirectory {
+            waiting.append(file)
+        } else if status.isRegular {
+            found.append(file)
+        } else {
+            let problem = Failure(.inputMissing, "not_a_file", "This is not a regular file.")
+            found.append(FoundFile(file.path, place: file.place, problem: problem))
+        }
+    }
+
+    private static func status(_ path: [UInt8]) throws(Errno) -> FileStatus {
+        let name = path.map(CChar.init(bitPattern:)) + [0]
+        return try unsafe FileStatus(named: name)
+    }
+
+    // MARK: Names
+
+    private static let sideEndings = ["-wal", "-shm", "-journal", ".keys"].map { Array($0.utf8) }
+
+    private func isWanted(_ name: [UInt8]) -> Bool {
+        let isOurs =
+            name.starts(with: ".coffer-".utf8)
+            || FileSearch.sideEndings.contains { name.suffix($0.count).elementsEqual($0) }
+        guard !isOurs else { return false }
+        guard patterns.isEmpty else { return patterns.contains { FileSearch.fits(name, $0) } }
+        let lowered = String(decoding: name, as: UTF8.self).lowercased()
+        return FileSearch.usualEndings.contains(where: lowered.hasSuffix)
+            || usual == .databasesAndBackups && FileSearch.isDatedBackup(lowered)
+    }
+
+    private static func fits(_ name: [UInt8], _ pattern: String) -> Bool {
+        let name = name.map(CChar.init(bitPattern:)) + [0]
+        return unsafe fnmatch(pattern, name, 0) == 0
+    }
+
+    private static func isDatedBackup(_ name: String) -> Bool {
+        let ending = #/\.\d{8}t\d{6}\.\d{3}z-[0-9a-f]{8}-[0-9a-f]{8}\.backup$/#
+        return name.hasSuffix(".backup") && name.contains(ending)
+    }
+}

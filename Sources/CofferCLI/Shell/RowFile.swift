@@ -1,0 +1,17 @@
+internal import Glibc
+internal import SystemCalls
+
+/// A new file for the rows of one statement, which only its owner can read.
+final class RowFile {
+    private let descriptor: Descriptor
+    /// Writes rows to the file, and messages to the standard error.
+    let reporter: Reporter
+
+    init(_ path: String, command: String) throws(Failure) {
+        descriptor = try Failure.explaining("'\(path)' cannot be created") { () throws(Errno) in
+            try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        }
+        reporter = Reporter(
+            command: command, style: OutputStyle(isJSON: false), output: OutputFile(descriptor.number))
+    }
+}

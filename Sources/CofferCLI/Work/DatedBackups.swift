@@ -1,0 +1,136 @@
+internal import Coffer
+internal import Foundation
+internal import SystemCalls
+
+/// The dated backups in a folder.
+struct DatedBackups {
+    private struct Entry {
+        let backup: DatabaseFile.DatedBackup
+        let size: Int64
+
+        var keyring: String? {
+            let path = backup.path + ".keys"
+            return NewFile.exists(path) ? path : nil
+        }
+    }
+
+    private let folder: String
+    /// The oldest one first.
+    private let entries: [Entry]
+
+    private init(_ backups: [DatabaseFile.DatedBackup], in folder: String) {
+        self.folder = folder
+        entries = backups.compactMap { backup in
+            // Links and folders of such a name are no backups.
+            guard let status = try? FileStatus(backup.path), status.isRegular else { return nil }
+            return Entry(backup: backup, size: status.size)
+        }
+    }
+
+    /// Returns the backups of one database, or of all databases.
+    init(in folder: String, of database: String?) throws {
+        let backups =
+            try database.map { try DatabaseFile(path: $0).backups(in: folder) }
+            ?? DatabaseFile.allBackups(in: folder)
+        self.init(backups, in: folder)
+    }
+
+    // MARK: Listing
+
+    func list(_ reporter: Reporter) {
+        let places = Dictionary(grouping: entries, by: \.backup.databaseName).mapValues { named in
+            Set(named.map(\.backup.databasePlace)).count
+        }
+        let lines = entries.map { entry in
+            let backup = entry.backup
+            // The digits distinguish databases of the same name in different folders.
+            let isOneOfSeveral = places[backup.databaseName].map { $0 > 1 } ?? false
+            return [
+                backup.databaseName + (isOneOfSeveral ? " (\(backup.databasePlace))" : ""),
+                DatedBackups.words(for: backup), TextLayout.size(entry.size),
+                entry.keyring == nil ? "no keyring" : "keyring", FileNames.name(of: backup.path),
+            ]
+        }
+        for (entry, line) in zip(entries, TextLayout.table(lines)) {
+            reporter.result(
+                [
+                    "path": entry.backup.path, "database": entry.backup.databaseName,
+                    "place": entry.backup.databasePlace, "time": DatedBackups.text(of: entry.backup),
+                    "size": entry.size, "keyring": entry.keyring,
+                ], text: [line], isAnswer: true)
+        }
+        if entries.isEmpty { reporter.note("\(folder): no dated backups") }
+    }
+
+    /// Formats the time of a backup for people, in UTC.
+    private static func words(for backup: DatabaseFile.DatedBackup) -> String {
+        "\(text(of: backup).dropLast(5).replacing("T", with: " ")) UTC"
+    }
+
+    /// Formats the time of a backup for programs, such as `2026-11-22T21:45:12.345Z`.
+    private static func text(of backup: DatabaseFile.DatedBackup) -> String {
+        var text = backup.timeText
+        for offset in [4, 7, 13, 16] {
+            let index = text.index(text.startIndex, offsetBy: offset)
+            text.insert(offset < 8 ? "-" : ":", at: index)
+        }
+        return text
+    }
+
+    /// The precision of names. Fractions of it are rounding errors.
+    private static func milliseconds(_ date: Date) -> Int64 {
+        Int64((date.timeIntervalSince1970 * 1000).rounded())
+    }
+
+    // MARK: Choosing
+
+    /// A backup to restore, and its description for people.
+    struct Choice {
+        let path: String
+        let words: String
+    }
+
+    /// Returns the latest backup of a database in a folder.
+    ///
+    /// A database that was moved, or is restored on another machine, has no backups of its own: then all of
+    /// its name count, if they are of one database.
+    ///
+    /// - Parameter end: nil, or the time before which the backup was made.
+    static func latest(of database: String, in folder: String, before end: Date?, _ reporter: Reporter) throws
+        -> Choice
+    {
+        let name = FileNames.name(of: database)
+        var entries = try DatedBackups(in: folder, of: database).entries
+        let isMoved = entries.isEmpty
+        if isMoved {
+            entries = try DatedBackups(in: folder, of: nil).entries.filter {
+                $0.backup.databaseName.utf8.elementsEqual(name.utf8)
+            }
+            let count = Set(entries.map(\.backup.databasePlace)).count
+            guard count <= 1 else {
+                throw Failure.usage(
+                    "'\(folder)' has backups of \(count) databases named '\(name)', and none of the one at "
+                        + "this path. List them with 'coffer backup --list', and name the file.")
+            }
+        }
+        let now = Date()
+        for entry in entries where entry.backup.date > now {
+            reporter.warning("\(entry.backup.path): is dated in the future, so it does not count.")
+        }
+        entries.removeAll { $0.backup.date > now }
+        let limit = end.map(milliseconds) ?? .max
+        guard let chosen = entries.last(where: { milliseconds($0.backup.date) < limit }) else {
+            throw Failure(
+                .inputMissing, "missing",
+                entries.isEmpty
+                    ? "'\(folder)' has no dated backup of '\(name)'."
+                    : "'\(folder)' has no backup of '\(name)' before that time. The oldest is of "
+                        + "\(words(for: entries[0].backup)).")
+        }
+        let place = isMoved ? ", when it was at another path" : ""
+        return Choice(
+            path: chosen.backup.path,
+            words: "\(chosen.backup.path): the backup of \(words(for: chosen.backup))\(place), "
+                + "\(counted: entries.count, "backup") in the folder")
+    }
+}

@@ -1,0 +1,241 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Folders of files")
+struct FolderTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    /// Makes `srv` with three databases in two folders.
+    init() throws {
+        tool = try Tool()
+        for folder in ["srv", "srv/deep"] { _ = try tool.directory.makeFolder(folder) }
+        for name in ["srv/a.db", "srv/deep/b.SQLITE", "srv/deep/c.vault"] { try tool.makeDatabase(name) }
+    }
+
+    private func makeOtherFiles() throws {
+        let names = ["a.db-wal", "a.db-shm", "a.db-journal", "a.db.keys", "notes.txt", ".coffer-1.db"]
+        for name in names { try tool.write("", to: "srv/\(name)") }
+    }
+
+    private func verify(_ arguments: String...) throws -> Tool.Result {
+        try tool.run(["verify"] + arguments + ["--json"] + key)
+    }
+
+    private func paths(_ result: Tool.Result, _ type: String = "result") throws -> [String] {
+        try result.objects.filter { $0["type"] as? String == type }.compactMap { $0["path"] as? String }
+    }
+
+    /// Returns what the search finds, without a process.
+    private func find(
+        _ folders: [String], _ patterns: [String] = [], _ usual: FileSearch.Usual = .databases
+    ) throws -> [FoundFile] {
+        try FileSearch(patterns: patterns, usual: usual) {}.files(of: folders.map(tool.directory.path))
+    }
+
+    private func names(_ found: [FoundFile]) -> [String] {
+        found.map { String($0.path.dropFirst(tool.directory.path.utf8.count + 1)) }
+    }
+
+    // MARK: What is found
+
+    @Test("without a pattern, databases are found by their endings, and no side files or temporary files")
+    func endings() throws {
+        try makeOtherFiles()
+        #expect(try names(find(["srv"])) == ["srv/a.db", "srv/deep/b.SQLITE"])
+        #expect(try names(find(["srv/"])) == ["srv/a.db", "srv/deep/b.SQLITE"])
+    }
+
+    @Test("patterns replace the endings, and find no side files either")
+    func patterns() throws {
+        try makeOtherFiles()
+        #expect(try names(find(["srv"], ["*.vault"])) == ["srv/deep/c.vault"])
+        #expect(try names(find(["srv"], ["a.*", "?.vault"])) == ["srv/a.db", "srv/deep/c.vault"])
+        #expect(
+            try names(find(["srv"], ["*"]))
+                == ["srv/a.db", "srv/deep/b.SQLITE", "srv/deep/c.vault", "srv/notes.txt"])
+    }
+
+    @Test("dated backups are found if asked for")
+    func datedBackups() throws {
+        let name = "srv/a.db.20240101T000000.000Z-0123abcd-89abcdef.backup"
+        for name in [name, "srv/other.backup"] { try tool.write("", to: name) }
+        #expect(try !names(find(["srv"])).contains(name))
+        let found = try names(find(["srv"], [], .databasesAndBackups))
+        #expect(found.contains(name) && !found.contains("srv/other.backup"))
+    }
+
+    @Test("links are not followed, except one that is named, and a folder is searched once")
+    func links() throws {
+        func link(_ name: String, to target: String) throws {
+            try FileManager.default.createSymbolicLink(
+                atPath: tool.directory.path(name), withDestinationPath: tool.directory.path(target))
+        }
+        try link("srv/deep/loop", to: "srv")
+        try link("srv/link.db", to: "srv/a.db")
+        try link("named", to: "srv")
+        #expect(try names(find(["srv"])) == ["srv/a.db", "srv/deep/b.SQLITE"])
+        #expect(try names(find(["named"])) == ["named/a.db", "named/deep/b.SQLITE"])
+        #expect(try names(find(["srv/deep", "srv"])) == ["srv/deep/b.SQLITE", "srv/a.db"])
+    }
+
+    @Test("the place of a file does not depend on how its folder was typed")
+    func places() throws {
+        let places = try find(["srv"]).map(\.place)
+        #expect(try find(["srv/deep/../"]).map(\.place) == places)
+        #expect(places == places.map(FileNames.canonical))
+    }
+
+    @Test("names that are not UTF-8 and pipes become problems, and other names are left out")
+    func oddNames() throws {
+        for name in ["bad\u{1}.db", "bad\u{1}.txt", "bad\u{1}"] {
+            let bytes = Array((tool.directory.path("srv/") + name).utf8).map { $0 == 1 ? 0xff : $0 }
+            let path = bytes.map(CChar.init(bitPattern:)) + [0]
+            if name.hasSuffix("bad\u{1}") {
+                try #require(unsafe mkdir(path, 0o700) == 0)
+            } else {
+                let file = unsafe open(path, O_CREAT | O_WRONLY, 0o600)
+                try #require(file >= 0)
+                close(file)
+            }
+        }
+        for name in ["srv/pipe.db", "srv/pipe"] {
+            try #require(unsafe mkfifo(tool.directory.path(name), 0o600) == 0)
+        }
+        let found = try find(["srv"])
+        let problems = found.compactMap { $0.problem?.reason }
+        #expect(problems.sorted() == ["name_not_utf8", "name_not_utf8", "not_a_file"])
+        #expect(found.count { $0.problem == nil } == 2)
+    }
+
+    @Test("a large folder is searched with few accesses, and in order")
+    func many() throws {
+        _ = try tool.directory.makeFolder("many")
+        for number in 0..<3000 { try tool.write("", to: "many/\(number).db") }
+        let found = try names(find(["many"]))
+        #expect(found.count == 3000 && found == found.sorted())
+    }
+
+    // MARK: Commands
+
+    @Test("verify and info look at all databases below a folder, and at named files")
+    func commands() throws {
+        let all = try verify("srv", "srv/deep/c.vault")
+        #expect(try all.status == 0 && Schema.problems(all) == [], "\(all)")
+        #expect(try paths(all) == ["srv/a.db", "srv/deep/b.SQLITE", "srv/deep/c.vault"])
+        #expect(try paths(verify("srv", "--name", "*.vault")) == ["srv/deep/c.vault"])
+        let info = try tool.run("info", "srv", "--json")
+        #expect(try info.status == 0 && paths(info) == ["srv/a.db", "srv/deep/b.SQLITE"], "\(info)")
+        let text = try tool.run(["verify", "srv"] + key)
+        #expect(text.errors.hasPrefix("2 files, 0 failed ("), "\(text)")
+    }
+
+    @Test("what fails in a folder fails alone, with exit code 3")
+    func failures() throws {
+        try tool.write("junk", to: "srv/deep/junk.db")
+        try #require(unsafe mkfifo(tool.directory.path("srv/pipe.db"), 0o600) == 0)
+        let result = try verify("srv")
+        #expect(try result.status == 3 && Schema.problems(result) == [], "\(result)")
+        #expect(try paths(result).count { !$0.contains("junk") } == 2)
+        #expect(try Set(paths(result, "error")) == ["srv/deep/junk.db", "srv/pipe.db"])
+    }
+
+    @Test("a folder without permission is reported, and the others are searched")
+    func permission() throws {
+        try #require(unsafe chmod(tool.directory.path("srv/deep"), 0) == 0)
+        defer { unsafe chmod(tool.directory.path("srv/deep"), 0o700) }
+        // Permissions do not apply to root.
+        guard geteuid() != 0 else { return }
+        let result = try verify("srv")
+        #expect(try result.status == 3 && paths(result, "error") == ["srv/deep"], "\(result)")
+        #expect(try paths(result) == ["srv/a.db"])
+    }
+
+    @Test(
+        "a folder without databases is an error, and so is a pattern without a folder",
+        arguments: [
+            (["verify", "empty"], Int32(66)), (["info", "empty"], 66), (["batch", "verify", "empty"], 3),
+            (["verify", "srv", "--name", "*.x"], 66), (["verify", "srv/a.db", "--name", "*.db"], 64),
+            (["batch", "verify", "srv/a.db"], 66), (["batch", "verify", "nope"], 66),
+            (["batch", "verify"], 64),
+            (["batch", "verify", "--name", "*.db"], 64), (["batch", "verify", "srv", "--manifest", "l"], 64),
+        ] as [([String], Int32)])
+    func nothing(_ arguments: [String], _ status: Int32) throws {
+        _ = try tool.directory.makeFolder("empty")
+        let result = try tool.run(arguments + key)
+        #expect(result.status == status, "\(result)")
+    }
+
+    @Test("all files of one call are looked at, even if one of them is missing")
+    func missingFile() throws {
+        let result = try verify("srv/a.db", "nope.db", "srv/deep/c.vault")
+        #expect(try result.status == 3 && paths(result) == ["srv/a.db", "srv/deep/c.vault"], "\(result)")
+    }
+
+    @Test("a folder is one target of the metrics")
+    func metrics() throws {
+        #expect(try tool.run(["verify", "srv", "--metrics", "m.prom"] + key).status == 0)
+        let text = try tool.text(of: "m.prom")
+        #expect(text.contains("target=\"\(FileNames.canonical(tool.directory.path("srv")))\""), "\(text)")
+        #expect(!text.contains("a.db"))
+        #expect(try tool.run(["verify", "srv", "srv/deep", "--metrics", "m.prom"] + key).status == 64)
+        #expect(try tool.run(["batch", "verify", "srv", "--metrics", "b.prom"] + key).status == 0)
+        #expect(try tool.text(of: "b.prom").contains("srv\""))
+    }
+
+    // MARK: Batches
+
+    @Test("batches read and back up the databases below folders")
+    func batches() throws {
+        let verified = try tool.run(["batch", "verify", "srv", "--jobs", "2", "--json"] + key)
+        #expect(try Set(paths(verified)) == ["srv/a.db", "srv/deep/b.SQLITE"], "\(verified)")
+        #expect(try tool.run(["batch", "info", "srv", "--name", "*.vault"]).output.contains("c.vault"))
+        let queried = try tool.run(
+            ["batch", "query", "SELECT count(*) FROM t", "srv", "--format", "csv"] + key)
+        #expect(queried.status == 0 && queried.output.contains("srv/a.db,1"), "\(queried)")
+        try tool.write("SELECT count(*) FROM t", to: "q.sql")
+        let script = try tool.run(["batch", "query", "--file", "q.sql", "srv", "--format", "csv"] + key)
+        #expect(script.output == queried.output, "\(script)")
+        _ = try tool.directory.makeFolder("srv/safe")
+        for count in [2, 4] {
+            let result = try tool.run(["batch", "backup", "srv", "--into", "srv/safe"] + key)
+            #expect(result.status == 0, "\(result)")
+            #expect(tool.directory.fileNames().count { $0.hasSuffix(".backup") } == count)
+        }
+    }
+
+    @Test("a batch that changes files in place needs a pattern, and can be repeated")
+    func changes() throws {
+        try tool.writeKey("b.key", 0x43)
+        let rotation = key + ["--new-key-file", "b.key", "--new-key-type", "raw"]
+        let refused = try tool.run(["batch", "rotate", "srv"] + rotation)
+        #expect(refused.status == 64 && refused.errors.contains("--name"), "\(refused)")
+        for words in ["2 of 2 files done", "2 of 2 files done"] {
+            let result = try tool.run(
+                ["batch", "rotate", "srv", "--name", "*.db", "--name", "*.SQLITE"] + rotation)
+            #expect(result.status == 0 && result.errors.contains(words), "\(result)")
+        }
+        #expect(try tool.shell("srv/deep/b.SQLITE", 0x43).run("SELECT count(*) FROM t;") == ["1"])
+        #expect(!tool.directory.fileNames().contains { $0.contains(".state") })
+    }
+
+    @Test("a state of a folder fits it however the folder is typed")
+    func states() throws {
+        let work = [
+            "--name", "*.db", "--write", "--state", "s", "INSERT INTO t (text) VALUES ('bonus')",
+        ]
+        try tool.write("junk", to: "srv/junk.db")
+        func run(_ folder: String, _ more: String...) throws -> Tool.Result {
+            try tool.run(["batch", "query", work[5], folder] + work.prefix(5) + more + key)
+        }
+        #expect(try run("srv").status == 3)
+        try FileManager.default.removeItem(atPath: tool.directory.path("srv/junk.db"))
+        try tool.makeDatabase("srv/junk.db")
+        let result = try run(tool.directory.path("srv/deep/.."), "--continue")
+        #expect(result.status == 0, "\(result)")
+        #expect(try tool.shell("srv/a.db").run("SELECT count(*) FROM t WHERE text = 'bonus';") == ["1"])
+    }
+}

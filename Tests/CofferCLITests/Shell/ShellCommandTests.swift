@@ -1,0 +1,74 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Commands of the shell")
+struct ShellCommandTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase(rows: 3)
+        _ = try tool.shell().run(
+            "CREATE INDEX byText ON t (text); CREATE TABLE u (a); CREATE INDEX byA ON u (a);")
+    }
+
+    private func script(_ lines: String) throws -> Tool.Result {
+        try tool.run(["shell", "a.db"] + key, input: lines)
+    }
+
+    @Test(".databases and .indexes list the file and its indexes, of one table if it is named")
+    func lists() throws {
+        let databases = try script(".databases\n").output
+        #expect(databases.hasPrefix("main  ") && databases.hasSuffix("/a.db\n"), "\(databases)")
+        let all = try script(".indexes\n").output
+        #expect(all.split(separator: " ").map { $0.filter { $0 != "\n" } } == ["byA", "byText"], "\(all)")
+        #expect(try script(".indexes u\n").output == "byA\n")
+        #expect(try script(".indexes none\n").output.isEmpty)
+        #expect(try script(".indexes a b\n").status == 64)
+    }
+
+    @Test(".once writes the rows of one statement to a new private file, and overwrites none")
+    func once() throws {
+        let result = try script(
+            ".mode csv\n.once rows.csv\nSELECT id FROM t ORDER BY id;\nSELECT count(*) AS n FROM t;\n")
+        #expect(result.status == 0 && result.output == "n\n3\n", "\(result)")
+        #expect(try tool.text(of: "rows.csv") == "id\n1\n2\n3\n")
+        let attributes = try FileManager.default.attributesOfItem(atPath: tool.directory.path("rows.csv"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let again = try script(".once rows.csv\nSELECT 1;\n")
+        #expect(again.status == 73 && again.output.isEmpty, "\(again)")
+        #expect(try tool.text(of: "rows.csv") == "id\n1\n2\n3\n")
+    }
+
+    @Test("EXPLAIN QUERY PLAN is a tree in tables, and rows in other formats")
+    func plan() throws {
+        let sql = "EXPLAIN QUERY PLAN SELECT * FROM t WHERE text = 'a' UNION SELECT a, a FROM u"
+        let tree = try script(sql + ";\n").output
+        #expect(
+            tree.hasPrefix("QUERY PLAN\n`--COMPOUND QUERY\n   |--LEFT-MOST SUBQUERY\n   |  `--"), "\(tree)")
+        #expect(try tool.run(["query", "a.db", sql] + key).output == tree)
+        let rows = try tool.run(["query", "a.db", sql, "--format", "csv"] + key).output
+        #expect(rows.hasPrefix("id,parent,notused,detail\n"), "\(rows)")
+        let table = try script("SELECT 1 AS id, 0 AS parent, 0 AS notused, 'x' AS detail;\n").output
+        #expect(table.hasPrefix("id  parent"), "\(table)")
+    }
+
+    @Test("the steps of a plan are below their parents, and a circle of steps ends")
+    func tree() {
+        var plan = PlanTree()
+        for (id, parent, words) in [(1, 0, "a"), (2, 1, "b"), (3, 1, "c"), (4, 2, "d"), (5, 0, "e")] {
+            plan.add([
+                id.databaseValue, parent.databaseValue, 0.databaseValue, words.databaseValue,
+            ])
+        }
+        #expect(plan.lines == ["QUERY PLAN", "|--a", "|  |--b", "|  |  `--d", "|  `--c", "`--e"])
+        var circle = PlanTree()
+        circle.add([1.databaseValue, 1.databaseValue, 0.databaseValue, "x".databaseValue])
+        #expect(circle.lines == ["QUERY PLAN"])
+    }
+}
