@@ -11,8 +11,14 @@ struct NewFile: ~Copyable {
 
     static func exists(_ path: String) -> Bool { (try? FileStatus(path)) != nil }
 
-    /// Throws if the file exists.
+    /// Throws if the file exists, or if its name is that of another database's journal, log or index: SQLite
+    /// could remove it.
     static func checkIsNew(_ path: String) throws(Failure) {
+        if let ending = ["-journal", "-wal", "-shm"].first(where: path.hasSuffix) {
+            throw Failure.usage(
+                "SQLite would treat '\(path)' as part of another database, because its name ends in "
+                    + "'\(ending)', and could remove it. Choose another name.")
+        }
         if exists(path) { throw isThere(path).about(path) }
     }
 
@@ -23,6 +29,7 @@ struct NewFile: ~Copyable {
     /// - Parameter comesWhole: true to give the file a temporary name until it is published, so a partial
     ///   file is never mistaken for a complete one.
     init(_ path: String, comesWhole: Bool = false) throws(Failure) {
+        try NewFile.checkIsNew(path)
         self.path = path
         let number = String(UInt64.random(in: 0 ... .max), radix: 16)
         name = comesWhole ? "\(FileNames.folder(of: path))/\(NewFile.partPrefix)\(number).tmp" : path

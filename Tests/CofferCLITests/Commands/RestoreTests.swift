@@ -72,6 +72,32 @@ struct RestoreTests {
     }
 
     @Test(
+        "no file gets a name that SQLite or Coffer would treat as part of a database",
+        arguments: [
+            ["restore", "safe.db", "a.db", "--keep-old", "a.db-wal"],
+            ["restore", "safe.db", "a.db", "--keep-old", "safe.db-journal"],
+            ["restore", "safe.db", "a.db", "--keep-old", "a.db.keys"],
+            ["restore", "safe.db", "a.db", "--keep-old", "a.db.rotate.json"],
+            ["rotate", "a.db", "--new-key-file", "b.key", "--new-key-type", "raw", "--keep-old", "a.db-shm"],
+            ["backup", "a.db", "a.db-wal"],
+            ["recover", "a.db", "a.db-journal"], ["decrypt", "a.db", "a.db-wal", "--yes-plaintext"],
+            ["create", "a.db-wal"], ["dump", "a.db", "--out", "a.db-journal", "--yes-plaintext"],
+            ["import", "a.db", "t", "--from", "a.key", "--rejects", "a.db-journal"],
+        ])
+    func namesOfSideFiles(arguments: [String]) throws {
+        let names = tool.directory.fileNames()
+        let (before, safe) = try (bytes(), bytes("safe.db"))
+        let result = try tool.run(arguments + key)
+        #expect(result.status != 0)
+        #expect(
+            result.errors.contains("Choose another name") || result.errors.contains("part of another"),
+            "\(result.errors)")
+        #expect(tool.directory.fileNames() == names)
+        #expect(try bytes() == before)
+        #expect(try bytes("safe.db") == safe)
+    }
+
+    @Test(
         "a backup takes the place of the database, with its mode and a fresh salt, and the old file is kept")
     func restoring() throws {
         try #require(unsafe chmod(tool.directory.path("a.db"), 0o640) == 0)

@@ -38,7 +38,9 @@ struct ExaminedFile {
         self.status = status
         keptPath = try job.keepOldPath.map { kept in
             _ = try SystemFile.statusOfDirectory(of: kept)
-            return try SystemFile.absolute(kept)
+            let absolute = try SystemFile.absolute(kept)
+            try ReplacementNames.checkCanKeep(absolute, of: SystemFile.absolute(path))
+            return absolute
         }
         try ExaminedFile.checkNames(names, status)
         let attributes = try FileAttributes(toKeepOf: path, status: status)

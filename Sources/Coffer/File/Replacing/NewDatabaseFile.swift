@@ -35,6 +35,7 @@ struct NewDatabaseFile: ~Copyable {
         }
         let names = NewFileNames(path: path)
         if place.name == nil && !place.replaces {
+            try ReplacementNames.checkIsNoCompanion(path)
             guard try SystemFile.status(path) == nil else {
                 NewDatabaseFile.removeLeftovers(names)
                 throw DatabaseFileError(.exists, path: path)

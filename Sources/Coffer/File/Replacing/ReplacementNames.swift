@@ -18,8 +18,31 @@ struct ReplacementNames {
 
     private var beside: NamesBeside { NamesBeside(path: path) }
 
+    private static let endings = ["-journal", "-wal", "-shm"]
+
     /// The paths of the files that SQLite may keep next to a database file.
-    static func companions(of path: String) -> [String] { ["-journal", "-wal", "-shm"].map { path + $0 } }
+    static func companions(of path: String) -> [String] { endings.map { path + $0 } }
+
+    /// Throws if a new file at a path would be a journal, a log or an index for SQLite, which overwrites or
+    /// removes such files when it opens the database that they belong to by their name.
+    static func checkIsNoCompanion(_ path: String) throws(DatabaseFileError) {
+        guard let ending = endings.first(where: path.hasSuffix) else { return }
+        throw DatabaseFileError(
+            .unsupported(
+                "SQLite would treat a file whose name ends in '\(ending)' as part of another database, and "
+                    + "could remove it. Choose another name."), path: path)
+    }
+
+    /// Throws if an old file cannot be kept under a name, because the database's own files have such names.
+    static func checkCanKeep(_ kept: String, of path: String) throws(DatabaseFileError) {
+        try checkIsNoCompanion(kept)
+        let notes = ReplacementOperation.allCases.map { ReplacementNames(path: path, operation: $0).note }
+        guard !(notes + ["\(path).keys"]).contains(kept) else {
+            throw DatabaseFileError(
+                .unsupported("This name is for a file that belongs to the database. Choose another name."),
+                path: kept)
+        }
+    }
 
     /// Returns the files that interrupted runs of any operation left next to a file, including runs that made
     /// the file as a copy.

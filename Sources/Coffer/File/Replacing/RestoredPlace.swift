@@ -40,6 +40,7 @@ struct RestoredPlace {
         guard SystemFile.name(of: keptPath).utf8.count + 8 <= 255 else {
             throw DatabaseFileError(.pathTooLong, path: keptPath)
         }
+        try ReplacementNames.checkCanKeep(keptPath, of: SystemFile.absolute(path))
         try SystemFile.checkIsWritable(directoryOf: path)
         guard try SystemFile.status(path) != nil else {
             (old, attributes) = (nil, nil)
