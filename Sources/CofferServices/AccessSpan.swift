@@ -28,7 +28,7 @@ extension DatabaseReader {
 }
 
 extension DatabaseWriter {
-    /// Writes in a transaction, in a span like that of ``Coffer/DatabaseReader/read(span:timeout:_:)``.
+    /// Writes in a transaction, in a span like that of `read(span:timeout:_:)`.
     ///
     ///     try await pool.write(span: "add note") { db in try note.insert(db) }
     ///
