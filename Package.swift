@@ -53,18 +53,26 @@ let package = Package(
     products: [
         .library(name: "Coffer", targets: ["Coffer"]),
         .library(name: "CofferCombine", targets: ["CofferCombine"]),
+        .library(name: "CofferServices", targets: ["CofferServices"]),
         .library(name: "CSQLCipher", targets: ["CSQLCipher"]),
         .executable(name: "coffer", targets: ["CofferTool"]),
     ],
     // SwiftPM fetches a package only if an enabled trait needs it: packages that use the library fetch none.
     traits: [
         .trait(name: "Combine", description: "Publishers in CofferCombine, by means of OpenCombine."),
+        .trait(
+            name: "Services",
+            description: "Services, metrics, logs and spans in CofferServices, by means of four packages."),
         .trait(name: "Tool", description: "The command-line tool, by means of swift-argument-parser."),
-        .default(enabledTraits: isWorkedOn ? ["Combine", "Tool"] : []),
+        .default(enabledTraits: isWorkedOn ? ["Combine", "Services", "Tool"] : []),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // The system's pkg-config file is not used, because it would select the shared library. The module
@@ -111,6 +119,20 @@ let package = Package(
             ],
             swiftSettings: rules),
         .target(
+            name: "CofferServices",
+            dependencies: [
+                "Coffer",
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Services"])),
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Services"])),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Services"])),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Services"])),
+            ],
+            swiftSettings: rules),
+        .target(
             name: "CofferTestSupport", dependencies: ["Coffer", "KeyMaterial"],
             path: "Tests/CofferTestSupport", swiftSettings: rules),
         .testTarget(
@@ -131,6 +153,26 @@ let package = Package(
             swiftSettings: rules),
         .testTarget(
             name: "CofferCombineTests", dependencies: ["Coffer", "CofferCombine", "CofferTestSupport"],
+            swiftSettings: rules),
+        .testTarget(
+            name: "CofferServicesTests",
+            dependencies: [
+                "Coffer", "CofferServices", "CofferTestSupport",
+                .product(
+                    name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Services"])),
+                .product(
+                    name: "InMemoryTracing", package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Services"])),
+                .product(
+                    name: "MetricsTestKit", package: "swift-metrics",
+                    condition: .when(traits: ["Services"])),
+                .product(
+                    name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Services"])),
+                .product(
+                    name: "UnixSignals", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Services"])),
+            ],
             swiftSettings: rules),
         .testTarget(
             name: "CofferIntegrationTests",

@@ -39,6 +39,20 @@ struct DurationHistogramTests {
         #expect(histogram.sum == .nanoseconds(98 * 3000 + 100_000 + Int64.max / 2))
     }
 
+    @Test("the difference of two histograms has the durations of the time between them")
+    func difference() {
+        let counts = DurationCounts()
+        counts.add(nanoseconds: 3000)
+        counts.add(nanoseconds: 100_000)
+        let before = counts.histogram
+        counts.add(nanoseconds: 3000)
+        let now = counts.histogram
+        let lastMinute = now - before
+        #expect(lastMinute.count == 1 && lastMinute.sum == .nanoseconds(3000))
+        #expect(lastMinute.quantile(1) == .microseconds(4))
+        #expect((now - now).count == 0)
+    }
+
     @Test("threads add at the same time, and no duration is lost")
     func concurrency() async {
         let counts = DurationCounts()

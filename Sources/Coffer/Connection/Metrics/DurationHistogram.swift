@@ -47,6 +47,13 @@ public struct DurationHistogram: Sendable, Hashable {
         return .microseconds(1 << (Self.rangeCount - 2))
     }
 
+    /// Returns the durations of `later` without those of `earlier`, an older histogram of the same accesses.
+    ///
+    ///     let lastMinute = now - before
+    public static func - (later: Self, earlier: Self) -> Self {
+        Self(counts: zip(later.counts, earlier.counts).map { $0 - $1 }, sum: later.sum - earlier.sum)
+    }
+
     /// Returns the range of a duration.
     static func range(ofNanoseconds nanoseconds: Int64) -> Int {
         guard nanoseconds > 1000 else { return 0 }

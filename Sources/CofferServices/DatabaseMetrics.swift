@@ -1,0 +1,167 @@
+public import Coffer
+internal import Foundation
+public import Metrics
+public import ServiceLifecycle
+
+/// A service that records the statistics of a database, or of the databases of a folder, at intervals.
+///
+/// ```swift
+/// let metrics = DatabaseMetrics(pool, name: "notes", every: .seconds(15))
+/// let group = ServiceGroup(services: [DatabaseService(pool), metrics, server], logger: logger)
+/// ```
+///
+/// The labels begin with `coffer_`, and have the dimension `database` with the given name. No metric has a
+/// path, SQL or a key. The article *Servers* has a table of all labels.
+public struct DatabaseMetrics: Service {
+    private let interval: Duration
+    private let makeRecorder: @Sendable () -> any StatisticsRecorder
+
+    /// Creates a service that records ``DatabasePool/statistics``.
+    ///
+    /// The durations of accesses are recorded if the configuration has `measuresAccesses` or an access
+    /// observer.
+    ///
+    /// - Parameters:
+    ///   - pool: an open pool.
+    ///   - name: the name of the database in the metrics.
+    ///   - interval: the time between two records.
+    ///   - factory: the destination of the metrics. Nil means the global one at the time when the service
+    ///     starts.
+    public init(
+        _ pool: DatabasePool, name: String, every interval: Duration = .seconds(10),
+        factory: (any MetricsFactory)? = nil
+    ) {
+        self.interval = interval
+        makeRecorder = { PoolRecorder(pool, Instruments(name, factory ?? MetricsSystem.factory)) }
+    }
+
+    /// Creates a service that records ``DatabasePools/statistics``. It does not record each database, because
+    /// a metric for each tenant is more than most systems store.
+    ///
+    /// - Parameters:
+    ///   - pools: the databases.
+    ///   - name: the name of all databases together in the metrics.
+    ///   - interval: the time between two records.
+    ///   - factory: the destination of the metrics. Nil means the global one at the time when the service
+    ///     starts.
+    public init(
+        _ pools: DatabasePools, name: String, every interval: Duration = .seconds(10),
+        factory: (any MetricsFactory)? = nil
+    ) {
+        self.interval = interval
+        makeRecorder = { PoolsRecorder(pools, Instruments(name, factory ?? MetricsSystem.factory)) }
+    }
+
+    /// Records the statistics now, and again after each interval, until the group shuts down.
+    public func run() async throws {
+        let (interval, makeRecorder) = (interval, makeRecorder)
+        // The only error is the cancellation of the sleep.
+        try? await cancelWhenGracefulShutdown {
+            var recorder = makeRecorder()
+            while true {
+                recorder.record()
+                try await Task.sleep(for: interval)
+            }
+        }
+    }
+}
+
+/// The use of one source of statistics between two records.
+protocol StatisticsRecorder {
+    mutating func record()
+}
+
+// MARK: - One pool
+
+struct PoolRecorder: StatisticsRecorder {
+    private let pool: DatabasePool
+    private let openReaders, busyReaders, busyWriters, waitingReads, waitingWrites: Gauge
+    private let logBytes, checkpointAge, unlockedKeyBytes: Gauge
+    private var cachedPages, readPages, keyDerivations: GrowingCount
+    private var reads, writes: AccessRecorder
+
+    init(_ pool: DatabasePool, _ instruments: Instruments) {
+        self.pool = pool
+        openReaders = instruments.gauge("coffer_open_readers")
+        busyReaders = instruments.gauge("coffer_busy_readers")
+        busyWriters = instruments.gauge("coffer_busy_writers")
+        waitingReads = instruments.gauge("coffer_waiting_reads")
+        waitingWrites = instruments.gauge("coffer_waiting_writes")
+        logBytes = instruments.gauge("coffer_log_bytes")
+        checkpointAge = instruments.gauge("coffer_checkpoint_age_seconds")
+        unlockedKeyBytes = instruments.gauge("coffer_unlocked_key_bytes")
+        cachedPages = instruments.count("coffer_cached_pages")
+        readPages = instruments.count("coffer_read_pages")
+        keyDerivations = instruments.count("coffer_key_derivations")
+        reads = AccessRecorder(instruments.adding("kind", "read"))
+        writes = AccessRecorder(instruments.adding("kind", "write"))
+    }
+
+    mutating func record() {
+        let statistics = pool.statistics
+        openReaders.record(statistics.openReaderCount)
+        busyReaders.record(statistics.busyReaderCount)
+        busyWriters.record(statistics.isWriterBusy ? 1 : 0)
+        waitingReads.record(statistics.waitingReadCount)
+        waitingWrites.record(statistics.waitingWriteCount)
+        logBytes.record(statistics.logByteCount)
+        if let checkpoint = statistics.lastCheckpoint {
+            checkpointAge.record(max(0, -checkpoint.timeIntervalSinceNow))
+        }
+        unlockedKeyBytes.record(statistics.keyMemory.unlockedByteCount)
+        cachedPages.record(statistics.cachedPageCount)
+        readPages.record(statistics.readPageCount)
+        keyDerivations.record(statistics.keyDerivationCount)
+        if let times = statistics.reads { reads.record(times) }
+        if let times = statistics.writes { writes.record(times) }
+    }
+}
+
+/// The accesses of one kind.
+private struct AccessRecorder {
+    private var accesses: GrowingCount
+    private let waited99, ran99: Gauge
+    private var previous: DatabasePool.Statistics.AccessTimes?
+
+    init(_ instruments: Instruments) {
+        accesses = instruments.count("coffer_accesses")
+        waited99 = instruments.gauge("coffer_access_wait_p99_seconds")
+        ran99 = instruments.gauge("coffer_access_run_p99_seconds")
+    }
+
+    mutating func record(_ times: DatabasePool.Statistics.AccessTimes) {
+        accesses.record(times.ran.count)
+        let waited = previous.map { times.waited - $0.waited } ?? times.waited
+        let ran = previous.map { times.ran - $0.ran } ?? times.ran
+        waited99.record(waited.quantile(0.99) / .seconds(1))
+        ran99.record(ran.quantile(0.99) / .seconds(1))
+        previous = times
+    }
+}
+
+// MARK: - Many pools
+
+struct PoolsRecorder: StatisticsRecorder {
+    private let pools: DatabasePools
+    private let open, leased, usedSlots, slots, waiting, unlockedKeyBytes: Gauge
+
+    init(_ pools: DatabasePools, _ instruments: Instruments) {
+        self.pools = pools
+        open = instruments.gauge("coffer_open_databases")
+        leased = instruments.gauge("coffer_leased_databases")
+        usedSlots = instruments.gauge("coffer_used_slots")
+        slots = instruments.gauge("coffer_slots")
+        waiting = instruments.gauge("coffer_waiting_requests")
+        unlockedKeyBytes = instruments.gauge("coffer_unlocked_key_bytes")
+    }
+
+    func record() {
+        let statistics = pools.statistics
+        open.record(statistics.openCount)
+        leased.record(statistics.leasedCount)
+        usedSlots.record(statistics.usedSlotCount)
+        slots.record(statistics.maximumOpenCount)
+        waiting.record(statistics.waitingCount)
+        unlockedKeyBytes.record(DatabaseKey.memoryUse.unlockedByteCount)
+    }
+}
