@@ -64,7 +64,7 @@ let package = Package(
             name: "Services",
             description: "Services, metrics, logs and spans in CofferServices, by means of four packages."),
         .trait(name: "Tool", description: "The command-line tool, by means of swift-argument-parser."),
-        .default(enabledTraits: isWorkedOn ? ["Combine", "Services", "Tool"] : []),
+        .default(enabledTraits: isWorkedOn ? ["Combine", "Tool"] : []),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

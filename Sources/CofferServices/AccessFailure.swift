@@ -1,3 +1,4 @@
+#if Services
 internal import Coffer
 
 /// The description of an error without values: messages may quote them.
@@ -23,3 +24,4 @@ extension DatabaseAccessReport {
         return AccessFailure(error)
     }
 }
+#endif

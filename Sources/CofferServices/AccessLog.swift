@@ -1,3 +1,4 @@
+#if Services
 public import Coffer
 public import Logging
 
@@ -59,3 +60,4 @@ public struct AccessLog: Sendable {
         return metadata
     }
 }
+#endif

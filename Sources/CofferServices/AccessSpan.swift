@@ -1,3 +1,4 @@
+#if Services
 public import Coffer
 public import Foundation
 internal import Tracing
@@ -77,3 +78,4 @@ private struct AccessSpan: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Services
 public import Coffer
 public import Metrics
 
@@ -46,3 +47,4 @@ public struct AccessTimers: Sendable {
         if access.failure != nil { instrument.failures.increment() }
     }
 }
+#endif

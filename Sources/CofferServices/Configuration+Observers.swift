@@ -1,3 +1,4 @@
+#if Services
 public import Coffer
 
 extension Configuration {
@@ -16,3 +17,4 @@ extension Configuration {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Services
 public import Coffer
 internal import Foundation
 public import Metrics
@@ -165,3 +166,4 @@ struct PoolsRecorder: StatisticsRecorder {
         unlockedKeyBytes.record(DatabaseKey.memoryUse.unlockedByteCount)
     }
 }
+#endif

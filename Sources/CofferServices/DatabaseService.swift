@@ -1,3 +1,4 @@
+#if Services
 public import Coffer
 public import ServiceLifecycle
 
@@ -49,3 +50,4 @@ public struct DatabaseService: Service {
         try await close()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Services
 internal import Metrics
 
 /// Makes metrics with common dimensions.
@@ -43,3 +44,4 @@ struct GrowingCount {
         previous = number
     }
 }
+#endif

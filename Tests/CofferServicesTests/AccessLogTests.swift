@@ -1,3 +1,4 @@
+#if Services
 import Coffer
 import CofferServices
 import CofferTestSupport
@@ -77,3 +78,4 @@ struct AccessLogTests {
         try pool.close()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Services
 import Coffer
 import CofferServices
 import CofferTestSupport
@@ -49,3 +50,4 @@ struct AccessSpanTests {
         try writer.close()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Services
 import Coffer
 import CofferTestSupport
 import Metrics
@@ -112,3 +113,4 @@ struct DatabaseMetricsTests {
         #expect(values == values.indices.map { $0 % 3 + 1 })
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Services
 import Coffer
 import CofferServices
 import CofferTestSupport
@@ -92,3 +93,4 @@ struct DatabaseServiceTests {
         try pool.close()
     }
 }
+#endif

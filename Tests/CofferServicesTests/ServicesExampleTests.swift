@@ -1,3 +1,4 @@
+#if Services
 import Coffer
 import CofferServices
 import CofferTestSupport
@@ -91,3 +92,4 @@ struct ServicesExampleTests {
         }
     }
 }
+#endif

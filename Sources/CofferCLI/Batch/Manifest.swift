@@ -272,7 +272,10 @@ struct Manifest: Sendable {
 
         func number(_ name: String) throws(Failure) -> Int? {
             guard let value = object[name] else { return nil }
-            guard let number = value as? Int else { throw line.bad("'\(name)' is not a number") }
+            // `Int` also accepts a boolean of JSON, whose type is the letter c.
+            guard let number = value as? Int, let type = unsafe (value as? NSNumber)?.objCType,
+                unsafe type.pointee != CChar(UInt8(ascii: "c"))
+            else { throw line.bad("'\(name)' is not a number") }
             return number
         }
 

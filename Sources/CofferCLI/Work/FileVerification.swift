@@ -70,7 +70,7 @@ struct FileVerification {
             result.trailingByteCount == 0
             ? []
             : [
-                "  \(grouped: result.trailingByteCount) bytes after the database, which SQLite "
+                "  \(TextLayout.counted(Int(result.trailingByteCount), "byte")) after the database, which SQLite "
                     + "does not read: no damage"
             ]
         let weak =

@@ -18,6 +18,8 @@ final class OpenedView {
     private let connection: EngineConnection?
     /// True if the salt is damaged, so that the MACs of pages cannot be checked.
     let isSaltDamaged: Bool
+    /// The pages whose damage prevents the opening, as far as they are known.
+    let damagedPages: [Int]
 
     /// - Parameters:
     ///   - key: nil for plaintext.
@@ -41,6 +43,7 @@ final class OpenedView {
             self.protection = .plaintext
             settings = CipherSettings()
             isSaltDamaged = false
+            damagedPages = [1]
             connection = try OpenedView.openPlaintext(view)
             return
         }
@@ -49,6 +52,7 @@ final class OpenedView {
         var view = try StoredView(path, pageSize: settings.pageSize, timeout: timeout)
         var connection: EngineConnection?
         var isSaltDamaged = false
+        var damagedPages = [1]
         // The first attempt may detect another format, with which the second one succeeds.
         for isFirst in [true, false] {
             guard case .encrypted(let ring) = protection else { break }
@@ -64,8 +68,8 @@ final class OpenedView {
                     continue
                 }
                 switch failure {
-                case .damaged:
-                    break
+                case .damaged(let pages):
+                    damagedPages = pages
                 case .wrongKey where try OpenedView.isSaltDamaged(view, ring):
                     isSaltDamaged = true
                 default:
@@ -79,6 +83,7 @@ final class OpenedView {
         self.settings = settings
         self.connection = connection
         self.isSaltDamaged = isSaltDamaged
+        self.damagedPages = damagedPages
     }
 
     private static func checkSideFile(

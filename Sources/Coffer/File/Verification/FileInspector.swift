@@ -76,7 +76,7 @@ extension FileInspector {
             try SteadyLook.look(into: path) {
                 let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
                 guard let handle = opened.handle else {
-                    throw DatabaseFileError(.damaged(pages: [1]), path: path)
+                    throw DatabaseFileError(.damaged(pages: opened.damagedPages), path: path)
                 }
                 return try contents(opened, handle)
             }
