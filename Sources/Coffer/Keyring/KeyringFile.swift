@@ -87,6 +87,9 @@ struct KeyringFile {
         }
     }
 
+    /// Returns the identifier of the keyring with this content, in hexadecimal digits.
+    func id(of bytes: [UInt8]) throws(KeyError) -> String { try document(of: bytes).document.id.hexadecimal }
+
     func problem(_ problem: EncryptionFailure.KeyringProblem) -> KeyError {
         .failure(.keyring(path: path, problem))
     }
@@ -229,20 +232,12 @@ struct KeyringFile {
         try FailPoint.directorySynchronized.pass(path)
     }
 
-    /// Overwrites the content and removes the file.
-    ///
-    /// - Parameter time: the time to wait for other changes to finish, in seconds.
-    /// - Throws: an error if the file is not a keyring, or has other names, which would lose their content
-    ///   too.
-    func destroy(waiting time: TimeInterval) throws {
-        try changing(waiting: time, isCut: true) { content, _ in try destroy(content) }
-    }
-
     /// Throws if the file cannot be destroyed.
     ///
     /// - Parameter content: the content of the file, or its beginning.
     /// - Returns: the status of the file.
-    /// - Throws: see ``destroy(waiting:)``.
+    /// - Throws: an error if the file is not a keyring, or has other names, which would lose their content
+    ///   too.
     @discardableResult
     func checkCanBeDestroyed(_ content: [UInt8]) throws -> FileStatus {
         let status = try SystemFile.regularFile(path)

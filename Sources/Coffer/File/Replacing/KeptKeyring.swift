@@ -11,23 +11,19 @@ struct KeptKeyring: ~Copyable {
     private let path: String
     private var stays = false
 
-    /// The maximum size of a keyring that is copied, in bytes: more than any keyring has.
-    private static let maximumSize = 1 << 20
-
     /// Creates the copy, or nothing for nil.
     ///
     /// - Parameters:
-    ///   - keyring: the path of the keyring.
     ///   - keptPath: the path that the old file is about to get. The copy has it with `.keys` appended.
     ///   - temporary: the path of the copy until it is complete.
-    init(copying keyring: String?, beside keptPath: String, through temporary: String) throws {
+    init(copying keyring: KeyringFile?, beside keptPath: String, through temporary: String) throws {
         path = "\(keptPath).keys"
         guard let keyring else {
             file = nil
             return
         }
-        let content = try KeptKeyring.bytes(of: keyring)
-        let attributes = try FileAttributes(of: keyring, status: SystemFile.regularFile(keyring))
+        let content = try keyring.bytes()
+        let attributes = try FileAttributes(of: keyring.path, status: SystemFile.regularFile(keyring.path))
         let copy = try HeldFile(creating: temporary)
         defer { copy.removeName(temporary) }
         let code = copy.write(content.span, at: 0)
@@ -38,32 +34,39 @@ struct KeptKeyring: ~Copyable {
         file = copy
     }
 
-    private static func bytes(of path: String) throws(DatabaseFileError) -> [UInt8] {
-        let file = try FileDescriptor.openNote(path, forWriting: false)
-        guard try file.status().isRegular else {
-            throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
-        }
-        let content = try file.read(at: 0, count: maximumSize + 1)
-        guard content.count <= maximumSize else {
-            throw DatabaseFileError(.unsupported("The keyring is too large."), path: path)
-        }
-        return content
-    }
-
     deinit {
         if !stays { file?.removeName(path) }
     }
 
     mutating func keep() { stays = true }
+}
 
-    /// Removes the copy that an interrupted run made before the old file got its second name.
+/// The copy of a keyring that a killed run made, while the path of the database still leads to the old file.
+/// Afterwards, the copy belongs to the kept file.
+struct LeftKeptKeyring {
+    let file: KeyringFile
+    private let content: [UInt8]
+
+    /// Returns nil if there is no such copy.
     ///
-    /// - Parameter database: the path that still leads to the old file.
-    static func remove(beside keptPath: String, of database: String) throws(DatabaseFileError) {
-        let copy = "\(keptPath).keys"
-        guard let content = try? bytes(of: copy), (try? bytes(of: "\(database).keys")) == content else {
-            return
-        }
-        try SystemFile.remove(copy)
+    /// The copy is recognized by the keyring's identifier, which stays the same when slots or the data key
+    /// change. So the keyring of the database may have changed since, be damaged, or be missing.
+    ///
+    /// - Parameters:
+    ///   - note: the note of the run.
+    ///   - database: the path of the database.
+    init?(_ note: ReplacementNote?, of database: String) throws(DatabaseFileError) {
+        guard let note, let kept = note.keepOldPath, let old = note.original, let id = note.keyringID,
+            let present = try SystemFile.status(database)?.identity,
+            try SystemFile.status(kept)?.identity ?? old == present
+        else { return nil }
+        file = KeyringFile(path: "\(kept).keys")
+        guard let content = try? file.bytes(isCut: true) else { return nil }
+        // A run that was killed while it destroyed the copy leaves zeros.
+        guard content.allSatisfy({ $0 == 0 }) || (try? file.id(of: content)) == id else { return nil }
+        self.content = content
     }
+
+    /// Overwrites and removes the copy.
+    func destroy() throws { try file.destroy(content) }
 }

@@ -118,6 +118,14 @@ struct NewDatabaseFile: ~Copyable {
         if !note.wasLeft { try note.remove() }
     }
 
+    /// Removes the second name of a file and the copy of its keyring, as ``removeSecondNames(of:)`` does, if a
+    /// killed restore has left them. Called before the file is replaced: afterwards, nothing shows that they
+    /// are not needed.
+    static func removeKeptNames(of path: String) throws {
+        guard NoteFile.read(NewFileNames(path: path).lock)?.keepOldPath != nil else { return }
+        try removeSecondNames(of: path)
+    }
+
     /// Removes the leftovers of a run that was interrupted at its very end, when its file was already
     /// complete.
     private static func removeLeftovers(_ names: NewFileNames) {
@@ -177,10 +185,11 @@ struct NewDatabaseFile: ~Copyable {
         try FailPoint.copySynchronized.pass(path)
         let (note, run) = (note, run)
         let (merged, keyring) = (NewFileNames(path: path).merged(run), NewFileNames(path: path).keyring(run))
-        let names = RestoredFileNames(merged: merged, keyring: keyring) { kept, old in
+        let names = RestoredFileNames(merged: merged, keyring: keyring) { kept, old, id in
             var content = ReplacementNote(nil, id: run, step: "publish")
             content.keepOldPath = kept
             content.original = old
+            content.keyringID = id
             try note.write(content)
         }
         guard var aside = try setAside(names) else {
@@ -232,8 +241,8 @@ struct RestoredFileNames {
     let merged: String
     /// The copy of the keyring for the old file, until it is complete.
     let keyring: String
-    /// Notes the name that the old file is about to get, and the identity of the old file.
-    let note: (_ kept: String, _ old: FileIdentity?) throws -> Void
+    /// Notes the name that the old file is about to get, its identity, and the identifier of its keyring.
+    let note: (_ kept: String, _ old: FileIdentity?, _ keyring: String?) throws -> Void
 }
 
 /// The path of a new file.
@@ -294,14 +303,12 @@ extension NoteFile {
         if let file = try SystemFile.status(kept), try SystemFile.status(path)?.isSameFile(as: file) != true {
             return
         }
+        let keyring = try LeftKeptKeyring(previous, of: path)
         for ending in ["-wal", "-journal", ""] {
             guard let status = try SystemFile.status(path + ending), status.isRegular else { continue }
             try KeptName.remove(kept + ending, of: status, at: path + ending)
         }
-        // The path still leads to the old file, so the copy of its keyring is not needed.
-        if let old = previous?.original, try SystemFile.status(path)?.identity == old {
-            try KeptKeyring.remove(beside: kept, of: path)
-        }
+        if let keyring { try SystemFile.remove(keyring.file.path) }
     }
 }
 

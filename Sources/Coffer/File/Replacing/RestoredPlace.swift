@@ -14,8 +14,8 @@ struct RestoredPlace {
     /// The absolute path at which the old file is to be kept.
     let keptPath: String
     private let timeout: Double
-    /// The path of the keyring of which the kept file gets a copy.
-    private let keyring: String?
+    /// The keyring of which the kept file gets a copy.
+    private let keyring: KeyringFile?
     /// Nil if there is no file.
     private let old: FileStatus?
     private let attributes: FileAttributes?
@@ -30,7 +30,7 @@ struct RestoredPlace {
     init(_ path: String, keepOldPath: String?, keepsKeyring: Bool, timeout: Double) throws(DatabaseFileError)
     {
         self.timeout = timeout
-        keyring = keepsKeyring ? "\(path).keys" : nil
+        keyring = keepsKeyring ? KeyringFile(path: "\(path).keys") : nil
         guard !path.isEmpty, !path.utf8.contains(0) else { throw DatabaseFileError(.missing, path: path) }
         guard try SystemFile.status(SystemFile.directory(of: path), followsLinks: true) != nil else {
             throw DatabaseFileError(.missing, path: SystemFile.directory(of: path))
@@ -126,7 +126,7 @@ extension RestoredPlace {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
         guard let old else {
-            try names.note(keptPath, nil)
+            try names.note(keptPath, nil, nil)
             try keep(companions)
             if !companions.isEmpty { try removeOrphans(companions) }
             return nil
@@ -134,7 +134,7 @@ extension RestoredPlace {
         let merged = try merge(companions, names.merged, progress)
         let lock = try RestoredPlace.lock(path, old)
         try checkIsAsBefore(old, companions)
-        try names.note(keptPath, old.identity)
+        try names.note(keptPath, old.identity, keyring.map { try $0.id(of: $0.bytes()) })
         let keyring = try KeptKeyring(copying: keyring, beside: keptPath, through: names.keyring)
         let kept = try KeptName.give(keptPath, to: old, at: path)
         var aside = AsideFile(
