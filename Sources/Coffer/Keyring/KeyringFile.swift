@@ -265,11 +265,12 @@ struct KeyringFile {
     /// - Throws: `replaced` if the path leads to another file by now; `changed` if the content differs.
     func destroy(_ content: [UInt8]) throws {
         let status = try checkCanBeDestroyed(content)
+        let directory = try SystemFile.openDirectory(of: path)
         let file = try FileDescriptor.openNote(path, forWriting: true)
         try file.checkIsOnly(status)
         guard try file.read(at: 0, count: KeyringText.limit + 1) == content else { throw problem(.changed) }
         try file.writeBeginning([UInt8](repeating: 0, count: max(content.count, 1)))
         try SystemFile.remove(path)
-        try SystemFile.synchronize(directoryOf: path)
+        try directory.synchronize()
     }
 }
