@@ -25,12 +25,18 @@ struct KeptKeyring: ~Copyable {
         let content = try keyring.bytes()
         let attributes = try FileAttributes(of: keyring.path, status: SystemFile.regularFile(keyring.path))
         let copy = try HeldFile(creating: temporary)
-        defer { copy.removeName(temporary) }
-        let code = copy.write(content.span, at: 0)
-        guard code == 0 else { throw SystemFile.failure("pwrite", temporary, errno: code) }
-        if attributes.canBeKeptByThisProcess { try copy.apply(attributes) }
-        try copy.synchronize()
-        try SystemFile.link(temporary, to: path)
+        do {
+            let code = copy.write(content.span, at: 0)
+            guard code == 0 else { throw SystemFile.failure("pwrite", temporary, errno: code) }
+            if attributes.canBeKeptByThisProcess { try copy.apply(attributes) }
+            try copy.synchronize()
+            try SystemFile.link(temporary, to: path)
+            try SystemFile.remove(temporary)
+        } catch {
+            copy.removeName(path)
+            copy.removeName(temporary)
+            throw error
+        }
         file = copy
     }
 

@@ -67,7 +67,14 @@ struct NewDatabaseFile: ~Copyable {
     deinit {
         guard !isPublished else { return }
         file.removeName(file.path)
-        try? note.remove()
+        // The next run needs the note to find a file that could not be removed.
+        do {
+            let names = NewFileNames(path: path)
+            guard try !file.hasName(file.path) else { return }
+            try names.removeCopiesOfOld(run)
+            guard try LeftKeptKeyring(NoteFile.read(names.lock), of: path) == nil else { return }
+            try note.remove()
+        } catch {}
     }
 
     private static func take(_ names: NewFileNames, _ path: String) throws(DatabaseFileError) -> NoteFile {
@@ -179,6 +186,14 @@ struct NewDatabaseFile: ~Copyable {
         _ attributes: FileAttributes?, setAside: (RestoredFileNames) throws -> AsideFile?,
         audit: () throws -> Void
     ) throws {
+        let aside = try replaceOld(attributes, setAside)
+        try complete(aside, audit)
+    }
+
+    /// Puts the file in its place, and returns the old file.
+    private mutating func replaceOld(
+        _ attributes: FileAttributes?, _ setAside: (RestoredFileNames) throws -> AsideFile?
+    ) throws -> AsideFile? {
         let attributes = attributes ?? file.ownAttributes
         try file.apply(attributes)
         try file.synchronize()
@@ -197,14 +212,14 @@ struct NewDatabaseFile: ~Copyable {
             try NewDatabaseFile.checkIsAlone(path)
             try SystemFile.renameExclusively(file.path, to: path)
             isPublished = true
-            return try complete(nil, audit)
+            return nil
         }
         try aside.checkIsUnused()
         try file.checkName(file.path, attributes: attributes)
         try SystemFile.rename(file.path, to: path)
         isPublished = true
         aside.didReplace()
-        try complete(aside, audit)
+        return aside
     }
 
     private func complete(_ aside: consuming AsideFile?, _ audit: () throws -> Void) throws {
@@ -278,8 +293,7 @@ extension NoteFile {
     fileprivate func removeCopy(_ names: NewFileNames) throws(DatabaseFileError) {
         guard let id = previous.flatMap({ RunIdentifier($0.id) }) else { return }
         try SystemFile.remove(names.temporary(id))
-        try SystemFile.remove(names.merged(id))
-        try SystemFile.remove(names.keyring(id))
+        try names.removeCopiesOfOld(id)
     }
 
     /// Removes the temporary names that this note names, if they lead to the file at a path.
