@@ -77,7 +77,7 @@ extension DatabaseKeyring {
         try located { place in
             let file = place.file
             let beside =
-                try [place.keptCopy()?.file.path, file.isThere() ? file.path : nil]
+                try [place.keptCopy()?.path, file.isThere() ? file.path : nil]
                 .compactMap(\.self) + NewFileNames.leftovers(of: file.path)
             if !beside.isEmpty, try SystemFile.status(databasePath) == nil { return beside }
             return try DatabaseFile(path: databasePath).erasurePlan() + beside
@@ -107,9 +107,9 @@ extension KeyringPlace {
             try KeyringFile(path: names.keyring(id)).destroyIfOnlyName()
         }
         let copy = try keptCopy()
-        try copy?.destroy()
+        if let copy { try KeyringFile(path: copy.path).destroy(copy.content) }
         try NewDatabaseFile.removeSecondNames(of: path)
-        return copy.map { [$0.file.path] } ?? []
+        return copy.map { [$0.path] } ?? []
     }
 
     /// The copy of this keyring that a killed restore made for the old file, if the database is still the old

@@ -87,9 +87,6 @@ struct KeyringFile {
         }
     }
 
-    /// Returns the identifier of the keyring with this content, in hexadecimal digits.
-    func id(of bytes: [UInt8]) throws(KeyError) -> String { try document(of: bytes).document.id.hexadecimal }
-
     func problem(_ problem: EncryptionFailure.KeyringProblem) -> KeyError {
         .failure(.keyring(path: path, problem))
     }

@@ -60,7 +60,7 @@ struct DescriptorLimitTests {
         let names = tool.directory.fileNames()
         let contents = try ["k.db", "k.db.keys"].map { try tool.directory.bytes(of: $0) }
         var failures = 0
-        for limit in 4...16 {
+        for limit in 5...16 {
             let script = "ulimit -n \(limit); exec '\(Tool.program)' \(command)"
             let result = try tool.run(["-c", script], program: "/bin/sh")
             guard result.status != 0 else { break }

@@ -11,19 +11,23 @@ struct KeptKeyring: ~Copyable {
     private let path: String
     private var stays = false
 
+    /// The maximum size of a keyring that is copied, in bytes: more than any keyring has.
+    private static let maximumSize = 1 << 20
+
     /// Creates the copy, or nothing for nil.
     ///
     /// - Parameters:
+    ///   - keyring: the path of the keyring.
     ///   - keptPath: the path that the old file is about to get. The copy has it with `.keys` appended.
     ///   - temporary: the path of the copy until it is complete.
-    init(copying keyring: KeyringFile?, beside keptPath: String, through temporary: String) throws {
+    init(copying keyring: String?, beside keptPath: String, through temporary: String) throws {
         path = "\(keptPath).keys"
         guard let keyring else {
             file = nil
             return
         }
-        let content = try keyring.bytes()
-        let attributes = try FileAttributes(of: keyring.path, status: SystemFile.regularFile(keyring.path))
+        let content = try KeptKeyring.bytes(of: keyring)
+        let attributes = try FileAttributes(of: keyring, status: SystemFile.regularFile(keyring))
         let copy = try HeldFile(creating: temporary)
         do {
             let code = copy.write(content.span, at: 0)
@@ -40,6 +44,23 @@ struct KeptKeyring: ~Copyable {
         file = copy
     }
 
+    /// Returns the SHA-256 of a keyring, in hexadecimal digits, by which the next run recognizes the copy.
+    static func digest(of keyring: String) throws -> String {
+        try Digest.sha256(bytes(of: keyring)).hexadecimal
+    }
+
+    fileprivate static func bytes(of path: String) throws(DatabaseFileError) -> [UInt8] {
+        let file = try FileDescriptor.openNote(path, forWriting: false)
+        guard try file.status().isRegular else {
+            throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
+        }
+        let content = try file.read(at: 0, count: maximumSize + 1)
+        guard content.count <= maximumSize else {
+            throw DatabaseFileError(.unsupported("The keyring is too large."), path: path)
+        }
+        return content
+    }
+
     deinit {
         if !stays { file?.removeName(path) }
     }
@@ -50,29 +71,26 @@ struct KeptKeyring: ~Copyable {
 /// The copy of a keyring that a killed run made, while the path of the database still leads to the old file.
 /// Afterwards, the copy belongs to the kept file.
 struct LeftKeptKeyring {
-    let file: KeyringFile
-    private let content: [UInt8]
+    let path: String
+    let content: [UInt8]
 
     /// Returns nil if there is no such copy.
     ///
-    /// The copy is recognized by the keyring's identifier, which stays the same when slots or the data key
-    /// change. So the keyring of the database may have changed since, be damaged, or be missing.
+    /// The copy is recognized by the digest in the note. So the keyring of the database may have changed
+    /// since, be damaged, or be missing.
     ///
     /// - Parameters:
     ///   - note: the note of the run.
     ///   - database: the path of the database.
     init?(_ note: ReplacementNote?, of database: String) throws(DatabaseFileError) {
-        guard let note, let kept = note.keepOldPath, let old = note.original, let id = note.keyringID,
+        guard let note, let kept = note.keepOldPath, let old = note.original, let digest = note.keyringDigest,
             let present = try SystemFile.status(database)?.identity,
-            try SystemFile.status(kept)?.identity ?? old == present
+            try SystemFile.status(kept)?.identity ?? old == present,
+            let content = try? KeptKeyring.bytes(of: "\(kept).keys"),
+            // A run that was killed while it destroyed the copy leaves zeros.
+            content.allSatisfy({ $0 == 0 }) || (try? Digest.sha256(content).hexadecimal) == digest
         else { return nil }
-        file = KeyringFile(path: "\(kept).keys")
-        guard let content = try? file.bytes(isCut: true) else { return nil }
-        // A run that was killed while it destroyed the copy leaves zeros.
-        guard content.allSatisfy({ $0 == 0 }) || (try? file.id(of: content)) == id else { return nil }
+        path = "\(kept).keys"
         self.content = content
     }
-
-    /// Overwrites and removes the copy.
-    func destroy() throws { try file.destroy(content) }
 }

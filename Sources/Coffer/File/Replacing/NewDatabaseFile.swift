@@ -125,9 +125,9 @@ struct NewDatabaseFile: ~Copyable {
         if !note.wasLeft { try note.remove() }
     }
 
-    /// Removes the second name of a file and the copy of its keyring, as ``removeSecondNames(of:)`` does, if a
-    /// killed restore has left them. Called before the file is replaced: afterwards, nothing shows that they
-    /// are not needed.
+    /// Removes the second name of a file and the copy of its keyring if a killed restore has left them.
+    ///
+    /// Called before the file is replaced: afterwards, nothing shows that they are not needed.
     static func removeKeptNames(of path: String) throws {
         guard NoteFile.read(NewFileNames(path: path).lock)?.keepOldPath != nil else { return }
         try removeSecondNames(of: path)
@@ -200,11 +200,11 @@ struct NewDatabaseFile: ~Copyable {
         try FailPoint.copySynchronized.pass(path)
         let (note, run) = (note, run)
         let (merged, keyring) = (NewFileNames(path: path).merged(run), NewFileNames(path: path).keyring(run))
-        let names = RestoredFileNames(merged: merged, keyring: keyring) { kept, old, id in
+        let names = RestoredFileNames(merged: merged, keyring: keyring) { kept, old, digest in
             var content = ReplacementNote(nil, id: run, step: "publish")
             content.keepOldPath = kept
             content.original = old
-            content.keyringID = id
+            content.keyringDigest = digest
             try note.write(content)
         }
         guard var aside = try setAside(names) else {
@@ -256,7 +256,7 @@ struct RestoredFileNames {
     let merged: String
     /// The copy of the keyring for the old file, until it is complete.
     let keyring: String
-    /// Notes the name that the old file is about to get, its identity, and the identifier of its keyring.
+    /// Notes the name that the old file is about to get, its identity, and the digest of its keyring.
     let note: (_ kept: String, _ old: FileIdentity?, _ keyring: String?) throws -> Void
 }
 
@@ -322,7 +322,7 @@ extension NoteFile {
             guard let status = try SystemFile.status(path + ending), status.isRegular else { continue }
             try KeptName.remove(kept + ending, of: status, at: path + ending)
         }
-        if let keyring { try SystemFile.remove(keyring.file.path) }
+        if let keyring { try SystemFile.remove(keyring.path) }
     }
 }
 

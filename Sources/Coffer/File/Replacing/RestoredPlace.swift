@@ -14,8 +14,8 @@ struct RestoredPlace {
     /// The absolute path at which the old file is to be kept.
     let keptPath: String
     private let timeout: Double
-    /// The keyring of which the kept file gets a copy.
-    private let keyring: KeyringFile?
+    /// The path of the keyring of which the kept file gets a copy.
+    private let keyring: String?
     /// Nil if there is no file.
     private let old: FileStatus?
     private let attributes: FileAttributes?
@@ -30,7 +30,7 @@ struct RestoredPlace {
     init(_ path: String, keepOldPath: String?, keepsKeyring: Bool, timeout: Double) throws(DatabaseFileError)
     {
         self.timeout = timeout
-        keyring = keepsKeyring ? KeyringFile(path: "\(path).keys") : nil
+        keyring = keepsKeyring ? "\(path).keys" : nil
         guard !path.isEmpty, !path.utf8.contains(0) else { throw DatabaseFileError(.missing, path: path) }
         guard try SystemFile.status(SystemFile.directory(of: path), followsLinks: true) != nil else {
             throw DatabaseFileError(.missing, path: SystemFile.directory(of: path))
@@ -134,7 +134,7 @@ extension RestoredPlace {
         let merged = try merge(companions, names.merged, progress)
         let lock = try RestoredPlace.lock(path, old)
         try checkIsAsBefore(old, companions)
-        try names.note(keptPath, old.identity, keyring.map { try $0.id(of: $0.bytes()) })
+        try names.note(keptPath, old.identity, keyring.map(KeptKeyring.digest))
         let keyring = try KeptKeyring(copying: keyring, beside: keptPath, through: names.keyring)
         let kept = try KeptName.give(keptPath, to: old, at: path)
         var aside = AsideFile(
