@@ -50,6 +50,7 @@ extension DatabaseFile {
         let users = try FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         let present = try erasedFiles()
+        let directory = try SystemFile.openDirectory(of: path)
         try FailPoint.locked.pass(path)
         try destroyKeyring()
         // The database is overwritten first: after an interruption, the remaining files are useless without
@@ -57,7 +58,7 @@ extension DatabaseFile {
         var overwritten = 0
         for file in present { overwritten += try DatabaseFile.overwriteBeginning(of: file) }
         for file in present.reversed() { try SystemFile.remove(file.path) }
-        try SystemFile.synchronize(directoryOf: path)
+        try directory.synchronize()
         try FailPoint.directorySynchronized.pass(path)
         withExtendedLifetime(lock) {}
         return ErasureResult(

@@ -7,7 +7,8 @@ extension DatabaseKeyring {
     ///
     /// The content is overwritten before the file is removed. This does not reach copies: backups of the
     /// keyring, exported headers, snapshots, old blocks on file systems and flash memory that do not
-    /// overwrite in place, and processes that have the database open.
+    /// overwrite in place, and processes that have the database open. The copy that a killed restore made for
+    /// the file that it was about to keep is destroyed too.
     ///
     /// - Parameters:
     ///   - name: the name of the database without its directory, as a confirmation.
@@ -18,7 +19,11 @@ extension DatabaseKeyring {
         try located { place in
             try checkConfirmation(name)
             do {
-                try place.file.destroy(waiting: lockTimeout)
+                try place.file.changing(waiting: lockTimeout, isCut: true) { content, _ in
+                    try place.file.checkCanBeDestroyed(content)
+                    _ = try place.removeKeptCopy()
+                    try place.file.destroy(content)
+                }
             } catch let error as KeyError {
                 // An interrupted run may have removed the keyring, but not its note.
                 if case .keyring(_, .missing) = error.failure {
@@ -45,14 +50,15 @@ extension DatabaseKeyring {
             let file = place.file
             try checkConfirmation(name)
             guard try file.isThere() else {
-                let left = try LeftKeyrings.removedNotes(ofKeyring: file.path)
+                let left =
+                    try place.removeKeptCopy() + LeftKeyrings.removedNotes(ofKeyring: file.path)
                 if !left.isEmpty, try SystemFile.status(databasePath) == nil { return left }
                 return try DatabaseFile(path: databasePath).erase(confirming: name).removedPaths + left
             }
             var erased: [String] = []
             try file.changing(waiting: lockTimeout, isCut: true) { content, _ in
                 try file.checkCanBeDestroyed(content)
-                erased = try place.removeKeptCopy(of: content)
+                erased = try place.removeKeptCopy()
                 if try SystemFile.status(databasePath) == nil {
                     try HeldFile.whilePlaceholderHasName(databasePath) { try file.destroy(content) }
                 } else {
@@ -71,7 +77,7 @@ extension DatabaseKeyring {
         try located { place in
             let file = place.file
             let beside =
-                try [place.keptCopy(of: try? file.bytes(isCut: true)), file.isThere() ? file.path : nil]
+                try [place.keptCopy()?.path, file.isThere() ? file.path : nil]
                 .compactMap(\.self) + NewFileNames.leftovers(of: file.path)
             if !beside.isEmpty, try SystemFile.status(databasePath) == nil { return beside }
             return try DatabaseFile(path: databasePath).erasurePlan() + beside
@@ -90,33 +96,38 @@ extension DatabaseKeyring {
 
 extension KeyringPlace {
     /// Destroys the copy of this keyring that a killed restore made for the old file, and removes the second
-    /// name that the old file may have got. Called while the keyring is locked.
+    /// name that the old file may have got. Called while the keyring is locked, if it is there.
     ///
     /// - Returns: the path of the copy, if there was one.
-    fileprivate func removeKeptCopy(of content: [UInt8]) throws -> [String] {
-        let copy = try keptCopy(of: content)
-        if let copy {
-            // The run may have been killed before the copy lost its temporary name.
-            let names = NewFileNames(path: databasePath)
-            if let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }) {
-                try SystemFile.remove(names.keyring(id))
-            }
-            try KeyringFile(path: copy).destroy(content)
+    fileprivate func removeKeptCopy() throws -> [String] {
+        let path = ownPath
+        let names = NewFileNames(path: path)
+        // The run may have been killed before the copy lost its temporary name.
+        if let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }) {
+            try KeyringFile(path: names.keyring(id)).destroyIfOnlyName()
         }
-        try NewDatabaseFile.removeSecondNames(of: databasePath)
-        return copy.map { [$0] } ?? []
+        let copy = try keptCopy()
+        if let copy { try KeyringFile(path: copy.path).destroy(copy.content) }
+        try NewDatabaseFile.removeSecondNames(of: path)
+        return copy.map { [$0.path] } ?? []
     }
 
-    /// Returns the path of the copy of this keyring that a killed restore made for the old file, if the
-    /// database is still the old file. The copy of a restored database belongs to the kept file, and stays.
-    fileprivate func keptCopy(of content: [UInt8]?) throws -> String? {
-        guard let content, let kept = NoteFile.read(NewFileNames(path: databasePath).lock)?.keepOldPath,
-            try SystemFile.status(kept).map({
-                try SystemFile.status(databasePath)?.isSameFile(as: $0) == true
-            })
-                ?? true,
-            (try? KeyringFile(path: "\(kept).keys").bytes(isCut: true)) == content
-        else { return nil }
-        return "\(kept).keys"
+    /// The copy of this keyring that a killed restore made for the old file, if the database is still the old
+    /// file. The copy of a restored database belongs to the kept file, and stays.
+    fileprivate func keptCopy() throws(DatabaseFileError) -> LeftKeptKeyring? {
+        let path = ownPath
+        return try LeftKeptKeyring(NoteFile.read(NewFileNames(path: path).lock), of: path)
+    }
+
+    /// The path of the database with symbolic links resolved.
+    private var ownPath: String { String(file.path.dropLast(".keys".count)) }
+}
+
+extension KeyringFile {
+    /// Removes this name of a file, and destroys the file if it has no other name.
+    fileprivate func destroyIfOnlyName() throws {
+        guard let status = try SystemFile.status(path) else { return }
+        guard status.linkCount == 1 else { return try SystemFile.remove(path) }
+        try destroy(bytes(isCut: true))
     }
 }

@@ -229,20 +229,12 @@ struct KeyringFile {
         try FailPoint.directorySynchronized.pass(path)
     }
 
-    /// Overwrites the content and removes the file.
-    ///
-    /// - Parameter time: the time to wait for other changes to finish, in seconds.
-    /// - Throws: an error if the file is not a keyring, or has other names, which would lose their content
-    ///   too.
-    func destroy(waiting time: TimeInterval) throws {
-        try changing(waiting: time, isCut: true) { content, _ in try destroy(content) }
-    }
-
     /// Throws if the file cannot be destroyed.
     ///
     /// - Parameter content: the content of the file, or its beginning.
     /// - Returns: the status of the file.
-    /// - Throws: see ``destroy(waiting:)``.
+    /// - Throws: an error if the file is not a keyring, or has other names, which would lose their content
+    ///   too.
     @discardableResult
     func checkCanBeDestroyed(_ content: [UInt8]) throws -> FileStatus {
         let status = try SystemFile.regularFile(path)
@@ -270,11 +262,12 @@ struct KeyringFile {
     /// - Throws: `replaced` if the path leads to another file by now; `changed` if the content differs.
     func destroy(_ content: [UInt8]) throws {
         let status = try checkCanBeDestroyed(content)
+        let directory = try SystemFile.openDirectory(of: path)
         let file = try FileDescriptor.openNote(path, forWriting: true)
         try file.checkIsOnly(status)
         guard try file.read(at: 0, count: KeyringText.limit + 1) == content else { throw problem(.changed) }
         try file.writeBeginning([UInt8](repeating: 0, count: max(content.count, 1)))
         try SystemFile.remove(path)
-        try SystemFile.synchronize(directoryOf: path)
+        try directory.synchronize()
     }
 }

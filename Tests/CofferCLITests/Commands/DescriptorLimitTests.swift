@@ -50,4 +50,28 @@ struct DescriptorLimitTests {
         // With 16, the command must work; with 5, it cannot.
         #expect((1...11).contains(failures), "\(failures)")
     }
+
+    @Test(
+        "a keyring is destroyed only if there are descriptors for all of the work",
+        arguments: ["erase k.db --yes-erase k.db", "key destroy k.db --yes-destroy k.db"])
+    func destroying(command: String) throws {
+        let made = try tool.run("key", "init", "k.db", "--new-key-file", "b.key", "--new-key-type", "raw")
+        #expect(made.status == 0, "\(made)")
+        let names = tool.directory.fileNames()
+        let contents = try ["k.db", "k.db.keys"].map { try tool.directory.bytes(of: $0) }
+        var failures = 0
+        for limit in 5...16 {
+            let script = "ulimit -n \(limit); exec '\(Tool.program)' \(command)"
+            let result = try tool.run(["-c", script], program: "/bin/sh")
+            guard result.status != 0 else { break }
+            failures += 1
+            #expect(result.errors.contains("Too many open files"), "limit \(limit): \(result)")
+            #expect(tool.directory.fileNames() == names, "limit \(limit): \(result)")
+            try #require(
+                ["k.db", "k.db.keys"].map { try tool.directory.bytes(of: $0) } == contents,
+                "limit \(limit): \(result)")
+        }
+        #expect((1...11).contains(failures), "\(failures)")
+        #expect(!tool.exists("k.db.keys"))
+    }
 }

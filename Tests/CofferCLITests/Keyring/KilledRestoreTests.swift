@@ -96,4 +96,105 @@ struct KilledRestoreTests {
         #expect(result.status == 73 && result.errors.contains("old.db.keys"), "\(result)")
         #expect(try tool.text(of: "old.db.keys") == "mine" && content("a.db").contains("later"))
     }
+
+    // MARK: - The copy of the keyring for the kept file
+
+    struct State: Sendable {
+        let change: [String]
+        /// False if the run was killed just before the old file got its second name.
+        let hasName: Bool
+    }
+
+    private static let states = [
+        ["key", "add", "a.db", "--new-key-file", "ben.key", "--new-key-type", "raw"],
+        ["key", "rotate", "a.db"], ["vacuum", "a.db"],
+    ].flatMap { change in [true, false].map { State(change: change, hasName: $0) } }
+
+    private static let destructions = [
+        ["erase", "a.db", "--yes-erase", "a.db"], ["key", "destroy", "a.db", "--yes-destroy", "a.db"],
+    ]
+
+    private func keyrings() -> [String] { tool.directory.fileNames().filter { $0.hasSuffix(".keys") } }
+
+    /// Kills a restore before it replaces the old file.
+    ///
+    /// - Returns: the second name of the old file.
+    private func killBeforeReplacing() throws -> String {
+        try kill(["restore", "safe.db", "a.db"] + anna, at: "old-kept")
+        let name = try #require(kept().first)
+        #expect(keyrings() == ["a.db.keys", "\(name).keys", "safe.db.keys"])
+        return name
+    }
+
+    /// Kills a restore before it replaces the old file, and changes the file or its keyring.
+    private func reach(_ state: State) throws {
+        try tool.writeKey("ben.key", 2)
+        let name = try killBeforeReplacing()
+        if !state.hasName { try FileManager.default.removeItem(atPath: tool.directory.path(name)) }
+        let changed = try tool.run(state.change + anna)
+        #expect(changed.status == 0, "\(changed)")
+    }
+
+    @Test(
+        "a copy for the kept file is destroyed with the keyring, even if the file or the keyring has changed",
+        arguments: destructions, states)
+    func destroyingChanged(_ destruction: [String], _ state: State) throws {
+        try reach(state)
+        let result = try tool.run(destruction)
+        #expect(result.status == 0, "\(result)")
+        #expect(kept() == [] && keyrings() == ["safe.db.keys"])
+    }
+
+    @Test(
+        "the next restore removes the copy for the kept file, even if the file or the keyring has changed",
+        arguments: states)
+    func restoringChanged(_ state: State) throws {
+        try reach(state)
+        let again = try tool.run(["restore", "safe.db", "a.db"] + anna)
+        #expect(again.status == 0, "\(again)")
+        #expect(litter() == [] && kept().count == 1)
+        #expect(try kept().map(content).allSatisfy { $0.contains("later") })
+    }
+
+    @Test("erasing reaches a copy whose keyring is gone, or whose destruction was interrupted")
+    func erasingRemains() throws {
+        let name = try killBeforeReplacing()
+        let copy = "\(name).keys"
+        try FileManager.default.removeItem(atPath: tool.directory.path(name))
+        try tool.directory.write([UInt8](repeating: 0, count: 900), to: copy)
+        try FileManager.default.removeItem(atPath: tool.directory.path("a.db.keys"))
+        let plan = try tool.run("erase", "a.db", "--dry-run")
+        #expect(plan.status == 0 && plan.output.contains(copy), "\(plan)")
+        let result = try tool.run(Self.destructions[0])
+        #expect(result.status == 0, "\(result)")
+        #expect(kept() == [] && keyrings() == ["safe.db.keys"])
+    }
+
+    @Test("another keyring with the name of the copy stays", arguments: destructions)
+    func otherKeyring(_ destruction: [String]) throws {
+        let name = try killBeforeReplacing()
+        let other = try tool.directory.bytes(of: "safe.db.keys")
+        try tool.directory.write(other, to: "\(name).keys")
+        let result = try tool.run(destruction)
+        #expect(result.status == 0, "\(result)")
+        #expect(keyrings() == ["\(name).keys", "safe.db.keys"])
+        #expect(try tool.directory.bytes(of: "\(name).keys") == other)
+    }
+
+    @Test(
+        "the keyring of a kept file stays, even if that file was moved before",
+        arguments: destructions, ["renamed", "audited"])
+    func movedFile(_ destruction: [String], _ point: String) throws {
+        try kill(["restore", "safe.db", "a.db"] + anna, at: point)
+        let name = try #require(kept().first)
+        func move(_ old: String, _ new: String) throws {
+            try FileManager.default.moveItem(
+                atPath: tool.directory.path(old), toPath: tool.directory.path(new))
+        }
+        try move(name, "moved.db")
+        let result = try tool.run(destruction)
+        #expect(result.status == 0, "\(result)")
+        try move("\(name).keys", "moved.db.keys")
+        #expect(try content("moved.db").contains("later"))
+    }
 }

@@ -180,4 +180,43 @@ struct KeyringErasureTests {
         try keyring.rotateDataKey(unlockedBy: anna)
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
     }
+
+    @Test("a restore that fails removes the copy of the keyring, or leaves the note that names it")
+    func failedCopy() throws {
+        let (backup, backupKey) = (fixture.directory.path("backup.db"), DatabaseKey.random())
+        let file = DatabaseFile(path: fixture.path)
+        try file.backup(to: backup, key: keyring.exportedKey(unlockedBy: anna), newKey: backupKey)
+        let key = try keyring.keyForRestoring(unlockedBy: anna)
+        var options = DatabaseFile.ConversionOptions()
+        options.keepsKeyring = true
+        func restore() throws {
+            try file.restore(from: backup, key: backupKey, newKey: key, options: options)
+        }
+        let names = NewFileNames(path: fixture.path)
+        let before = fixture.directory.fileNames()
+        for canBeRemoved in [true, false] {
+            let taken = Mutex("")
+            let problem = FailPoint.$passing.withValue({ step in
+                guard step == .copySynchronized,
+                    let run = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) })
+                else { return }
+                taken.withLock { $0 = names.keyring(run) }
+                if canBeRemoved {
+                    #expect(FileManager.default.createFile(atPath: names.keyring(run), contents: nil))
+                } else {
+                    unsafe #expect(mkdir(names.keyring(run), 0o700) == 0)
+                }
+            }) {
+                reason { try restore() }
+            }
+            #expect(problem == .exists)
+            let path = taken.withLock { $0 }
+            #expect(exists(path) == !canBeRemoved)
+            #expect(exists(names.lock) == !canBeRemoved)
+            #expect(fixture.directory.fileNames().filter { !$0.hasPrefix(".coffer-") } == before)
+            if !canBeRemoved { unsafe #expect(rmdir(path) == 0) }
+        }
+        try restore()
+        #expect(!exists(names.lock) && fixture.directory.fileNames().count == before.count + 2)
+    }
 }

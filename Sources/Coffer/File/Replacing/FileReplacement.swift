@@ -19,7 +19,8 @@ struct FileReplacement {
     ///   function.
     func run() throws -> ReplacementResult {
         let examined = try DatabaseFileError.translated(job.path) {
-            try ExaminedFile(job, progress: progress)
+            try NewDatabaseFile.removeKeptNames(of: job.path)
+            return try ExaminedFile(job, progress: progress)
         }
         do {
             switch try OpenedFile.open(examined) {

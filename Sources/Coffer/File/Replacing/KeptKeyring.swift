@@ -29,16 +29,27 @@ struct KeptKeyring: ~Copyable {
         let content = try KeptKeyring.bytes(of: keyring)
         let attributes = try FileAttributes(of: keyring, status: SystemFile.regularFile(keyring))
         let copy = try HeldFile(creating: temporary)
-        defer { copy.removeName(temporary) }
-        let code = copy.write(content.span, at: 0)
-        guard code == 0 else { throw SystemFile.failure("pwrite", temporary, errno: code) }
-        if attributes.canBeKeptByThisProcess { try copy.apply(attributes) }
-        try copy.synchronize()
-        try SystemFile.link(temporary, to: path)
+        do {
+            let code = copy.write(content.span, at: 0)
+            guard code == 0 else { throw SystemFile.failure("pwrite", temporary, errno: code) }
+            if attributes.canBeKeptByThisProcess { try copy.apply(attributes) }
+            try copy.synchronize()
+            try SystemFile.link(temporary, to: path)
+            try SystemFile.remove(temporary)
+        } catch {
+            copy.removeName(path)
+            copy.removeName(temporary)
+            throw error
+        }
         file = copy
     }
 
-    private static func bytes(of path: String) throws(DatabaseFileError) -> [UInt8] {
+    /// Returns the SHA-256 of a keyring, in hexadecimal digits, by which the next run recognizes the copy.
+    static func digest(of keyring: String) throws -> String {
+        try Digest.sha256(bytes(of: keyring)).hexadecimal
+    }
+
+    fileprivate static func bytes(of path: String) throws(DatabaseFileError) -> [UInt8] {
         let file = try FileDescriptor.openNote(path, forWriting: false)
         guard try file.status().isRegular else {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
@@ -55,15 +66,31 @@ struct KeptKeyring: ~Copyable {
     }
 
     mutating func keep() { stays = true }
+}
 
-    /// Removes the copy that an interrupted run made before the old file got its second name.
+/// The copy of a keyring that a killed run made, while the path of the database still leads to the old file.
+/// Afterwards, the copy belongs to the kept file.
+struct LeftKeptKeyring {
+    let path: String
+    let content: [UInt8]
+
+    /// Returns nil if there is no such copy.
     ///
-    /// - Parameter database: the path that still leads to the old file.
-    static func remove(beside keptPath: String, of database: String) throws(DatabaseFileError) {
-        let copy = "\(keptPath).keys"
-        guard let content = try? bytes(of: copy), (try? bytes(of: "\(database).keys")) == content else {
-            return
-        }
-        try SystemFile.remove(copy)
+    /// The copy is recognized by the digest in the note. So the keyring of the database may have changed
+    /// since, be damaged, or be missing.
+    ///
+    /// - Parameters:
+    ///   - note: the note of the run.
+    ///   - database: the path of the database.
+    init?(_ note: ReplacementNote?, of database: String) throws(DatabaseFileError) {
+        guard let note, let kept = note.keepOldPath, let old = note.original, let digest = note.keyringDigest,
+            let present = try SystemFile.status(database)?.identity,
+            try SystemFile.status(kept)?.identity ?? old == present,
+            let content = try? KeptKeyring.bytes(of: "\(kept).keys"),
+            // A run that was killed while it destroyed the copy leaves zeros.
+            content.allSatisfy({ $0 == 0 }) || (try? Digest.sha256(content).hexadecimal) == digest
+        else { return nil }
+        path = "\(kept).keys"
+        self.content = content
     }
 }

@@ -68,7 +68,14 @@ struct NewDatabaseFile: ~Copyable {
     deinit {
         guard !isPublished else { return }
         file.removeName(file.path)
-        try? note.remove()
+        // The next run needs the note to find a file that could not be removed.
+        do {
+            let names = NewFileNames(path: path)
+            guard try !file.hasName(file.path) else { return }
+            try names.removeCopiesOfOld(run)
+            guard try LeftKeptKeyring(NoteFile.read(names.lock), of: path) == nil else { return }
+            try note.remove()
+        } catch {}
     }
 
     private static func take(_ names: NewFileNames, _ path: String) throws(DatabaseFileError) -> NoteFile {
@@ -117,6 +124,14 @@ struct NewDatabaseFile: ~Copyable {
         try note.removeTemporaryNames(names, of: path)
         // The run that made the note has just ended.
         if !note.wasLeft { try note.remove() }
+    }
+
+    /// Removes the second name of a file and the copy of its keyring if a killed restore has left them.
+    ///
+    /// Called before the file is replaced: afterwards, nothing shows that they are not needed.
+    static func removeKeptNames(of path: String) throws {
+        guard NoteFile.read(NewFileNames(path: path).lock)?.keepOldPath != nil else { return }
+        try removeSecondNames(of: path)
     }
 
     /// Removes the leftovers of a run that was interrupted at its very end, when its file was already
@@ -172,16 +187,25 @@ struct NewDatabaseFile: ~Copyable {
         _ attributes: FileAttributes?, setAside: (RestoredFileNames) throws -> AsideFile?,
         audit: () throws -> Void
     ) throws {
+        let aside = try replaceOld(attributes, setAside)
+        try complete(aside, audit)
+    }
+
+    /// Puts the file in its place, and returns the old file.
+    private mutating func replaceOld(
+        _ attributes: FileAttributes?, _ setAside: (RestoredFileNames) throws -> AsideFile?
+    ) throws -> AsideFile? {
         let attributes = attributes ?? file.ownAttributes
         try file.apply(attributes)
         try file.synchronize()
         try FailPoint.copySynchronized.pass(path)
         let (note, run) = (note, run)
         let (merged, keyring) = (NewFileNames(path: path).merged(run), NewFileNames(path: path).keyring(run))
-        let names = RestoredFileNames(merged: merged, keyring: keyring) { kept, old in
+        let names = RestoredFileNames(merged: merged, keyring: keyring) { kept, old, digest in
             var content = ReplacementNote(nil, id: run, step: "publish")
             content.keepOldPath = kept
             content.original = old
+            content.keyringDigest = digest
             try note.write(content)
         }
         guard var aside = try setAside(names) else {
@@ -189,14 +213,14 @@ struct NewDatabaseFile: ~Copyable {
             try NewDatabaseFile.checkIsAlone(path)
             try SystemFile.renameExclusively(file.path, to: path)
             isPublished = true
-            return try complete(nil, audit)
+            return nil
         }
         try aside.checkIsUnused()
         try file.checkName(file.path, attributes: attributes)
         try SystemFile.rename(file.path, to: path)
         isPublished = true
         aside.didReplace()
-        try complete(aside, audit)
+        return aside
     }
 
     private func complete(_ aside: consuming AsideFile?, _ audit: () throws -> Void) throws {
@@ -233,8 +257,8 @@ struct RestoredFileNames {
     let merged: String
     /// The copy of the keyring for the old file, until it is complete.
     let keyring: String
-    /// Notes the name that the old file is about to get, and the identity of the old file.
-    let note: (_ kept: String, _ old: FileIdentity?) throws -> Void
+    /// Notes the name that the old file is about to get, its identity, and the digest of its keyring.
+    let note: (_ kept: String, _ old: FileIdentity?, _ keyring: String?) throws -> Void
 }
 
 /// The path of a new file.
@@ -270,8 +294,7 @@ extension NoteFile {
     fileprivate func removeCopy(_ names: NewFileNames) throws(DatabaseFileError) {
         guard let id = previous.flatMap({ RunIdentifier($0.id) }) else { return }
         try SystemFile.remove(names.temporary(id))
-        try SystemFile.remove(names.merged(id))
-        try SystemFile.remove(names.keyring(id))
+        try names.removeCopiesOfOld(id)
     }
 
     /// Removes the temporary names that this note names, if they lead to the file at a path.
@@ -295,14 +318,12 @@ extension NoteFile {
         if let file = try SystemFile.status(kept), try SystemFile.status(path)?.isSameFile(as: file) != true {
             return
         }
+        let keyring = try LeftKeptKeyring(previous, of: path)
         for ending in ["-wal", "-journal", ""] {
             guard let status = try SystemFile.status(path + ending), status.isRegular else { continue }
             try KeptName.remove(kept + ending, of: status, at: path + ending)
         }
-        // The path still leads to the old file, so the copy of its keyring is not needed.
-        if let old = previous?.original, try SystemFile.status(path)?.identity == old {
-            try KeptKeyring.remove(beside: kept, of: path)
-        }
+        if let keyring { try SystemFile.remove(keyring.path) }
     }
 }
 

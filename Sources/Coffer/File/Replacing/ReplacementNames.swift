@@ -133,6 +133,12 @@ struct NewFileNames {
     /// When a file is replaced, the copy of its keyring for the old file, named by the identifier of one run.
     func keyring(_ run: RunIdentifier) -> String { beside.path("-\(run.text).keys") }
 
+    /// Removes the merged file of a run, and its copy of the keyring under the temporary name.
+    func removeCopiesOfOld(_ run: RunIdentifier) throws(DatabaseFileError) {
+        try SystemFile.remove(merged(run))
+        try SystemFile.remove(keyring(run))
+    }
+
     /// Returns the files that an interrupted run left while it made a file.
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         let names = NewFileNames(path: path)

@@ -26,6 +26,8 @@ struct ReplacementNote: Codable, Equatable {
     var pageSize: Int?
     /// The identity of the old file, which is at `keepOldPath` afterwards.
     var original: FileIdentity?
+    /// The SHA-256 of the keyring of which the old file gets a copy, in hexadecimal digits.
+    var keyringDigest: String?
     /// The identity of the copy, which has the name of the file afterwards.
     var copy: FileIdentity?
 

@@ -127,7 +127,7 @@ extension RestoredPlace {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
         guard let old else {
-            try names.note(keptPath, nil)
+            try names.note(keptPath, nil, nil)
             try keep(companions)
             if !companions.isEmpty { try removeOrphans(companions) }
             return nil
@@ -135,7 +135,7 @@ extension RestoredPlace {
         let merged = try merge(companions, names.merged, progress)
         let lock = try RestoredPlace.lock(path, old)
         try checkIsAsBefore(old, companions)
-        try names.note(keptPath, old.identity)
+        try names.note(keptPath, old.identity, keyring.map(KeptKeyring.digest))
         let keyring = try KeptKeyring(copying: keyring, beside: keptPath, through: names.keyring)
         let kept = try KeptName.give(keptPath, to: old, at: path)
         var aside = AsideFile(

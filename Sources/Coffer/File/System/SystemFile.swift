@@ -167,6 +167,12 @@ enum SystemFile {
 
     /// Makes the names in the directory of a file permanent.
     static func synchronize(directoryOf path: String) throws(DatabaseFileError) {
-        try FileDescriptor(directory(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
+        try openDirectory(of: path).synchronize()
+    }
+
+    /// Opens the directory of a file, to make its names permanent later: for an operation that cannot be
+    /// undone, in which opening it afterwards could fail.
+    static func openDirectory(of path: String) throws(DatabaseFileError) -> FileDescriptor {
+        try FileDescriptor(directory(of: path), flags: O_RDONLY | O_DIRECTORY)
     }
 }
