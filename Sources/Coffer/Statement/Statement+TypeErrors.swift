@@ -14,9 +14,11 @@ extension Database {
 
 extension Statement {
     /// True if the statement certainly changes nothing before its only row is checked: an `INSERT` with the
-    /// values of one row, without `REPLACE` and without changes by triggers.
+    /// values of one row, without `REPLACE`, and without triggers that change rows.
     fileprivate var insertsOnlyOneRow: Bool {
-        guard facts.eventKinds.count == 1, case .insert = facts.eventKinds[0],
+        // A trigger may have been created since the statement was compiled.
+        guard (try? updateFacts()) != nil,
+            facts.eventKinds.count == 1, case .insert = facts.eventKinds[0], !facts.changesIndirectly,
             !mentionsReplace, (try? database.schemaMentionsReplace()) == false
         else { return false }
         var scanner = SQLScanner(Array(sql.utf8))

@@ -373,13 +373,62 @@ struct EngineFaultTests {
     func typeErrorOfOneRow() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
         try queue.write { db in
-            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, d REAL) STRICT")
-            try db.execute(sql: "INSERT INTO t VALUES (1, 1)")
+            try db.execute(
+                sql: """
+                    CREATE TABLE t (id INTEGER PRIMARY KEY, d REAL) STRICT;
+                    CREATE VIEW v AS SELECT replace(d, '1', '2') FROM t;
+                    INSERT INTO t VALUES (1, 1);
+                    """)
             #expect(throws: DatabaseError.self) {
                 try db.execute(sql: "INSERT INTO t (id, d) VALUES (2, (('x')))")
             }
         }
         #expect(try queue.read { try Int.fetchAll($0, sql: "SELECT id FROM t") } == [1])
+    }
+
+    /// A table without `REPLACE`, with a trigger that inserts a value of the wrong type into the same table.
+    static let insertingTrigger = """
+        CREATE TRIGGER tr AFTER INSERT ON t WHEN new.id < 100 BEGIN
+            INSERT INTO t VALUES (new.id + 100, 'x');
+        END
+        """
+
+    @Test("undoes a row if a trigger of its INSERT fails with a type error")
+    func typeErrorInTrigger() throws {
+        let queue = try DatabaseQueue(configuration: .rawKeyed)
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, d REAL) STRICT") }
+        try queue.writeWithoutTransaction { db in
+            let statement = try db.makeStatement(sql: "INSERT INTO t VALUES (?, ?)")
+            try statement.execute(arguments: [101, 1])
+            // The statement was compiled without the trigger.
+            try db.execute(sql: EngineFaultTests.insertingTrigger)
+            try db.beginTransaction()
+            let error = #expect(throws: DatabaseError.self) { try statement.execute(arguments: [7, 8]) }
+            #expect(error?.extendedResultCode == .SQLITE_CONSTRAINT_DATATYPE)
+            #expect(db.isInsideTransaction == !EngineMend.typeErrors.isNeeded)
+            if db.isInsideTransaction { try db.commit() }
+            #expect(try Int.fetchAll(db, sql: "SELECT id FROM t") == [101])
+        }
+    }
+
+    @Test("finds REPLACE in a schema in any case, even if LIKE distinguishes cases")
+    func typeErrorOfLowerCaseReplace() throws {
+        let queue = try DatabaseQueue(configuration: .rawKeyed)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE t (id INTEGER PRIMARY KEY on conflict replace, d REAL UNIQUE) STRICT;
+                    INSERT INTO t VALUES (1, 1);
+                    """)
+        }
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA case_sensitive_like = 1")
+            try db.beginTransaction()
+            #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO t VALUES (1, 'x')") }
+            if db.isInsideTransaction { try db.commit() }
+            #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
+            #expect(try Double.fetchAll(db, sql: "SELECT d FROM t") == [1])
+        }
     }
 
     @Test("keeps commits of other connections when it leaves WAL mode", arguments: ["DELETE", "TRUNCATE"])
