@@ -249,6 +249,7 @@ extension Database {
             throw statement.error(
                 .SQLITE_ABORT, "Transaction was aborted", statement.arguments, messageIsOurs: true)
         }
+        if transactions.isSavepointUndone { try checkSavepoint(of: statement) }
         transactions.executionWillBegin()
         if let measurement = unsafe measurement { measurement.statementWillBegin(statement) }
         if recording.isRunning {
