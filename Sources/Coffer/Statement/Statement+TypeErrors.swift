@@ -2,9 +2,9 @@ internal import SQLCipherBridge
 
 extension Database {
     /// Rolls back the innermost savepoint, or the transaction if there is none, if a statement failed with a
-    /// type error in a `STRICT` table, on an engine with ``EngineFault/typeErrors``: the rows before the failed
-    /// one may have been changed, and entries of indexes may be missing. Outside of a transaction, SQLite rolls
-    /// back everything itself.
+    /// type error in a `STRICT` table, on an engine with ``EngineFault/typeErrors``: the rows before the
+    /// failed one may have been changed, and entries of indexes may be missing. Outside of a transaction,
+    /// SQLite rolls back everything itself.
     func rollBackIfHalfDone(_ statement: Statement, after error: DatabaseError) {
         guard error.extendedResultCode == .SQLITE_CONSTRAINT_DATATYPE, EngineMend.typeErrors.isOn,
             isInsideTransaction, !statement.insertsOnlyOneRow
@@ -30,8 +30,8 @@ extension Database {
         transactions.savepointWasUndone()
     }
 
-    /// Throws an error if a statement would continue in a savepoint that the library has rolled back, and whose
-    /// earlier changes the program may rely on.
+    /// Throws an error if a statement would continue in a savepoint that the library has rolled back, and
+    /// whose earlier changes the program may rely on.
     func checkSavepoint(of statement: Statement) throws {
         guard isInsideTransaction, statement.facts.transactionStep?.isRollback != true else { return }
         throw statement.error(
