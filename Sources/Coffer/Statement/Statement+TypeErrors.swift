@@ -35,7 +35,8 @@ extension Database {
     func checkSavepoint(of statement: Statement) throws {
         guard isInsideTransaction, statement.facts.transactionStep?.isRollback != true else { return }
         throw statement.error(
-            .SQLITE_ABORT, "Savepoint was rolled back", statement.arguments, messageIsOurs: true)
+            .SQLITE_ABORT, "Savepoint was rolled back. Continue with ROLLBACK TO or ROLLBACK.",
+            statement.arguments, messageIsOurs: true)
     }
 }
 

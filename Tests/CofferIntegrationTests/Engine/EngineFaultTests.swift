@@ -441,9 +441,11 @@ struct EngineFaultTests {
         try queue.write { db in
             try db.inSavepoint {
                 try db.execute(sql: "INSERT INTO kept VALUES (1); SAVEPOINT \"a\"\"É\"")
-                try db.execute(sql: "SAVEPOINT ended; RELEASE ended; INSERT INTO kept VALUES (2)")
+                try db.execute(sql: "SAVEPOINT ended; RELEASE ended; EXPLAIN SAVEPOINT explained")
+                try db.execute(sql: "INSERT INTO kept VALUES (2)")
                 try? db.execute(sql: EngineFaultTests.wrongUpdate)
                 expectAbort("RELEASE \"a\"\"É\"", db)
+                expectAbort("EXPLAIN ROLLBACK", db)
                 try db.execute(sql: "ROLLBACK TO \"a\"\"É\"; INSERT INTO kept VALUES (3)")
                 try db.execute(sql: "RELEASE \"a\"\"É\"; INSERT INTO kept VALUES (4)")
                 return .commit
