@@ -12,7 +12,7 @@ package enum EngineMend: CaseIterable, Sendable {
     case descendingNotIn
     /// Turns off the optimization of `SELECT COUNT(*)` on views.
     case countOfView
-    /// Rolls back transactions after a type error in a `STRICT` table.
+    /// Rolls back the savepoint or the transaction after a type error in a `STRICT` table.
     case typeErrors
     /// Makes a connection that leaves WAL mode read its pages again (``StaleCacheCalls``).
     case staleCache

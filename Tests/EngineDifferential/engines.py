@@ -98,6 +98,8 @@ class Reference:
     def ask(self, step, other):
         """Returns the reply to a step, to which the other engine replied `other`."""
         self.answers, self.others, self.is_over = [], iter(other.get("answers", [])), False
+        # The names of the open savepoints, and True if Coffer has rolled back the innermost one: its remaining statements then fail.
+        self.savepoints, self.is_undone = [], False
         error = None
         kind = step["kind"]
         # Without a transaction of Coffer's, the statements after a rollback run on their own.
@@ -132,23 +134,47 @@ class Reference:
             if "savepoint" not in item:
                 self.answer(item["sql"])
                 continue
-            if not self.is_over: self.plain.run("SAVEPOINT inner_one")
+            if self.is_undone: self.abort()
+            if not self.is_over: self.run("SAVEPOINT inner_one")
             self.body(item["savepoint"])
+            if self.is_undone and item["end"] == "commit": self.abort()
             if self.is_over: continue
-            if item["end"] != "commit": self.plain.run("ROLLBACK TO inner_one")
-            self.plain.run("RELEASE inner_one")
+            if item["end"] != "commit": self.run("ROLLBACK TO inner_one")
+            self.run("RELEASE inner_one")
+
+    def abort(self):
+        """Ends the transaction as the error of a savepoint that cannot begin or be released does in Coffer."""
+        self.run("ROLLBACK")
+        self.is_over = True
+
+    def run(self, sql):
+        """Runs a statement, and follows the savepoints."""
+        answer = self.plain.run(sql)
+        if "error" not in answer:
+            match sql.split():
+                case ["SAVEPOINT", name]: self.savepoints.append(name)
+                case ["ROLLBACK", "TO", name]:
+                    while self.savepoints[-1] != name: self.savepoints.pop()
+                    self.is_undone = False
+                case ["RELEASE", name]:
+                    while self.savepoints.pop() != name: pass
+        if not self.plain.is_in_transaction: self.savepoints, self.is_undone = [], False
+        return answer
 
     def answer(self, sql):
         other = next(self.others, None)
         failure = (other or {}).get("error") or {}
-        if self.is_over or failure.get("isRefusal"):
-            # A refusal may have rolled back the whole transaction: its remaining steps then fail in Coffer.
-            if self.plain.is_in_transaction and not other["isInTransaction"]:
-                self.plain.run("ROLLBACK")
+        if self.is_over or failure.get("isRefusal") or self.is_undone and not sql.startswith("ROLLBACK"):
+            # A refusal may have rolled back the savepoint or the whole transaction: the remaining steps then fail in Coffer.
+            if failure.get("undoesSavepoint"):
+                self.run(f"ROLLBACK TO {self.savepoints[-1]}")
+                self.is_undone = True
+            elif self.plain.is_in_transaction and not other["isInTransaction"]:
+                self.run("ROLLBACK")
                 self.is_over = self.ends_with_transaction
             self.answers.append(other)
             return
-        self.answers.append(self.plain.run(sql) | {"isInTransaction": self.plain.is_in_transaction})
+        self.answers.append(self.run(sql) | {"isInTransaction": self.plain.is_in_transaction})
 
     def content(self):
         names = self.plain.run("SELECT schema, name, type FROM pragma_table_list WHERE schema <> 'temp' AND type <> 'view' ORDER BY schema, name")["rows"]

@@ -16,6 +16,8 @@ struct Reply: Encodable {
         var code: Int32?
         /// True if Coffer rejected the statement so that a fault of the engine cannot do harm.
         var isRefusal: Bool
+        /// True if the error has rolled back the innermost savepoint, and nothing runs before its end.
+        var undoesSavepoint: Bool
         var words: String
     }
 
@@ -34,12 +36,15 @@ struct Reply: Encodable {
 }
 
 extension Reply.Failure {
-    /// - Parameter hasEndedTransaction: true if the transaction is over since the error.
-    init(_ error: any Error, hasEndedTransaction: Bool = false) {
+    /// - Parameters:
+    ///   - hasEndedTransaction: true if the transaction is over since the error.
+    ///   - hasEndedStatements: true if a transaction is open, but nothing runs in it since the error.
+    init(_ error: any Error, hasEndedTransaction: Bool = false, hasEndedStatements: Bool = false) {
         code = (error as? DatabaseError)?.resultCode.rawValue
         // EngineFault.typeErrors
         let isTypeError = (error as? DatabaseError)?.extendedResultCode == .SQLITE_CONSTRAINT_DATATYPE
-        isRefusal = error is EngineFaultError || isTypeError && hasEndedTransaction
+        undoesSavepoint = isTypeError && hasEndedStatements
+        isRefusal = error is EngineFaultError || undoesSavepoint || isTypeError && hasEndedTransaction
         words = "\(error)"
     }
 }

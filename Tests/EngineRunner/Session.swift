@@ -78,9 +78,11 @@ struct Session {
         do {
             answer = Reply.Answer(try Row.fetchAll(db, sql: sql))
         } catch {
+            let isOpen = db.isInsideTransaction
             answer = Reply.Answer(
                 error: Reply.Failure(
-                    error, hasEndedTransaction: isInTransaction && !db.isInsideTransaction))
+                    error, hasEndedTransaction: isInTransaction && !isOpen,
+                    hasEndedStatements: isOpen && (try? Int.fetchOne(db, sql: "SELECT 1")) == nil))
         }
         answer.isInTransaction = db.isInsideTransaction
         return answer

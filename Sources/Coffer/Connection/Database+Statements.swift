@@ -194,7 +194,8 @@ extension Database {
             } else {
                 compiled = try handle.prepare(text, offset: &offset, persistent: persistent)
             }
-            let facts = inspector.end()
+            var facts = inspector.end()
+            if kind == .explain { facts.transactionStep = nil }
             guard let compiled else { return nil }
             let statement = Statement(
                 database: self, compiled, facts: facts, isExplanation: kind == .explain)
@@ -249,6 +250,7 @@ extension Database {
             throw statement.error(
                 .SQLITE_ABORT, "Transaction was aborted", statement.arguments, messageIsOurs: true)
         }
+        if transactions.isSavepointUndone { try checkSavepoint(of: statement) }
         transactions.executionWillBegin()
         if let measurement = unsafe measurement { measurement.statementWillBegin(statement) }
         if recording.isRunning {

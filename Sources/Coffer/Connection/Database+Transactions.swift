@@ -144,6 +144,10 @@ extension Database {
 
     /// Runs `operations` in a savepoint, or in a transaction if none is open.
     ///
+    /// An error rolls the savepoint back and is rethrown. If Coffer itself has to roll the savepoint back
+    /// (``EngineFault/typeErrors``), each later statement in `operations` throws `SQLITE_ABORT`, and so does
+    /// this method if it is to keep the changes. The transaction continues.
+    ///
     ///     try queue.write { db in
     ///         try db.inSavepoint {
     ///             try Share.deleteAll(db)

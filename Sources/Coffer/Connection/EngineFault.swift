@@ -188,7 +188,8 @@ extension EngineFault {
                 treatment: .mended,
                 summary:
                     "a statement that fails with a type error in a STRICT table is not undone completely, "
-                    + "and REPLACE leaves wrong indexes; Coffer rolls back the whole transaction")
+                    + "and REPLACE leaves wrong indexes; Coffer rolls back the innermost savepoint, or the "
+                    + "transaction")
         case .staleCache:
             Row(
                 mended: .none, firstSQLite: 3_007_000, treatment: .mended,

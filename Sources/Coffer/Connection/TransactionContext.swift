@@ -34,6 +34,10 @@ final class TransactionContext {
     /// True if the open transaction has changed the schema.
     private(set) var changesSchema = false
 
+    /// True if the library itself has rolled back the innermost savepoint, so that nothing may run before the
+    /// program rolls it back, too.
+    private(set) var isSavepointUndone = false
+
     // MARK: - Accesses
 
     /// True if the connection is in an access that must not write.
@@ -95,6 +99,7 @@ final class TransactionContext {
     /// Records that a statement has begun or ended a transaction or a savepoint.
     func transactionDidChange(begins: Bool, isInsideTransaction: Bool) {
         date = nil
+        isSavepointUndone = false
         if !isInsideTransaction { changesSchema = false }
         if begins { executionCountAtBeginning = unsafe executionCount }
     }
@@ -103,5 +108,9 @@ final class TransactionContext {
     func transactionWasAborted() {
         date = nil
         changesSchema = false
+        isSavepointUndone = false
     }
+
+    /// Records that the library has rolled back the innermost savepoint.
+    func savepointWasUndone() { isSavepointUndone = true }
 }

@@ -86,6 +86,9 @@ final class ObserverNotifier {
         if isObserved { hooks.install(on: connection) }
     }
 
+    /// The name of the innermost savepoint, or nil if none is open.
+    var innermostSavepoint: String? { savepoints.innermost }
+
     private var isObserved: Bool { !registrations.isEmpty || !watch.isEmpty }
 
     /// Forgets the observers and the closed connection.

@@ -17,6 +17,9 @@ struct SavepointLedger<Event> {
     /// True if events must be held.
     var isHolding: Bool { !savepoints.isEmpty }
 
+    /// The name of the innermost savepoint, or nil if none is open.
+    var innermost: String? { savepoints.last?.name.spelling }
+
     mutating func begin(_ name: String) {
         savepoints.append(Savepoint(name: CaseInsensitiveName(name), eventCount: events.count))
     }

@@ -17,7 +17,7 @@ extension Database {
         return result ?? false
     }
 
-    /// Returns true if the word `REPLACE` occurs in the definition of any constraint or trigger.
+    /// Returns true if the keyword `REPLACE` occurs in the definition of any constraint or trigger.
     func schemaMentionsReplace() throws -> Bool {
         try readSchema {
             if let mentionsReplace = knownSchema.mentionsReplace { return mentionsReplace }
@@ -26,8 +26,11 @@ extension Database {
             var result = false
             for schema in schemas {
                 let table = schema.quotedDatabaseIdentifier + ".sqlite_master"
-                try forEachSchemaRow("SELECT 1 FROM \(table) WHERE sql LIKE '%REPLACE%' LIMIT 1") { _ in
-                    result = true
+                // With PRAGMA case_sensitive_like, LIKE would miss words in lower case.
+                try forEachSchemaRow(
+                    "SELECT sql FROM \(table) WHERE instr(upper(sql), 'REPLACE')"
+                ) { row in
+                    if !result { result = SQLScanner.mentionsReplace(row.string(at: 0)) }
                 }
             }
             knownSchema.insert(mentionsReplace: result)

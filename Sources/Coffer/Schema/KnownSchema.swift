@@ -20,7 +20,7 @@ struct KnownSchema {
     /// The tables and views that were looked up, by the name used for the look-up.
     private(set) var tables: [TableKey: TableStructure] = [:]
 
-    /// True if the word `REPLACE` occurs in a definition of the schema; nil if this is not known yet.
+    /// True if the keyword `REPLACE` occurs in a definition of the schema; nil if this is not known yet.
     private(set) var mentionsReplace: Bool?
 
     /// The cached plans of record types.

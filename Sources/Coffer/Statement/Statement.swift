@@ -38,8 +38,8 @@ public final class Statement {
     /// True if a key was removed from ``sql``. The names and values of the parameters may then be keys too.
     private let hadKey: Bool
 
-    /// True if the SQL text contains the word `REPLACE`.
-    private(set) lazy var mentionsReplace = sql.uppercased().contains("REPLACE")
+    /// True if the SQL text contains the keyword `REPLACE`.
+    private(set) lazy var mentionsReplace = SQLScanner.mentionsReplace(sql)
 
     /// The names of the columns and their positions.
     @usableFromInline var columnLayout: StatementColumnLayout?

@@ -14,6 +14,9 @@ struct StatementFacts: Sendable {
     /// True if a view or a trigger reads columns for the statement.
     var readsIndirectly = false
 
+    /// True if a trigger changes rows for the statement.
+    var changesIndirectly = false
+
     /// True if the statement creates, changes or drops tables, views, indexes or triggers.
     var outdatesKnownSchema = false
 
@@ -64,10 +67,14 @@ extension StatementFacts {
         private var indirectDeletions: Set<String> = []
         private var droppedTables: Set<String> = []
         private var readsIndirectly = false
+        private var changesIndirectly = false
         private var changesSchema = false
         private var transactionStep: TransactionStep?
 
         mutating func collect(_ request: AuthorizerHook.Request) {
+            if request.isIndirect, [.insert, .update, .delete].contains(request.action) {
+                changesIndirectly = true
+            }
             switch request.action {
             case .read:
                 if request.isIndirect { readsIndirectly = true }
@@ -126,6 +133,7 @@ extension StatementFacts {
                 + deletedTables.map { .delete(tableName: $0) }
                 + updatedTables.map { .update(tableName: $0, columnNames: updates[$0] ?? []) }
             facts.readsIndirectly = readsIndirectly
+            facts.changesIndirectly = changesIndirectly
             facts.outdatesKnownSchema = changesSchema
             facts.transactionStep = transactionStep
             if !changesSchema {

@@ -111,6 +111,22 @@ struct SQLScanner {
 // MARK: - Searching
 
 extension SQLScanner {
+    /// Returns true if SQL may contain the keyword `REPLACE`, as in `INSERT OR REPLACE` and `ON CONFLICT
+    /// REPLACE`.
+    ///
+    /// Calls of the function `replace` do not count.
+    static func mentionsReplace(_ sql: String) -> Bool {
+        // Most texts need no scanner.
+        guard sql.uppercased().contains("REPLACE") else { return false }
+        var scanner = SQLScanner(Array(sql.utf8))
+        var isKeyword = false
+        while let token = scanner.next() {
+            if isKeyword, token.kind != .other || token.word != "(" { return true }
+            isKeyword = token.kind == .word && token.word == "replace"
+        }
+        return isKeyword
+    }
+
     /// Returns true if the word `IN` may precede a subquery or a table in SQL.
     ///
     /// The result is false for most lists of values.

@@ -210,9 +210,20 @@ final class RowImport {
         } catch let error as DatabaseError {
             // Only errors that the row itself causes, not failures of the disk or the database.
             let codes: [ResultCode] = [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR]
-            guard codes.contains(error.resultCode), db.isInsideTransaction else { throw error }
-            try refused(record, error.message ?? "\(error.resultCode)")
+            guard codes.contains(error.resultCode) else { throw error }
+            let reason = error.message ?? "\(error.resultCode)"
+            guard db.isInsideTransaction else { throw rollback(at: record, reason) }
+            try refused(record, reason)
         }
+    }
+
+    /// The failure of a row whose error has ended the transaction.
+    private func rollback(at record: ImportRecord, _ reason: String) -> Failure {
+        let part = options.batchRows == nil ? "" : " of this batch"
+        return Failure(
+            .badData, "refused",
+            "The row of line \(record.line) is refused: \(reason). This rolled back the transaction: no row"
+                + "\(part) is kept.")
     }
 
     private func insert(_ values: [DatabaseValue], _ names: [String]?, _ db: Database) throws {

@@ -271,6 +271,51 @@ struct ImportTests {
     }
 
     @Test(
+        "a type error in a trigger of a STRICT table refuses its row only", arguments: [nil, 1])
+    func typeErrors(batch: Int?) throws {
+        _ = try tool.shell().run(
+            """
+            CREATE TABLE s (a INT, b INT) STRICT; CREATE TABLE o (b INT) STRICT;
+            CREATE TRIGGER into_o AFTER INSERT ON s BEGIN INSERT INTO o VALUES (iif(new.b = 2, 'x', new.b)); END;
+            CREATE VIEW v AS SELECT replace(a, '1', '2') FROM s;
+            """)
+        let options = batch.map { ["--batch-rows", "\($0)"] } ?? []
+        let input = "a,b\n1,1\n2,2\n3,x\n4,4\n"
+        let stopped = try tool.run(["import", "a.db", "s"] + options + key, input: input)
+        #expect(stopped.status == 65 && stopped.errors.contains("line 3"), "\(stopped)")
+        let kept = batch == nil ? [] : ["1"]
+        #expect(try rows("SELECT a FROM s") == kept)
+        #expect(try rows("SELECT b FROM o") == kept)
+        let result = try tool.run(
+            ["import", "a.db", "s", "--rejects", "s.jsonl"] + options + key, input: input)
+        #expect(
+            result.status == 1 && result.output.contains("2 rows imported into s, 2 rows refused"),
+            "\(result)")
+        #expect(try rows("SELECT a FROM s") == kept + ["1", "4"])
+        #expect(try rows("SELECT b FROM o") == kept + ["1", "4"])
+    }
+
+    @Test(
+        "a row that ends the transaction ends the import, which says that nothing is kept",
+        arguments: [[], ["--rejects", "w.jsonl"]], [nil, 1])
+    func rollback(options: [String], batch: Int?) throws {
+        _ = try tool.shell().run(
+            """
+            CREATE TABLE w (a); CREATE TRIGGER no AFTER INSERT ON w WHEN new.a = 'bad' BEGIN SELECT \
+            RAISE(ROLLBACK, 'it is bad'); END;
+            """)
+        let batches = batch.map { ["--batch-rows", "\($0)"] } ?? []
+        let result = try tool.run(
+            ["import", "a.db", "w"] + options + batches + key, input: "a\ngood\nbad\nfine\n")
+        let words = batch == nil ? "no row is kept" : "no row of this batch is kept"
+        #expect(result.status == 65, "\(result)")
+        for part in ["line 3", "it is bad", words] {
+            #expect(result.errors.contains(part), "\(result)")
+        }
+        #expect(try rows("SELECT a FROM w") == (batch == nil ? [] : ["'good'"]))
+    }
+
+    @Test(
         "a mark of the byte order is no text, and names of columns are texts",
         arguments: ["csv", "tsv", "jsonl"])
     func names(format: String) throws {

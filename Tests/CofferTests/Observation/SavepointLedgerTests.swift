@@ -26,11 +26,14 @@ import Testing
         stack.hold(2)
         stack.begin("c")
         stack.hold(3)
+        #expect(stack.innermost == "c")
         stack.rollback(to: "B")
+        #expect(stack.innermost == "b")
         stack.hold(4)
         #expect(stack.release("c") == [])
         #expect(stack.isHolding)
         #expect(stack.release("a") == [1, 4])
+        #expect(stack.innermost == nil)
     }
 
     @Test("the innermost savepoint of a name is meant")

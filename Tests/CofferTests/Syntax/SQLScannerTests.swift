@@ -26,4 +26,26 @@ struct SQLScannerTests {
     func otherIn(sql: String) {
         #expect(!SQLScanner.mayHaveInQuery(sql))
     }
+
+    @Test(
+        "finds the keyword REPLACE",
+        arguments: [
+            "REPLACE INTO t VALUES (1)", "INSERT OR replace INTO t VALUES (replace('a', 'b', 'c'))",
+            "CREATE TABLE t (a UNIQUE ON CONFLICT REPLACE)", "UPDATE OR REPLACE \"(\" SET a = 1",
+            "UPDATE OR/**/REPLACE/**/t SET a = 1", "CREATE TABLE t (a PRIMARY KEY on conflict replace, b)",
+        ])
+    func replace(sql: String) {
+        #expect(SQLScanner.mentionsReplace(sql))
+    }
+
+    @Test(
+        "does not take the function replace, literals, comments and names for the keyword REPLACE",
+        arguments: [
+            "", "SELECT replace(a, 'b', 'c'), REPLACE /* REPLACE t */ (a, 'b', 'c') FROM t",
+            "INSERT INTO t VALUES ('OR REPLACE INTO')", "SELECT 1 -- OR REPLACE INTO t",
+            "SELECT irreplaceable, replaced FROM t", "SELECT a OR replace(a, 'b', 'c') FROM \"replace\"",
+        ])
+    func otherReplace(sql: String) {
+        #expect(!SQLScanner.mentionsReplace(sql))
+    }
 }
