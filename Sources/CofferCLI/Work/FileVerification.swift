@@ -66,12 +66,12 @@ struct FileVerification {
         let fromLog =
             result.pageCountFromLog == 0
             ? "" : ", \(grouped: result.pageCountFromLog) of them in the log"
+        let trailingBytes = TextLayout.counted(Int(result.trailingByteCount), "byte")
         let trailing =
             result.trailingByteCount == 0
             ? []
             : [
-                "  \(TextLayout.counted(Int(result.trailingByteCount), "byte")) after the database, which SQLite "
-                    + "does not read: no damage"
+                "  \(trailingBytes) after the database, which SQLite does not read: no damage"
             ]
         let weak =
             result.isAuthenticated
