@@ -29,12 +29,11 @@ struct NewFile: ~Copyable {
     /// - Parameter comesWhole: true to give the file a temporary name until it is published, so a partial
     ///   file is never mistaken for a complete one.
     init(_ path: String, comesWhole: Bool = false) throws(Failure) {
-        try NewFile.checkIsNew(path)
         self.path = path
         let number = String(UInt64.random(in: 0 ... .max), radix: 16)
         name = comesWhole ? "\(FileNames.folder(of: path))/\(NewFile.partPrefix)\(number).tmp" : path
         do throws(Failure) {
-            descriptor = try NewFile.make(name)
+            descriptor = try NewFile.make(name, for: path)
         } catch {
             throw Failure(error.status, error.reason, error.message.replacing("'\(name)'", with: "'\(path)'"))
         }
@@ -43,7 +42,8 @@ struct NewFile: ~Copyable {
     /// The prefix for the names of incomplete files.
     static let partPrefix = ".coffer-part-"
 
-    private static func make(_ path: String) throws(Failure) -> Descriptor {
+    private static func make(_ path: String, for final: String) throws(Failure) -> Descriptor {
+        try checkIsNew(final)
         do throws(Errno) {
             return try Descriptor(opening: path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
         } catch {
