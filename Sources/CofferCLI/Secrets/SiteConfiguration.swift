@@ -83,19 +83,22 @@ struct SiteConfiguration: Sendable {
     }
 
     private static func bytes(of path: String) throws(Failure) -> [UInt8] {
-        let file: Descriptor
-        let status: FileStatus
-        let folder: FileStatus
-        do throws(Errno) {
-            // NONBLOCK: if the path is a pipe, the tool must not wait for its writer.
-            file = try Descriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-            status = try file.status()
-            folder = try FileStatus(FileNames.folder(of: path), followsLinks: true)
-        } catch {
-            throw failure(
-                path,
-                error.code == ELOOP
-                    ? "it is a symbolic link. Give the file itself." : "it cannot be read: \(error.words).")
+        func reading<T: ~Copyable>(_ step: () throws(Errno) -> T) throws(Failure) -> T {
+            do throws(Errno) { return try step() } catch {
+                throw failure(
+                    path,
+                    error.code == ELOOP
+                        ? "it is a symbolic link. Give the file itself."
+                        : "it cannot be read: \(error.words).")
+            }
+        }
+        // NONBLOCK: if the path is a pipe, the tool must not wait for its writer.
+        let file = try reading { () throws(Errno) in
+            try Descriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        }
+        let status = try reading { () throws(Errno) in try file.status() }
+        let folder = try reading { () throws(Errno) in
+            try FileStatus(FileNames.folder(of: path), followsLinks: true)
         }
         guard status.isRegular else { throw failure(path, "it is not a regular file.") }
         for (name, status) in [("it", status), ("its folder", folder)] {
@@ -109,10 +112,7 @@ struct SiteConfiguration: Sendable {
                         + "go-w'.")
             }
         }
-        let bytes: [UInt8]
-        do throws(Errno) { bytes = try file.readAll(upTo: limit + 1) } catch {
-            throw failure(path, "it cannot be read: \(error.words).")
-        }
+        let bytes = try reading { () throws(Errno) in try file.readAll(upTo: limit + 1) }
         guard bytes.count <= limit else {
             throw failure(path, "it has more than \(TextLayout.grouped(limit)) bytes.")
         }
