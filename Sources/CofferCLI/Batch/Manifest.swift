@@ -304,7 +304,7 @@ struct Manifest: Sendable {
                 } catch {
                     switch error {
                     case .notASource:
-                        throw line.bad("'\(name)' is not a source. A manifest must not contain a secret")
+                        throw line.bad("'\(name)' is not a source. A manifest must not contain a key")
                     case .unusable(let words): throw line.bad("'\(name)': \(words.dropLast())")
                     }
                 }

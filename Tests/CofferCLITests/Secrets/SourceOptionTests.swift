@@ -364,14 +364,14 @@ struct SourceOptionTests {
     @Test(
         "a bad source in a manifest is refused with its line, and a secret is not said again",
         arguments: [
-            (#""key": "s3cret""#, "must not contain a secret"), (#""key": 7"#, "not a string"),
+            (#""key": "s3cret""#, "must not contain a key"), (#""key": 7"#, "not a string"),
             (#""key": ["file:a.key"]"#, "not a string"), (#""key": "file:""#, "needs a path"),
             (#""key": "file:a.key", "key-file": "a.key""#, "both 'key' and 'key-file'"),
             (#""key": "file:a.key", "key-type": "raw""#, "both 'key' and 'key-type'"),
             (#""key": "file:a.key", "unlock": "file:a.key""#, "both a key and a secret"),
             (#""key": "stdin""#, "in a manifest"), (#""unlock": "ask""#, "in a manifest"),
             (#""key": "fd:3""#, "in a manifest"), (#""key": "identity:file:a""#, "give --unlock"),
-            (#""previous-key": ["file:a.key", "s3cret"]"#, "must not contain a secret"),
+            (#""previous-key": ["file:a.key", "s3cret"]"#, "must not contain a key"),
             (#""previous-key": []"#, "list"),
         ])
     func badLines(members: String, words: String) throws {
@@ -388,7 +388,7 @@ struct SourceOptionTests {
         // The help wraps its lines.
         let help = try tool.run("verify", "--help").output.split(whereSeparator: \.isWhitespace).joined(
             separator: " ")
-        for option in ["--key <source>", "--previous-key <source>", "--unlock <source>", "coffer help keys"] {
+        for option in ["--key, ", "--previous-key", "--unlock, ", "coffer help keys"] {
             #expect(help.contains(option), "\(option)")
         }
         for option in ["--key-file", "--key-type", "--unlock-file", "--previous-key-env", "--audit-key-fd"] {
