@@ -157,7 +157,7 @@ extension Failure {
                 + "--key raw+salt:file:PATH: 96 hexadecimal digits."
         case .invalidKey(.passphraseLooksLikeRawKey):
             "The passphrase has the form x'...', which other tools treat as a raw key. Give the digits with "
-                + "'raw:' before their source, or another passphrase."
+                + "'raw:' before their source (or with --key-type raw), or another passphrase."
         case .invalidKey(let problem): problem.description
         case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser,
             .severalNames, .engineWithoutCipher, .keyring,
