@@ -12,7 +12,8 @@ struct HelpPage {
             let configuration = command.configuration
             let arguments = try (CommandDescription(of: command).arguments ?? []).filter(\.shouldDisplay)
             let own = arguments.filter { HelpTopic(of: $0) == nil }
-            var lines = ["OVERVIEW: \(configuration.abstract)", ""]
+            var lines =
+                HelpPage.layout.wrapped("OVERVIEW: \(configuration.abstract)", first: 0, rest: 10) + [""]
             lines += HelpPage.layout.wrapped("USAGE: \(configuration.usage ?? "")", first: 0, rest: 7)
             lines += HelpPage.section("ARGUMENTS", own.filter { $0.kind == "positional" })
             lines += HelpPage.section("OPTIONS", own.filter { $0.kind != "positional" })

@@ -97,6 +97,8 @@ struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, Eac
         let failed = found.count { session.meter.result(of: $0.path)?.status != .done }
         let bytes = found.reduce(Int64(0)) { $0 + ($1.problem == nil ? FileNames.size($1.path) ?? 0 : 0) }
         session.meter.note(.init(files: found.count, failed: failed, bytes: bytes))
+        // The line about a single file says the same.
+        guard found.count > 1 else { return }
         session.reporter.note(
             "\(counted: found.count, "file"), \(grouped: failed) failed (\(size: bytes))")
     }
