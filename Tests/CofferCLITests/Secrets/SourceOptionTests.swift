@@ -201,7 +201,7 @@ struct SourceOptionTests {
             (["--key", "credential:a.key"], 66, "CREDENTIALS_DIRECTORY"),
             (["--key", "file:open.key"], 78, "chmod 600"), (["--key", "file:large.key"], 77, "65,536"),
             (["--key", "command:yes"], 77, "65,536"),
-            (["--key", "command:sleep 1000", "--key-timeout", "0.3"], 69, "0.3 seconds"),
+            (["--key", "command:sleep 1000", "--key-timeout", "0.3"], 69, "0.3 s"),
             (["--key", "command:false"], 69, "exit code 1"),
         ] as [([String], Int32, String)])
     func unusableSources(options: [String], status: Int32, words: String) throws {
