@@ -107,7 +107,7 @@ struct DatabaseMetricsTests {
         let pool = try makePool { configuration in
             for number in 1...3 { configuration.addAccessObserver { _ in calls.append(number) } }
         }
-        try pool.write { _ in }
+        try await pool.write { _ in }
         try pool.close()
         let values = await calls.values { !$0.isEmpty && $0.count.isMultiple(of: 3) }
         #expect(values == values.indices.map { $0 % 3 + 1 })
