@@ -90,7 +90,7 @@ extension UntypedSourceOptions {
     func validate() throws { _ = try source() }
 }
 
-/// The value of an option that takes a source. A value that is none is dropped: it may be a secret.
+/// The value of an option that takes a source. Any other value is dropped: it may be a secret.
 struct SourceArgument: ExpressibleByArgument, Sendable {
     private let result: Result<TypedSource, TypedSource.Problem>
 

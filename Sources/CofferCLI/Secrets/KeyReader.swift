@@ -4,7 +4,7 @@ internal import KeyMaterial
 internal import Synchronization
 internal import SystemCalls
 
-/// What is remarkable about the keys of a run, for the message of a key that opens no file.
+/// Facts about the keys of a run, for the message about a key that opens no file.
 struct KeyAdvice: Sendable {
     /// Set if a key was given as a passphrase but looks like a raw key.
     let looksRaw = Latch()

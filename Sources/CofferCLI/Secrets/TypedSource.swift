@@ -91,7 +91,7 @@ enum SecretType: String, Sendable, Hashable, CaseIterable {
     case passphrase, raw
     case rawWithSalt = "raw+salt"
     case recovery, identity
-    /// A program that answers challenges. What follows is its command line.
+    /// A program that answers challenges. Its command line follows the type.
     case program
 
     var key: KeyType? { KeyType(rawValue: rawValue) }

@@ -136,7 +136,7 @@ struct BackupListTests {
     }
 
     @Test(
-        "a time without a zone, a day, and what is no time are refused",
+        "a time without a zone, a day, and other texts are refused",
         arguments: [
             ("2024-01-02T00:00", "zone"), ("2024-01-02 00:00:00", "zone"),
             ("2024-01-02", "2024-01-02T00:00Z"),

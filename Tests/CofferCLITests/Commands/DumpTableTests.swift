@@ -90,7 +90,7 @@ struct DumpTableTests {
     }
 
     @Test(
-        "what is no table of the database is refused before anything is written",
+        "the name of a missing table is refused before anything is written",
         arguments: ["nope", "seen", "byText", "sqlite_sequence", ""])
     func unknown(_ name: String) throws {
         let result = try dump("note", name)

@@ -29,7 +29,7 @@ struct FolderTests {
         try result.objects.filter { $0["type"] as? String == type }.compactMap { $0["path"] as? String }
     }
 
-    /// Returns what the search finds, without a process.
+    /// Returns the result of the search, without a process.
     private func find(
         _ folders: [String], _ patterns: [String] = [], _ usual: FileSearch.Usual = .databases
     ) throws -> [FoundFile] {
@@ -40,7 +40,7 @@ struct FolderTests {
         found.map { String($0.path.dropFirst(tool.directory.path.utf8.count + 1)) }
     }
 
-    // MARK: What is found
+    // MARK: Results
 
     @Test("without a pattern, databases are found by their endings, and no side files or temporary files")
     func endings() throws {

@@ -46,7 +46,7 @@ struct DefaultTests {
     }
 
     @Test(
-        "a variable that is no source is refused before the work, and not said again",
+        "a variable with another text than a source is refused before the work, and not shown",
         arguments: ["COFFER_KEY", "COFFER_UNLOCK"])
     func badVariables(name: String) throws {
         for (value, words) in [
@@ -161,7 +161,7 @@ struct DefaultTests {
     }
 
     @Test(
-        "a configuration that others could change, or that is no file, is refused",
+        "a configuration that others could change, or that is not a file, is refused",
         arguments: ["writable", "folder", "link", "pipe", "directory", "large", "missing", "owner"])
     func unsafeConfigurations(kind: String) throws {
         var environment = try configuration(#""key": "file:a.key""#, mode: kind == "writable" ? 0o664 : 0o644)

@@ -159,7 +159,7 @@ struct SourceOptionTests {
     // MARK: Refusals
 
     @Test(
-        "a value that is no source is refused like a secret, and not said again",
+        "a value that is not a source is refused like a secret, and not shown",
         arguments: [
             ["--key", "s3cret"], ["--key=s3cret"], ["--key", "flie:s3cret"], ["--key", "raw:s3cret"],
             ["--previous-key", "s3cret", "--key", "file:a.key"], ["--unlock=s3cret"],

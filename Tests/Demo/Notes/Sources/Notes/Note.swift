@@ -19,7 +19,7 @@ struct Note: Codable, Equatable, FetchableRecord, MutablePersistableRecord {
     }()
 }
 
-/// The number of notes, and the newest one: an event for those who follow a tenant.
+/// The number of notes, and the newest one: the event that the followers of a tenant get.
 struct NoteSummary: Codable, Equatable {
     var count: Int
     var newest: Note?
