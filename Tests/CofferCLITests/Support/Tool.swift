@@ -11,7 +11,16 @@ final class Tool: Sendable {
         directory = try TestDirectory()
     }
 
-    static let program = ChildProcess.built("coffer")
+    /// The tool of the debug build, or the one that `COFFER_TEST_TOOL` names. A release build starts ten times
+    /// faster.
+    static let program =
+        ProcessInfo.processInfo.environment["COFFER_TEST_TOOL"] ?? ChildProcess.built("coffer")
+
+    /// Returns the program that knows the variables of an environment. Only debug builds have steps that fail
+    /// for tests.
+    private static func program(for environment: [String: String]) -> String {
+        environment["COFFER_FAIL_POINT"] == nil ? program : ChildProcess.built("coffer")
+    }
 
     /// Writes a raw key of 64 digits to a file, without the tool.
     @discardableResult
@@ -79,17 +88,17 @@ final class Tool: Sendable {
     }
 
     func run(
-        _ arguments: [String], program: String = Tool.program, input: String = "",
-        environment: [String: String] = [:]
+        _ arguments: [String], program: String? = nil, input: String = "", environment: [String: String] = [:]
     ) throws -> Result {
         try start(arguments, program: program, input: input, environment: environment).wait()
     }
 
     func start(
-        _ arguments: [String], program: String = Tool.program, input: String = "",
-        environment: [String: String] = [:]
+        _ arguments: [String], program: String? = nil, input: String = "", environment: [String: String] = [:]
     ) throws -> RunningTool {
-        try RunningTool(program, arguments, folder: directory.path, input: input, environment: environment)
+        try RunningTool(
+            program ?? Tool.program(for: environment), arguments, folder: directory.path, input: input,
+            environment: environment)
     }
 
     /// Returns the stock shell for a file whose raw key consists of equal bytes.
