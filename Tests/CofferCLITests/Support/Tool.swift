@@ -16,12 +16,6 @@ final class Tool: Sendable {
     static let program =
         ProcessInfo.processInfo.environment["COFFER_TEST_TOOL"] ?? ChildProcess.built("coffer")
 
-    /// Returns the program that knows the variables of an environment. Only debug builds have steps that fail
-    /// for tests.
-    private static func program(for environment: [String: String]) -> String {
-        environment["COFFER_FAIL_POINT"] == nil ? program : ChildProcess.built("coffer")
-    }
-
     /// Writes a raw key of 64 digits to a file, without the tool.
     @discardableResult
     func writeKey(_ name: String, _ byte: UInt8 = 0x42) throws -> String {
@@ -88,17 +82,20 @@ final class Tool: Sendable {
     }
 
     func run(
-        _ arguments: [String], program: String? = nil, input: String = "", environment: [String: String] = [:]
+        _ arguments: [String], program: String = Tool.program, input: String = "",
+        environment: [String: String] = [:]
     ) throws -> Result {
         try start(arguments, program: program, input: input, environment: environment).wait()
     }
 
     func start(
-        _ arguments: [String], program: String? = nil, input: String = "", environment: [String: String] = [:]
+        _ arguments: [String], program: String = Tool.program, input: String = "",
+        environment: [String: String] = [:]
     ) throws -> RunningTool {
-        try RunningTool(
-            program ?? Tool.program(for: environment), arguments, folder: directory.path, input: input,
-            environment: environment)
+        // Only debug builds have steps that fail for tests.
+        let program = environment["COFFER_FAIL_POINT"] == nil ? program : ChildProcess.built("coffer")
+        return try RunningTool(
+            program, arguments, folder: directory.path, input: input, environment: environment)
     }
 
     /// Returns the stock shell for a file whose raw key consists of equal bytes.
