@@ -143,7 +143,7 @@ struct HygieneTests {
     private func withoutKeyCommands(_ trace: String) -> String {
         let lines = trace.split(separator: "\n")
         let others = Set(
-            lines.filter { $0.contains("execve(") && !$0.contains(Tool.program) }.compactMap {
+            lines.filter { $0.contains("execve(") && !$0.contains("execve(\"\(Tool.program)\"") }.compactMap {
                 $0.split(separator: " ").first
             })
         return lines.filter { line in

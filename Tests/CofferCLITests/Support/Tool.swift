@@ -11,8 +11,8 @@ final class Tool: Sendable {
         directory = try TestDirectory()
     }
 
-    /// The tool of the debug build, or the one that `COFFER_TEST_TOOL` names. A release build starts ten times
-    /// faster.
+    /// The tool of the debug build, or the one that `COFFER_TEST_TOOL` names: a release build starts ten
+    /// times faster.
     static let program =
         ProcessInfo.processInfo.environment["COFFER_TEST_TOOL"] ?? ChildProcess.built("coffer")
 
