@@ -83,7 +83,9 @@ package enum CommandLineTool {
         if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.statement(in: arguments) {
             return refuse(words, arguments)
         }
-        OutputFile.errors.writeLine(text.hasPrefix("Error: ") ? "coffer: error: " + text.dropFirst(7) : text)
+        let lines = ArgumentMistake.lines(text, arguments)
+        OutputFile.errors.writeLine(
+            lines.hasPrefix("Error: ") ? "coffer: error: " + lines.dropFirst(7) : lines)
         let message = Spelling.withoutFarGuess(CofferCommand.message(for: error))
         reportRefusal(message.isEmpty ? "Invalid arguments." : message, arguments)
         return .usage

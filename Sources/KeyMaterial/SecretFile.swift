@@ -29,20 +29,26 @@ package enum SecretFile {
     /// Reads a whole file through the descriptor that was checked, because the path may lead elsewhere the
     /// next time.
     ///
-    /// A pipe, as in `<(command)`, belongs to its creator, and is read without checking its mode.
+    /// A pipe, as in `<(command)`, is read without checking its mode. A named pipe must belong to this user
+    /// or to root, even if this user is root: its owner decides how long readers wait.
     ///
     /// - Parameter followsLinks: true if the last component of the path may be a symbolic link.
     package static func read(_ path: String, access: Access, followsLinks: Bool = true) throws(Problem)
         -> SecretBytes
     {
         let file = try opening { () throws(Errno) in
-            try Descriptor(opening: path, O_RDONLY | (followsLinks ? 0 : O_NOFOLLOW))
+            // Otherwise, opening a named pipe would wait for its writer, before its owner is known.
+            try Descriptor(opening: path, O_RDONLY | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
         }
         let status = try opening { () throws(Errno) in try file.status() }
         switch status.mode & S_IFMT {
         case S_IFREG:
             if case .ownerOnly = access { try check(status) }
-        case S_IFIFO, S_IFSOCK: break
+        case S_IFIFO:
+            if case .ownerOnly = access {
+                guard status.isOwn || status.userID == 0 || file.isUnnamedPipe else { throw .ofAnotherUser }
+            }
+            do throws(Errno) { try file.waitForInput() } catch { throw .notRead(error) }
         default: throw .notAFile
         }
         return try readAll(from: file)

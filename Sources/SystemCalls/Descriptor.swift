@@ -90,6 +90,23 @@ package struct Descriptor: ~Copyable {
         return done
     }
 
+    /// Waits until a pipe that was opened with `O_NONBLOCK` has bytes, or its writers have closed it. After
+    /// that, each read waits.
+    package func waitForInput() throws(Errno) {
+        try systemCall("fcntl") { fcntl(number, F_SETFL, 0) }
+        var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        try systemCall("poll") { unsafe poll(&request, 1, -1) }
+    }
+
+    /// True for a pipe without a path, such as those between the programs of a shell. Only programs that
+    /// inherit it can use it.
+    package var isUnnamedPipe: Bool {
+        let start = Array("pipe:".utf8)
+        var target = [CChar](repeating: 0, count: start.count)
+        let count = unsafe readlink("/proc/self/fd/\(number)", &target, target.count)
+        return count == start.count && target.map(UInt8.init(bitPattern:)) == start
+    }
+
     // MARK: - Writing
 
     /// Writes all bytes, with as many calls as necessary.

@@ -131,6 +131,9 @@ extension DatabaseFile {
         return try backups(in: folder) { BackupName($0) }
     }
 
+    /// Returns true if a file name has the form of the names that dated backups get.
+    package static func isNameOfDatedBackup(_ name: String) -> Bool { BackupName(name) != nil }
+
     private static func backups(in folder: String, _ name: (String) -> BackupName?) throws -> [DatedBackup] {
         try SystemFile.names(in: folder).compactMap(name)
             .sorted { ($0.time, $0.start, $0.database.name) < ($1.time, $1.start, $1.database.name) }

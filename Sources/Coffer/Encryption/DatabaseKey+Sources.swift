@@ -62,7 +62,8 @@ extension DatabaseKey {
     ///
     /// The file must be a regular file or a pipe. Unless insecure files are allowed, only its owner may have
     /// access to it (mode 600 or 400), and its owner must be the user of this process or root. Otherwise,
-    /// opening a database throws ``EncryptionFailure/invalidKey(_:)``.
+    /// opening a database throws ``EncryptionFailure/invalidKey(_:)``. The mode of a pipe is not checked, and
+    /// opening a database waits for its writer.
     ///
     /// - Parameters:
     ///   - path: the path of the file. Symbolic links are followed.

@@ -12,7 +12,9 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// None of the configured keys opens the file.
     ///
     /// Some causes cannot be distinguished from a wrong key: custom cipher settings that the configuration
-    /// does not have, and damage to page 1 of a file in which no other page verifies the key.
+    /// does not have, and damage to page 1 of a file in which no other page verifies the key. The salt (the
+    /// first 16 bytes) is part of a key that is derived from a passphrase: if it is damaged, no page verifies
+    /// the passphrase.
     case wrongKey
 
     /// The file is a SQLite database that is not encrypted.
@@ -34,7 +36,9 @@ public enum EncryptionFailure: Sendable, Hashable {
 
     /// The key is right, but these pages are damaged: they were changed or are missing. Numbers start at 1.
     ///
-    /// The list contains the pages that prevented opening, not all damaged pages of the file.
+    /// The list contains the pages that prevented opening, not all damaged pages of the file. It is `[1]` if
+    /// a raw key decrypts the header, but no page is authentic: the salt (the first 16 bytes) is damaged, or
+    /// the configuration lacks custom settings of the MACs.
     case damaged(pages: [Int])
 
     /// The rollback journal or write-ahead log at this path does not belong to the file: it was left by

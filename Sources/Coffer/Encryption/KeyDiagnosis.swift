@@ -39,6 +39,12 @@ extension KeyedOpening {
             if let pages = try probe.handle.damagedPages(material, own) {
                 return .failure(.damaged(pages: pages))
             }
+            // A raw key decrypts pages under any salt, but authenticates them only under the right one.
+            if material.salt == nil,
+                try probe.handle.hasDatabaseHeader(material, fileSalt: header.salt, own)
+            {
+                return .failure(.damaged(pages: [1]))
+            }
         }
         // The file is encrypted after its header, and no key without a salt can be tried.
         if header.hasSQLiteMagic, own.plaintextHeaderSize == 0,
@@ -95,8 +101,8 @@ extension KeyedOpening {
 // MARK: - Stored pages
 
 extension ConnectionHandle {
-    /// Returns true if the first page of a file without MACs contains the bytes common to all database
-    /// headers.
+    /// Returns true if page 1, whether or not it is authentic, decrypts to a database header. Of 10^12 pages
+    /// of random bytes, about one passes.
     fileprivate func hasDatabaseHeader(
         _ material: KeyRing.Material, fileSalt: [UInt8], _ settings: CipherSettings
     ) throws(KeyError) -> Bool {
@@ -104,7 +110,8 @@ extension ConnectionHandle {
         else { return false }
         return try cryptographically { () throws(CryptographyFailure) in
             let cipher = try material.cipher(settings, fileSalt: fileSalt)
-            return try DatabaseHeader(cipher.decrypt(page, number: 1))?.isPlausible == true
+            let header = try DatabaseHeader(cipher.decrypt(page, number: 1))
+            return header?.isPlausible == true && header?.pageSize == settings.pageSize
         }
     }
 

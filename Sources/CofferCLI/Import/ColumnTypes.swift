@@ -80,6 +80,14 @@ enum ColumnType: String, CaseIterable {
         return Double(exactly: integer)
     }
 
+    /// Returns the value of an integer in a column that converts it to REAL.
+    fileprivate static func real(_ integer: Int64) throws(ImportRefusal) -> DatabaseValue {
+        guard let real = Double(exactly: integer) else {
+            throw ImportRefusal("\(integer) would be another number as REAL")
+        }
+        return real.databaseValue
+    }
+
     private static let negativeZero = ImportRefusal("-0.0 would be 0.0 as REAL; the type NUMBER keeps it")
 
     /// Returns the value to store in a column of this type. It never differs from the given value; otherwise
@@ -92,11 +100,7 @@ enum ColumnType: String, CaseIterable {
             switch (self, value.storage) {
             case (.real, .double(let real)) where real.isNegativeZero: throw ColumnType.negativeZero
             case (.integer, .double): throw ImportRefusal("\(number.text) is not an INTEGER")
-            case (.real, .int64(let integer)):
-                guard let real = Double(exactly: integer) else {
-                    throw ImportRefusal("\(integer) would be another number as REAL")
-                }
-                return real.databaseValue
+            case (.real, .int64(let integer)): return try ColumnType.real(integer)
             default: return value
             }
         case (.integer, .value(let value)):
@@ -149,22 +153,38 @@ enum ImportColumn {
     /// A column of a table that the import creates. Values are stored unchanged or rejected.
     case made(ColumnType)
     /// A column of an existing table, whose affinity may convert values.
-    case found(isText: Bool)
+    case found(Affinity)
+
+    enum Affinity {
+        case text, real
+        /// Integers and reals are stored as they are.
+        case other
+    }
 
     /// Creates a column of an existing table from its declared type:
     /// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>.
     init(declared type: String) {
         let type = type.uppercased()
-        self = .found(
-            isText: !type.contains("INT") && ["CHAR", "CLOB", "TEXT"].contains { type.contains($0) })
+        func has(_ parts: String...) -> Bool { parts.contains { type.contains($0) } }
+        self =
+            switch true {
+            case has("INT"): .found(.other)
+            case has("CHAR", "CLOB", "TEXT"): .found(.text)
+            case has("BLOB"): .found(.other)
+            case has("REAL", "FLOA", "DOUB"): .found(.real)
+            default: .found(.other)
+            }
     }
 
     func stored(_ given: ImportValue) throws(ImportRefusal) -> DatabaseValue {
         switch (self, given) {
-        case (.made(let type), _): try type.stored(given)
-        case (.found(isText: true), .number(let number)): number.text.databaseValue
-        case (.found, .number(let number)): try number.checked()
-        case (.found, .value(let value)): value
+        case (.made(let type), _): return try type.stored(given)
+        case (.found(.text), .number(let number)): return number.text.databaseValue
+        case (.found(let affinity), .number(let number)):
+            let value = try number.checked()
+            guard affinity == .real, case .int64(let integer) = value.storage else { return value }
+            return try ColumnType.real(integer)
+        case (.found, .value(let value)): return value
         }
     }
 }

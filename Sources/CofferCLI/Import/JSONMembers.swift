@@ -4,18 +4,20 @@ internal import Coffer
 struct JSONNumber: Equatable {
     let text: String
 
-    /// The integer or the real number, or nil if it is out of range.
+    /// The integer or the real number, or nil if 64 bits cannot store it with all of its digits.
     var value: DatabaseValue? {
         let isInteger =
             text != "-0"
             && !text.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains($0) }
         guard !isInteger else { return Int64(text)?.databaseValue }
-        return Double(text).flatMap { $0.isFinite ? $0.databaseValue : nil }
+        guard let real = Double(text), SignificantDigits(text).fit(real) else { return nil }
+        return real.databaseValue
     }
 
     func checked() throws(ImportRefusal) -> DatabaseValue {
         guard let value else {
-            throw ImportRefusal("the number \(text) is beyond 64 bits, and the column is not a text column")
+            throw ImportRefusal(
+                "the number \(text) would be another one in 64 bits, and the column is not a text column")
         }
         return value
     }

@@ -197,7 +197,7 @@ final class RowImport {
         do {
             let stored = try values.enumerated().map { index, value in
                 let column = names.flatMap { columns[$0[index].lowercased()] }
-                return try (column ?? .found(isText: false)).stored(value)
+                return try (column ?? .found(.other)).stored(value)
             }
             guard options.putsRefusedAside else { return try insert(stored, names, db) }
             // A trigger may fail with RAISE(FAIL), which keeps earlier changes. The savepoint undoes them.

@@ -71,6 +71,18 @@ enum ArgumentMistake {
             """
     }
 
+    /// Returns the lines of the parser's message, without line breaks and other control characters that come
+    /// from the arguments it shows.
+    static func lines(_ message: String, _ arguments: [String]) -> String {
+        var message = message
+        for argument in arguments where TextLayout.harmless(argument) != argument {
+            for part in [argument[...]] + argument.split(separator: "=", maxSplits: 1) {
+                message = message.replacing("'\(part)'", with: "'\(harmless: String(part))'")
+            }
+        }
+        return TextLayout.harmless(message, keepingLines: true)
+    }
+
     // MARK: Statements
 
     /// Returns the arguments of a query, with a space before each statement that begins with a comment, so

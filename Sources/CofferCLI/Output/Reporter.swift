@@ -104,14 +104,12 @@ extension Reporter {
             object("error", details)
         }
         let words = Color.red.paint("error:", if: style.colorsErrors)
-        let place = isNamed ? "" : path.map { TextLayout.harmless($0) + ": " } ?? ""
-        let named = path.map { message.replacing($0, with: TextLayout.harmless($0)) } ?? message
-        talk("coffer: \(place)\(words) \(TextLayout.harmless(named, keepingLines: true))")
+        talk("coffer: \(isNamed ? "" : TextLayout.harmless(prefix))\(words)", message)
     }
 
     func warning(_ text: String) {
-        let words = TextLayout.harmless(HiddenKeys.hiding(in: text), keepingLines: true)
-        talk("coffer: \(Color.yellow.paint("warning:", if: style.colorsErrors)) \(words)")
+        let word = Color.yellow.paint("warning:", if: style.colorsErrors)
+        talk("coffer: \(word)", HiddenKeys.hiding(in: text))
     }
 
     /// Runs `body`, and reports its failure as a warning.
@@ -121,12 +119,12 @@ extension Reporter {
 
     /// Prints a note, unless `--quiet` was given.
     func note(_ text: String) {
-        if !style.isQuiet { talk(TextLayout.harmless(text, keepingLines: true)) }
+        if !style.isQuiet { talk(nil, text) }
     }
 
     /// Prints a detail if `--verbose` was given.
     func detail(_ text: String) {
-        if style.isVerbose { talk("coffer: " + TextLayout.harmless(text, keepingLines: true)) }
+        if style.isVerbose { talk("coffer:", text) }
     }
 
     func progress(_ progress: ProgressState) {
@@ -216,7 +214,10 @@ extension Reporter {
             })
     }
 
-    private func talk(_ text: String) { line(text, on: errors) }
+    /// Writes a message as one line, so a name in it cannot look like another message.
+    private func talk(_ start: String?, _ message: String) {
+        line((start.map { $0 + " " } ?? "") + TextLayout.harmless(message), on: errors)
+    }
 
     private func line(_ text: String, on file: OutputFile) {
         state.withLock { state in

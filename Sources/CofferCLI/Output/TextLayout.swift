@@ -103,7 +103,10 @@ enum TextLayout {
         }
     }
 
-    /// Escapes text so that a file's content cannot move the cursor of a terminal or change its color.
+    /// Escapes text so that a file's content cannot begin a new line, move the cursor of a terminal, or
+    /// change its color.
+    ///
+    /// - Parameter keepingLines: true to keep line breaks and tabs.
     static func harmless(_ text: String, keepingLines: Bool = false) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -112,7 +115,7 @@ enum TextLayout {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
-            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{202a}"..."\u{202e}", "\u{2066}"..."\u{2069}":
+            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}":
                 result += "\\u{\(String(scalar.value, radix: 16))}"
             default: result.unicodeScalars.append(scalar)
             }

@@ -1,3 +1,4 @@
+internal import Coffer
 internal import Glibc
 internal import SystemCalls
 
@@ -125,18 +126,13 @@ struct FileSearch {
             || FileSearch.sideEndings.contains { name.suffix($0.count).elementsEqual($0) }
         guard !isOurs else { return false }
         guard patterns.isEmpty else { return patterns.contains { FileSearch.fits(name, $0) } }
-        let lowered = String(decoding: name, as: UTF8.self).lowercased()
-        return FileSearch.usualEndings.contains(where: lowered.hasSuffix)
-            || usual == .databasesAndBackups && FileSearch.isDatedBackup(lowered)
+        let text = String(decoding: name, as: UTF8.self)
+        return FileSearch.usualEndings.contains(where: text.lowercased().hasSuffix)
+            || usual == .databasesAndBackups && DatabaseFile.isNameOfDatedBackup(text)
     }
 
     private static func fits(_ name: [UInt8], _ pattern: String) -> Bool {
         let name = name.map(CChar.init(bitPattern:)) + [0]
         return unsafe fnmatch(pattern, name, 0) == 0
-    }
-
-    private static func isDatedBackup(_ name: String) -> Bool {
-        let ending = #/\.\d{8}t\d{6}\.\d{3}z-[0-9a-f]{8}-[0-9a-f]{8}\.backup$/#
-        return name.hasSuffix(".backup") && name.contains(ending)
     }
 }

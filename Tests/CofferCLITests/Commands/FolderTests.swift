@@ -62,10 +62,12 @@ struct FolderTests {
     @Test("dated backups are found if asked for")
     func datedBackups() throws {
         let name = "srv/a.db.20240101T000000.000Z-0123abcd-89abcdef.backup"
-        for name in [name, "srv/other.backup"] { try tool.write("", to: name) }
+        // There is no February 30.
+        let others = ["srv/other.backup", "srv/a.db.20240230T000000.000Z-0123abcd-89abcdef.backup"]
+        for name in [name] + others { try tool.write("", to: name) }
         #expect(try !names(find(["srv"])).contains(name))
         let found = try names(find(["srv"], [], .databasesAndBackups))
-        #expect(found.contains(name) && !found.contains("srv/other.backup"))
+        #expect(found.contains(name) && !found.contains { others.contains($0) }, "\(found)")
     }
 
     @Test("links are not followed, except one that is named, and a folder is searched once")

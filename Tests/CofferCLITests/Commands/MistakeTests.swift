@@ -56,6 +56,25 @@ struct MistakeTests {
         #expect(try tool.run("help", "rotate").status == 0)
     }
 
+    @Test(
+        "a line break in a name of any kind does not begin a line of the messages",
+        arguments: [
+            ["query", "a.db", "SELECT * FROM \"NAME\""], ["query", "a.db", "SELECT 1", "--bind", "NAME"],
+            ["query", "a.db", "SELECT 1", "--bind", "NAME="],
+            ["query", "a.db", "--file", "NAME"], ["import", "a.db", "NAME"],
+            ["dump", "a.db", "--table", "NAME"],
+            ["verify", "NAME"], ["verify", "a.db", "--key-file", "NAME"], ["batch", "verify", "NAME"],
+            ["verify", "a.db", "--page-size", "NAME"], ["verify", "a.db", "--page-size=NAME"],
+            ["verify", "a.db", "--NAME=1"], ["keygen", "NAME"], ["NAME"],
+        ])
+    func lineBreaks(arguments: [String]) throws {
+        let name = "x\ncoffer: error: false\r\u{1b}[31m\u{2028}"
+        let rest = arguments.contains("--key-file") || arguments[0] == "keygen" ? [] : key
+        let result = try tool.run(arguments.map { $0.replacing("NAME", with: name) } + rest, input: "")
+        #expect(result.errors.contains("\\ncoffer: error: false\\r\\u{1b}[31m\\u{2028}"), "\(result)")
+        #expect(!result.errors.contains("\ncoffer: error: false") && !result.errors.contains("\u{1b}"))
+    }
+
     @Test("each word of another tool stands for a command that there is")
     func synonyms() {
         #expect(Spelling.synonyms.count > 40)

@@ -72,7 +72,9 @@ struct RecoverTests {
         for index in 0..<16 { bytes[index] = 0 }
         try tool.directory.write(bytes, to: "a.db")
         let lost = try tool.run(["recover", "a.db", "b.db"] + key)
-        #expect(lost.status == 77 && lost.errors.contains("--salt-from"), "\(lost)")
+        #expect(lost.status == 65 && lost.errors.contains("--salt-from"), "\(lost)")
+        let query = try tool.run(["query", "a.db", "SELECT 1"] + key)
+        #expect(query.status == 65 && query.errors.contains("damaged"), "\(query)")
         try tool.write("SQLite format 3", to: "text")
         #expect(try tool.run(["recover", "a.db", "b.db", "--salt-from", "text"] + key).status == 65)
         let result = try tool.run(["recover", "a.db", "b.db", "--salt-from", "copy.db"] + key)

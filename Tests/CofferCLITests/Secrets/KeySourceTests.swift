@@ -157,6 +157,25 @@ struct KeySourceTests {
         }
     }
 
+    @Test("a pipe between programs is a key file, and so is one with a name")
+    func pipes() throws {
+        let verify = "\"$0\" verify a.db --key raw:file:"
+        for script in ["cat a.key | \(verify)/dev/stdin", "mkfifo -m 600 p; cat a.key >p & \(verify)p"] {
+            let result = try tool.run(["-c", script, Tool.program], program: "/bin/sh")
+            #expect(result.status == 0, "\(script): \(result)")
+        }
+    }
+
+    @Test(
+        "a named pipe of another user is refused, because its owner could make the tool wait forever",
+        .enabled(if: geteuid() == 0, "only root can give a file to another user"))
+    func pipeOfAnotherUser() throws {
+        let path = tool.directory.path("pipe")
+        try #require(unsafe mkfifo(path, 0o600) == 0 && chown(path, 65534, 65534) == 0)
+        let result = try tool.run("verify", "a.db", "--key", "raw:file:pipe")
+        #expect(result.status == 78 && result.errors.contains("belongs to another user"), "\(result)")
+    }
+
     @Test("what is missing is named")
     func missing() throws {
         for arguments in [

@@ -149,6 +149,24 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file) == .damaged(pages: [1]))
     }
 
+    @Test(
+        "a raw key proves that the salt is damaged, and a passphrase cannot",
+        arguments: [CipherSettings(), .sqlcipher(format: 3)])
+    func damagedSalt(settings: CipherSettings) throws {
+        let file = try EncryptedFile()
+        try file.fill(KeyRing(key: .rawKey(rawKeyBytes), settings: settings))
+        try file.change { $0.replaceSubrange(0..<16, with: saltBytes) }
+        #expect(try reason(file, settings: settings) == .damaged(pages: [1]))
+        #expect(try reason(file, key: .rawKey(rawKeyBytes.reversed()), settings: settings) == .wrongKey)
+        // The salt in the key may be the wrong one.
+        let other = DatabaseKey.rawKey(rawKeyBytes, salt: saltBytes)
+        #expect(try reason(file, key: other, settings: settings) == .wrongKey)
+        let stretched = try EncryptedFile()
+        try stretched.fill(KeyRing(key: .passphrase("pw"), settings: settings))
+        try stretched.change { $0.replaceSubrange(0..<16, with: saltBytes) }
+        #expect(try reason(stretched, key: .passphrase("pw"), settings: settings) == .wrongKey)
+    }
+
     @Test("page 1 in the other settings that have authentication codes", arguments: [2, 3])
     func damagedFirstPageOfFormat(format: Int) throws {
         let file = try EncryptedFile()

@@ -70,8 +70,7 @@ final class OpenedView {
                 switch failure {
                 case .damaged(let pages):
                     damagedPages = pages
-                case .wrongKey where try OpenedView.isSaltDamaged(view, ring):
-                    isSaltDamaged = true
+                    isSaltDamaged = try OpenedView.isSaltDamaged(view, protection, settings)
                 default:
                     throw KeyError.encryption(failure, code: code)
                 }
@@ -111,18 +110,15 @@ final class OpenedView {
         }
     }
 
-    /// Returns true if a raw key, which does not depend on the salt, decrypts page 1 to a database header.
-    private static func isSaltDamaged(_ view: StoredView, _ ring: KeyRing) throws -> Bool {
-        guard case .rawKey(let secret, nil) = ring.keys[0].kind, ring.settings.plaintextHeaderSize == 0 else {
+    /// Returns true if the key is right, but no page is authentic under the salt of the file.
+    private static func isSaltDamaged(
+        _ view: StoredView, _ protection: FileProtection, _ settings: CipherSettings
+    ) throws -> Bool {
+        guard settings.usesHMAC, let material = try protection.material(fileSalt: view.fileSalt) else {
             return false
         }
-        let cipher = try PageCipher(
-            key: secret.bytes, salt: [UInt8](repeating: 0, count: 16),
-            layout: PageCipher.Layout(ring.settings))
-        let stored = try view.read(at: 0, count: ring.settings.pageSize)
-        guard stored.count == ring.settings.pageSize else { return false }
-        let header = try DatabaseHeader(cipher.decrypt(stored, number: 1))
-        return header?.pageSize == ring.settings.pageSize && header?.isPlausible == true
+        let connection = try FileView.open(view)
+        return try connection.handle.damagedPages(material, settings) == nil
     }
 }
 

@@ -11,8 +11,8 @@ struct ImportCommand: AccessOperation, FileOperation {
             one object a line, or an array of objects, whose members do. Texts get the types of the columns \
             of an existing table. With --create, the table is created: it is strict, with the types from \
             --types, or types that fit all of the first 1,000 rows. 007 and 1.10 are texts: no value is ever \
-            stored as another, and a later row whose value would be is refused. A JSON integer beyond 64 \
-            bits needs a text column.
+            stored as another, and a later row whose value would be is refused. A JSON number with more \
+            digits than 64 bits can store needs a text column.
             With --primary-key, the created table has a key; with --on-conflict, the next import replaces or \
             ignores rows with a key that the table has.
             A row that does not fit the table ends the import, and nothing is kept; with --rejects it goes \

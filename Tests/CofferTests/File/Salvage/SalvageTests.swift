@@ -145,7 +145,7 @@ struct SalvageTests {
         let source = DatabaseFile(path: file.path)
         #expect(
             reason { _ = try source.salvage(key: SalvageTests.key, to: directory.path("none.db")) }
-                == .key(.wrongKey))
+                == .damaged(pages: [1]))
         #expect(!directory.fileNames().contains("none.db"))
         var options = DatabaseFile.SalvageOptions()
         options.salt = salt

@@ -1,0 +1,54 @@
+import CofferTestSupport
+import Foundation
+import KeyMaterial
+import Synchronization
+import Testing
+
+@Suite("Secret files")
+struct SecretFileTests {
+    private let directory: TestDirectory
+
+    init() throws {
+        directory = try TestDirectory()
+    }
+
+    private static func text(of path: String) throws -> String {
+        try SecretFile.read(path, access: .ownerOnly).withUnsafeBytes {
+            unsafe String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    @Test(
+        "a pipe without a name is read to its end, even if another user has made it", arguments: ["", "key"])
+    func unnamedPipe(content: String) throws {
+        let pipe = Pipe()
+        let number = pipe.fileHandleForReading.fileDescriptor
+        // As in `command | sudo program`.
+        if geteuid() == 0 { try #require(fchown(number, 65534, 65534) == 0) }
+        try pipe.fileHandleForWriting.write(contentsOf: Data(content.utf8))
+        try pipe.fileHandleForWriting.close()
+        #expect(try SecretFileTests.text(of: "/proc/self/fd/\(number)") == content)
+    }
+
+    @Test("reading a named pipe waits for its writer")
+    func namedPipe() throws {
+        let path = directory.path("pipe")
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        let found = Mutex<String?>(nil)
+        let ended = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            let text = (try? SecretFileTests.text(of: path)) ?? "an error"
+            found.withLock { $0 = text }
+            ended.signal()
+        }
+        var end: CInt = -1
+        while end < 0, found.withLock({ $0 }) == nil {
+            // Opening fails until the reader has opened the pipe.
+            end = unsafe open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+        }
+        #expect(unsafe write(end, "key", 3) == 3)
+        close(end)
+        ended.wait()
+        #expect(found.withLock { $0 } == "key")
+    }
+}
