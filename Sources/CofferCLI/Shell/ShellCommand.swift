@@ -119,8 +119,8 @@ enum ShellCommand {
                 db,
                 sql: """
                     SELECT name FROM main.sqlite_master WHERE type = 'index' \
-                    AND tbl_name LIKE ? ORDER BY name
-                    """, arguments: [arguments.first ?? "%"])
+                    AND (?1 IS NULL OR tbl_name = ?1 COLLATE NOCASE) ORDER BY name
+                    """, arguments: [arguments.first])
         }
         if !names.isEmpty {
             shell.reporter.raw(LineEditor.columns(names, width: shell.reporter.outputWidth ?? 80))
