@@ -108,6 +108,20 @@ struct BackupListTests {
         #expect(try tool.run(["backup", "--list", "safe"] + arguments).status == status)
     }
 
+    @Test("a list works with a default for metrics, and does not count as a backup")
+    func defaultMetrics() throws {
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tool.directory.path)
+        try tool.write(#"{"metrics": "m.prom"}"#, to: "config.json")
+        let environment = ["COFFER_CONFIG": tool.directory.path("config.json")]
+        for arguments in [[], ["a.db"]] {
+            let result = try tool.run(["backup", "--list", "safe"] + arguments, environment: environment)
+            #expect(result.status == 0, "\(result)")
+        }
+        #expect(!tool.exists("m.prom"))
+        let given = try tool.run("backup", "--list", "safe", "--metrics", "m.prom")
+        #expect(given.status == 64, "\(given)")
+    }
+
     // MARK: The latest
 
     @Test("the latest backup of a folder is restored, or the latest before a time, and its name is told")
