@@ -46,6 +46,8 @@ struct ShellCommandTests {
         let again = try script(".once rows.csv\nSELECT 1;\n")
         #expect(again.status == 73 && again.output.isEmpty, "\(again)")
         #expect(try tool.text(of: "rows.csv") == "id\n1\n2\n3\n")
+        // The code of an output, and not that of a missing input.
+        #expect(try script(".once none/rows.csv\nSELECT 1;\n").status == 73)
     }
 
     @Test(
