@@ -243,6 +243,9 @@ struct SourceOptionTests {
     func mixtures(options: [String], words: String) throws {
         let result = try tool.run(["verify", "a.db"] + options)
         #expect(result.status == 64 && result.errors.contains(words), "\(result)")
+        // Secrets that are only bytes take no type.
+        let isTyped = !["--audit", "--site-secret"].contains(options[0])
+        #expect(result.errors.contains("raw:file:PATH") == isTyped, "\(result)")
         // Older options for another secret are no mixture.
         let other = ["--key", "file:a.key", "--previous-key-file", "a.key"]
         #expect(try tool.run(["verify", "a.db"] + other).status == 0)
