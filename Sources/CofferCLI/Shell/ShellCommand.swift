@@ -106,7 +106,7 @@ enum ShellCommand {
         guard arguments.isEmpty else { throw Failure.usage(".databases takes no argument.") }
         let lines = try shell.access { db in
             try Row.fetchAll(db, sql: "SELECT name, file FROM pragma_database_list ORDER BY seq").map { row in
-                [row[0] as String, row[1] as String? ?? ""]
+                [row[0] as String, TextLayout.harmless(row[1] as String? ?? "")]
             }
         }
         answer(TextLayout.table(lines).joined(separator: "\n"), shell)

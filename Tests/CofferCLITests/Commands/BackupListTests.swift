@@ -197,6 +197,23 @@ struct BackupListTests {
             try result.status == 0 && result.errors.contains("future") && rowCount() == ["4"], "\(result)")
     }
 
+    @Test("a line break in a name makes no line of its own")
+    func lineBreak() throws {
+        let name = "a\nb.db"
+        try tool.makeDatabase(name)
+        #expect(try tool.run(["backup", name, "--into", "safe"] + key).status == 0)
+        let result = try restore("--dry-run", to: name)
+        #expect(result.status == 0 && result.errors.contains(#"safe/a\nb.db."#), "\(result)")
+        let made = try #require(names().first)
+        let future = made.replacing(#/\.20\d\d/#, with: ".2999")
+        try FileManager.default.moveItem(
+            atPath: tool.directory.path("safe/\(made)"), toPath: tool.directory.path("safe/\(future)"))
+        let warned = try restore(to: name)
+        #expect(warned.errors.contains(#"safe/a\nb.db.2999"#), "\(warned)")
+        let databases = try tool.run(["shell", name] + key, input: ".databases\n")
+        #expect(databases.output.split(separator: "\n").count == 1, "\(databases)")
+    }
+
     @Test("damage in the chosen backup is reported with its name")
     func damage() throws {
         let name = try makeBackup(at: "20240101T000000.000Z")
