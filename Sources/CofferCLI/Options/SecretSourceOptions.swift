@@ -135,14 +135,6 @@ extension ArgumentHelp {
     static func source(_ text: String) -> ArgumentHelp { .value("source", text) }
 }
 
-extension KeyRequest {
-    /// - Parameter words: the other input, capitalized.
-    func checkSharesNoInput(with words: String) throws {
-        guard source == .standardInput else { return }
-        throw ValidationError("\(words) and the key cannot both come from the standard input.")
-    }
-}
-
 extension CommandWords {
     /// Splits the value of an option.
     static func split(_ text: String, option: String) throws -> [String] {

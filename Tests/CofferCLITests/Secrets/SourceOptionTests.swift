@@ -262,6 +262,35 @@ struct SourceOptionTests {
         }
     }
 
+    @Test(
+        "a secret and another input cannot both come from the standard input, and no input is lost",
+        arguments: [
+            (["import", "a.db", "t"], "id,text\n5,new row\n"), (["query", "a.db", "--write"], nil),
+            (["shell", "a.db", "--write"], nil), (["load", "new.db"], nil),
+            (["batch", "verify", "--manifest", "-"], "a.db\n"),
+        ] as [([String], String?)])
+    func secretAndInput(command: [String], input: String?) throws {
+        let sources =
+            [["--key", "passphrase:stdin"]]
+            + (command[0] == "load"
+                ? []
+                : [
+                    ["--key", "file:a.key", "--previous-key", "passphrase:stdin"],
+                    ["--key", "file:a.key", "--audit", "log", "--audit-key", "stdin"],
+                ])
+        for options in sources {
+            let result = try tool.run(
+                command + options, input: input ?? "INSERT INTO t (text) VALUES ('new row');")
+            #expect(result.status == 64 && result.errors.contains("standard input"), "\(result)")
+        }
+        let defaults = ["COFFER_KEY": "file:a.key", "COFFER_UNLOCK": "passphrase:stdin"]
+        if command[0] == "import" {
+            #expect(try tool.run(command, input: input ?? "", environment: defaults).status == 64)
+        }
+        #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["1"])
+        #expect(!tool.exists("new.db"))
+    }
+
     @Test("--unlock alone and the source ask prompt at the terminal")
     func prompts() throws {
         func terminal(_ arguments: String...) throws -> PseudoTerminal {
