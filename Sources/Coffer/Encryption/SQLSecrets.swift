@@ -16,8 +16,9 @@ package enum SQLSecrets {
             if isApart, !result.isEmpty { result.append(UInt8(ascii: " ")) }
             // The number of a parameter such as ?1 follows directly.
             let isParameter = !isApart && start > 0 && "?:@".utf8.contains(bytes[start - 1])
-            let isLiteral = bytes[start] == UInt8(ascii: "'") || "0123456789".utf8.contains(bytes[start])
-            result += isLiteral && !isParameter ? [UInt8(ascii: "?")] : Array(bytes[token.range])
+            let isNumber = bytes[start].isASCIIDigit && !isParameter
+            let isLiteral = isNumber || bytes[start] == UInt8(ascii: "'")
+            result += isLiteral ? [UInt8(ascii: "?")] : Array(bytes[token.range])
             end = token.range.upperBound
         }
         return String(decoding: result, as: UTF8.self)

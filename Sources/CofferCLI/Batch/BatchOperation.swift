@@ -42,6 +42,7 @@ extension BatchOperation {
     var needsKeys: Bool { get throws { true } }
     func newKeyRequest() throws -> KeyRequest? { nil }
     var folders: [String] { batch.folders }
+    var inputUse: String? { batch.list.manifest == "-" ? "The manifest" : nil }
     var usualFiles: FileSearch.Usual? { onlyReads ? .databasesAndBackups : nil }
 
     /// Returns the files of the manifest, or of the folders.

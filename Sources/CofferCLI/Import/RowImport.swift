@@ -36,6 +36,8 @@ final class RowImport {
 
     /// The columns of the table, keyed by lowercase names.
     private var columns: [String: ImportColumn] = [:]
+    /// The words of a statement for the rule about conflicts.
+    private var (insertion, conflictClause) = ("INSERT", "")
     private var isView = false
 
     private(set) var importedCount = 0
@@ -146,6 +148,10 @@ final class RowImport {
         if let unknown = options.primaryKey.first(where: { !known.contains($0.lowercased()) }) {
             throw Failure.usage("--primary-key names the column '\(unknown)', which does not exist.")
         }
+        let keys = options.primaryKey.map { $0.lowercased() }
+        guard Set(keys).count == keys.count else {
+            throw Failure.usage("--primary-key has a column twice.")
+        }
         let columns = options.primaryKey.map(\.quotedDatabaseIdentifier)
         return columns.isEmpty ? nil : "PRIMARY KEY (\(columns.joined(separator: ", ")))"
     }
@@ -160,9 +166,31 @@ final class RowImport {
             let key = column.name.lowercased()
             columns[key] = made[key].map { .made($0) } ?? ImportColumn(declared: column.type)
         }
+        try applyRule(db)
         if let unknown = (named ?? []).first(where: { columns[$0.lowercased()] == nil }) {
             throw Failure(
                 .answerIsNo, "no_such_column", "The table '\(options.table)' has no column '\(unknown)'.")
+        }
+    }
+
+    private func applyRule(_ db: Database) throws {
+        switch options.onConflict {
+        case nil: break
+        // Unlike INSERT OR IGNORE, this ignores no other violation.
+        case .ignore: conflictClause = " ON CONFLICT DO NOTHING"
+        case .replace:
+            let types = try String.fetchSet(
+                db, sql: "SELECT type FROM pragma_table_list(?) WHERE schema = 'main'",
+                arguments: [options.table])
+            // Views and virtual tables have no other way.
+            guard types.isDisjoint(with: ["view", "virtual"]) else { return insertion = "INSERT OR REPLACE" }
+            // Unlike INSERT OR REPLACE, this removes no other row, neither by a foreign key nor by another
+            // uniqueness constraint. It runs the triggers of the table, and stores no default for a NULL.
+            let names = try String.fetchAll(
+                db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0",
+                arguments: [options.table])
+            let values = names.map(\.quotedDatabaseIdentifier).map { "\($0)=excluded.\($0)" }
+            conflictClause = " ON CONFLICT DO UPDATE SET \(values.joined(separator: ","))"
         }
     }
 
@@ -199,6 +227,7 @@ final class RowImport {
                 let column = names.flatMap { columns[$0[index].lowercased()] }
                 return try (column ?? .found(.other)).stored(value)
             }
+            try checkKey(stored, names)
             guard options.putsRefusedAside else { return try insert(stored, names, db) }
             // A trigger may fail with RAISE(FAIL), which keeps earlier changes. The savepoint undoes them.
             try db.inSavepoint {
@@ -217,6 +246,17 @@ final class RowImport {
         }
     }
 
+    /// Throws for a row without a value in the key of a created table. SQLite would store a new row ID.
+    private func checkKey(_ values: [DatabaseValue], _ names: [String]?) throws(ImportRefusal) {
+        guard !options.primaryKey.isEmpty else { return }
+        let names = (names ?? []).map { $0.lowercased() }
+        for key in options.primaryKey {
+            guard let index = names.firstIndex(of: key.lowercased()), !values[index].isNull else {
+                throw ImportRefusal("the column '\(key)' of the key takes no NULL")
+            }
+        }
+    }
+
     /// The failure of a row whose error has ended the transaction.
     private func rollback(at record: ImportRecord, _ reason: String) -> Failure {
         let part = options.batchRows == nil ? "" : " of this batch"
@@ -232,12 +272,9 @@ final class RowImport {
                 ? " DEFAULT VALUES" : "(\(names.map(\.quotedDatabaseIdentifier).joined(separator: ",")))"
         }
         let marks = values.isEmpty ? "" : " VALUES (\(values.map { _ in "?" }.joined(separator: ",")))"
-        let insertion = options.onConflict == .replace ? "INSERT OR REPLACE" : "INSERT"
-        // Unlike INSERT OR IGNORE, this ignores no other violation.
-        let rule = options.onConflict == .ignore && !values.isEmpty ? " ON CONFLICT DO NOTHING" : ""
         let statement = try db.cachedStatement(
-            sql:
-                "\(insertion) INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)\(rule)")
+            sql: "\(insertion) INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)"
+                + (values.isEmpty ? "" : conflictClause))
         try statement.execute(arguments: StatementArguments(values))
         // A view's triggers may change nothing, so its rows count as imported.
         if isView || db.changesCount > 0 { importedCount += 1 } else { ignoredCount += 1 }

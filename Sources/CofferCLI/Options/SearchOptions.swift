@@ -12,9 +12,9 @@ struct SearchOptions: ParsableArguments {
 
     static let help = """
         In a folder, all databases below it: files whose names end in \
-        \(FileSearch.usualEndings.joined(separator: ", ")) or that are dated backups, or fit --name. Links \
-        are not followed, and side files and keyrings are left out. A folder without permission, a name that \
-        is not UTF-8, a pipe of such a name, and a folder without databases fail on their own (66); the \
-        others are done, with exit code 3.
+        \(FileSearch.usualEndings.joined(separator: ", ")) or fit --name, and dated backups, except in batch \
+        backup. Links are not followed, and side files and keyrings are left out. A folder without \
+        permission, a name that is not UTF-8, a pipe of such a name, and a folder without databases fail \
+        alone (66); the others are done, with exit code 3.
         """
 }

@@ -5,6 +5,8 @@ internal import ArgumentParser
 protocol SecretSourceOptions: ParsableArguments {
     /// The name of the option, and the prefix of the older names.
     static var prefix: String { get }
+    /// True if the source may have a type before it.
+    static var hasType: Bool { get }
     /// The values of the option. An array, so that a second value is noticed.
     var sources: [SourceArgument] { get }
 
@@ -19,6 +21,7 @@ protocol SecretSourceOptions: ParsableArguments {
 }
 
 extension SecretSourceOptions {
+    static var hasType: Bool { true }
     var standardInput: Bool { false }
     var olderType: SecretType? { nil }
 
@@ -49,9 +52,10 @@ extension SecretSourceOptions {
             return GivenSource(TypedSource(.prompt, olderType), .options)
         }
         if let option = older.first?.option ?? olderType.map({ _ in "\(Self.option)-type" }) {
-            throw ValidationError(
-                "Give only one source of the key, not \(Self.option) and \(option): \(Self.option) takes the "
-                    + "type too, as in \(Self.option) raw:file:PATH.")
+            let hint =
+                Self.hasType
+                ? ": \(Self.option) takes the type too, as in \(Self.option) raw:file:PATH." : "."
+            throw ValidationError("Give only one source, not \(Self.option) and \(option)\(hint)")
         }
         return GivenSource(source, .named(Self.option))
     }
@@ -81,6 +85,8 @@ extension SecretSourceOptions {
 protocol UntypedSourceOptions: SecretSourceOptions {}
 
 extension UntypedSourceOptions {
+    static var hasType: Bool { false }
+
     /// Returns the source of a secret that has no type, or nil if none was given.
     func source() throws -> SecretSource? {
         // An older option of such a secret has no type either.
@@ -127,14 +133,6 @@ extension TypedSource {
 extension ArgumentHelp {
     /// The help for an option that takes a source.
     static func source(_ text: String) -> ArgumentHelp { .value("source", text) }
-}
-
-extension KeyRequest {
-    /// - Parameter words: the other input, capitalized.
-    func checkSharesNoInput(with words: String) throws {
-        guard source == .standardInput else { return }
-        throw ValidationError("\(words) and the key cannot both come from the standard input.")
-    }
 }
 
 extension CommandWords {

@@ -52,24 +52,28 @@ struct FileSearch {
 
     // MARK: The search
 
-    /// - Parameter seen: the folders that were searched. A mount may show one of them again.
+    /// - Parameter seen: the folders that were searched. A mount or another argument may show one of them
+    ///   again: its files are not repeated.
     private func files(in folder: String, _ seen: inout Set<FileIdentity>) throws -> [FoundFile] {
         var folder = folder
         while folder.hasSuffix("/"), folder != "/" { folder.removeLast() }
         var (found, waiting) = ([FoundFile](), [FoundFile(folder, place: FileNames.canonical(folder))])
+        var isPartlyKnown = false
         while let next = waiting.popLast() {
             try checkpoint()
-            guard let status = try? FileStatus(next.path, followsLinks: next.path == folder),
-                seen.insert(status.identity).inserted
-            else { continue }
+            guard let status = try? FileStatus(next.path, followsLinks: next.path == folder) else { continue }
+            guard seen.insert(status.identity).inserted else {
+                isPartlyKnown = true
+                continue
+            }
             do throws(Errno) {
-                for name in try Folder.names(in: next.path) { add(name, of: next, &found, &waiting) }
+                try search(next, &found, &waiting)
             } catch {
                 let failure = Failure(error, "The folder cannot be searched", denied: .inputMissing)
                 found.append(FoundFile(next.path, place: next.place, problem: failure))
             }
         }
-        guard !found.isEmpty else {
+        guard !found.isEmpty || isPartlyKnown else {
             return [FoundFile(folder, place: FileNames.canonical(folder), problem: noFile)]
         }
         return found.sorted { $0.path < $1.path }
@@ -83,15 +87,27 @@ struct FileSearch {
         return Failure(.inputMissing, "no_files", "The folder has no file \(names).")
     }
 
+    /// Looks at all entries of a folder, and throws the first error.
+    private func search(_ folder: FoundFile, _ found: inout [FoundFile], _ waiting: inout [FoundFile])
+        throws(Errno)
+    {
+        var problem: Errno?
+        for name in try Folder.names(in: folder.path) {
+            do throws(Errno) { try add(name, of: folder, &found, &waiting) } catch {
+                // The file may have been removed in the meantime. Any other entry may be a database.
+                if error.code != ENOENT { problem = problem ?? error }
+            }
+        }
+        if let problem { throw problem }
+    }
+
     private func add(
         _ name: [UInt8], of folder: FoundFile, _ found: inout [FoundFile], _ waiting: inout [FoundFile]
-    ) {
+    ) throws(Errno) {
         let start = folder.path == "/" ? "/" : folder.path + "/"
         let bytes = Array(start.utf8) + name
-        // The file may have been removed in the meantime.
-        guard let status = try? FileSearch.status(bytes), !status.isSymbolicLink,
-            status.isDirectory || isWanted(name)
-        else { return }
+        let status = try FileSearch.status(bytes)
+        guard !status.isSymbolicLink, status.isDirectory || isWanted(name) else { return }
         guard let text = String(validating: name, as: UTF8.self) else {
             // Converted to text, the name would be another one.
             let place = "\0" + bytes.map { String($0, radix: 16) }.joined(separator: " ")

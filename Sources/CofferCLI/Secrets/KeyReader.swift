@@ -31,6 +31,8 @@ struct KeyReader {
     private static let isInputRead = Latch()
     /// The time limit for commands, in seconds.
     let commandTimeout: Double
+    /// The input of the command that comes from the standard input, capitalized, if there is one.
+    let otherInputUse: String?
 
     /// Reads a key for databases.
     ///
@@ -153,6 +155,8 @@ struct KeyReader {
             return try KeyFile.read(path, allowsInsecureMode: request.allowsInsecureFile)
         case .descriptor(let number): return try descriptor(number)
         case .standardInput:
+            // Also for secrets that may not be needed: the input would be lost.
+            if let otherInputUse { throw KeyReader.sharedInput(otherInputUse) }
             // Each secret has its own source: only the keys of many files are read once for all.
             guard !KeyReader.isInputRead.isSet else {
                 throw Failure.usage("Two secrets cannot both come from the standard input.")
@@ -173,6 +177,10 @@ struct KeyReader {
         case .credential(let name): return try Credential.read(name)
         case .prompt: return try KeyPrompt.read(request, subject: subject)
         }
+    }
+
+    private static func sharedInput(_ words: String) -> Failure {
+        .usage("\(words) and a secret cannot both come from the standard input.")
     }
 
     private func descriptor(_ number: Int32) throws(Failure) -> SecretBytes {

@@ -85,6 +85,10 @@ protocol Operation: ParsableCommand {
     /// True if the command fails if its defaults cannot be used.
     var readsDefaults: Bool { get }
 
+    /// The input that the command reads from the standard input, capitalized, as in "The rows". No secret can
+    /// come from there then. Nil if there is none.
+    var inputUse: String? { get }
+
     /// Runs the command. A failure that is reported rather than thrown shows in the returned status.
     func run(in session: Session) throws -> ExitStatus
 }
@@ -97,6 +101,7 @@ extension Operation {
 
     var subject: String? { nil }
     var readsDefaults: Bool { true }
+    var inputUse: String? { nil }
 
     func perform() -> ExitStatus { perform(Reporter(command: Self.title, style: OutputStyle(output))) }
 
@@ -108,7 +113,7 @@ extension Operation {
         }
         let session = Session(
             reporter: reporter, interruption: .shared, lockTimeout: output.lockTimeout,
-            keyTimeout: output.keyTimeout)
+            keyTimeout: output.keyTimeout, inputUse: inputUse)
         var status: ExitStatus
         do {
             try failForTests()

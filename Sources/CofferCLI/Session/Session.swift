@@ -9,13 +9,18 @@ struct Session: Sendable {
     let lockTimeout: Double
     /// The time limit for commands that print keys, in seconds.
     let keyTimeout: Double
+    /// The input of the command that comes from the standard input, capitalized, or nil if there is none.
+    let inputUse: String?
 
     let keyAdvice = KeyAdvice()
 
     /// Collects the results for monitors.
     let meter = RunMeter()
 
-    var keys: KeyReader { KeyReader(reporter: reporter, advice: keyAdvice, commandTimeout: keyTimeout) }
+    var keys: KeyReader {
+        KeyReader(
+            reporter: reporter, advice: keyAdvice, commandTimeout: keyTimeout, otherInputUse: inputUse)
+    }
 
     /// Returns the key of a file. Checks that the file exists before anyone is prompted for a key.
     func key(_ request: KeyRequest, of path: String) throws -> Key {

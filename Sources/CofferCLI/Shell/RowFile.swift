@@ -8,8 +8,12 @@ final class RowFile {
     let reporter: Reporter
 
     init(_ path: String, command: String) throws(Failure) {
-        descriptor = try Failure.explaining("'\(path)' cannot be created") { () throws(Errno) in
-            try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        try NewFile.checkIsNew(path)
+        do throws(Errno) {
+            descriptor = try Descriptor(
+                opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        } catch {
+            throw Failure(error, "'\(path)' cannot be created", missing: .outputExists, denied: .outputExists)
         }
         reporter = Reporter(
             command: command, style: OutputStyle(isJSON: false), output: OutputFile(descriptor.number))

@@ -59,7 +59,7 @@ struct DatedBackups {
                     "size": entry.size, "keyring": entry.keyring,
                 ], text: [line], isAnswer: true)
         }
-        if entries.isEmpty { reporter.note("\(folder): no dated backups") }
+        if entries.isEmpty { reporter.note("\(harmless: folder): no dated backups") }
     }
 
     /// Formats the time of a backup for people, in UTC.
@@ -115,7 +115,7 @@ struct DatedBackups {
         }
         let now = Date()
         for entry in entries where entry.backup.date > now {
-            reporter.warning("\(entry.backup.path): is dated in the future, so it does not count.")
+            reporter.warning("\(harmless: entry.backup.path): is dated in the future, so it does not count.")
         }
         entries.removeAll { $0.backup.date > now }
         let limit = end.map(milliseconds) ?? .max
@@ -130,7 +130,7 @@ struct DatedBackups {
         let place = isMoved ? ", when it was at another path" : ""
         return Choice(
             path: chosen.backup.path,
-            words: "\(chosen.backup.path): the backup of \(words(for: chosen.backup))\(place), "
+            words: "\(harmless: chosen.backup.path): the backup of \(words(for: chosen.backup))\(place), "
                 + "\(counted: entries.count, "backup") in the folder")
     }
 }

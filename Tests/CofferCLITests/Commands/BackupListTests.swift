@@ -108,6 +108,20 @@ struct BackupListTests {
         #expect(try tool.run(["backup", "--list", "safe"] + arguments).status == status)
     }
 
+    @Test("a list works with a default for metrics, and does not count as a backup")
+    func defaultMetrics() throws {
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tool.directory.path)
+        try tool.write(#"{"metrics": "m.prom"}"#, to: "config.json")
+        let environment = ["COFFER_CONFIG": tool.directory.path("config.json")]
+        for arguments in [[], ["a.db"]] {
+            let result = try tool.run(["backup", "--list", "safe"] + arguments, environment: environment)
+            #expect(result.status == 0, "\(result)")
+        }
+        #expect(!tool.exists("m.prom"))
+        let given = try tool.run("backup", "--list", "safe", "--metrics", "m.prom")
+        #expect(given.status == 64, "\(given)")
+    }
+
     // MARK: The latest
 
     @Test("the latest backup of a folder is restored, or the latest before a time, and its name is told")
@@ -181,6 +195,23 @@ struct BackupListTests {
         let result = try restore()
         #expect(
             try result.status == 0 && result.errors.contains("future") && rowCount() == ["4"], "\(result)")
+    }
+
+    @Test("a line break in a name makes no line of its own")
+    func lineBreak() throws {
+        let name = "a\nb.db"
+        try tool.makeDatabase(name)
+        #expect(try tool.run(["backup", name, "--into", "safe"] + key).status == 0)
+        let result = try restore("--dry-run", to: name)
+        #expect(result.status == 0 && result.errors.contains(#"safe/a\nb.db."#), "\(result)")
+        let made = try #require(names().first)
+        let future = made.replacing(#/\.20\d\d/#, with: ".2999")
+        try FileManager.default.moveItem(
+            atPath: tool.directory.path("safe/\(made)"), toPath: tool.directory.path("safe/\(future)"))
+        let warned = try restore(to: name)
+        #expect(warned.errors.contains(#"safe/a\nb.db.2999"#), "\(warned)")
+        let databases = try tool.run(["shell", name] + key, input: ".databases\n")
+        #expect(databases.output.split(separator: "\n").count == 1, "\(databases)")
     }
 
     @Test("damage in the chosen backup is reported with its name")

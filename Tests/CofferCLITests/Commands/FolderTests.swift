@@ -84,6 +84,19 @@ struct FolderTests {
         #expect(try names(find(["srv/deep", "srv"])) == ["srv/deep/b.SQLITE", "srv/a.db"])
     }
 
+    @Test("a folder that is in another one, or is named twice, is no folder without databases")
+    func overlap() throws {
+        let folders = [["srv", "srv/deep"], ["srv", "srv/"], ["srv/deep", "srv/deep/.."]]
+        for folders in folders {
+            let found = try find(folders)
+            #expect(found.count == 2 && found.allSatisfy { $0.problem == nil }, "\(found)")
+        }
+        _ = try tool.directory.makeFolder("outer/inner")
+        try tool.write("", to: "outer/inner/x.db")
+        #expect(try names(find(["outer/inner", "outer"])) == ["outer/inner/x.db"])
+        #expect(try tool.run(["batch", "verify", "srv", "srv/deep"] + key).status == 0)
+    }
+
     @Test("the place of a file does not depend on how its folder was typed")
     func places() throws {
         let places = try find(["srv"]).map(\.place)
@@ -151,9 +164,35 @@ struct FolderTests {
         defer { unsafe chmod(tool.directory.path("srv/deep"), 0o700) }
         // Permissions do not apply to root.
         guard geteuid() != 0 else { return }
-        let result = try verify("srv")
-        #expect(try result.status == 3 && paths(result, "error") == ["srv/deep"], "\(result)")
-        #expect(try paths(result) == ["srv/a.db"])
+        // The second mode shows the names in the folder, but not the files.
+        for mode: mode_t in [0, 0o400] {
+            try #require(unsafe chmod(tool.directory.path("srv/deep"), mode) == 0)
+            let result = try verify("srv")
+            #expect(try result.status == 3 && paths(result, "error") == ["srv/deep"], "\(result)")
+            #expect(try paths(result) == ["srv/a.db"])
+        }
+    }
+
+    @Test("a folder with files that cannot be looked at is reported, and not left out")
+    func hiddenFiles() throws {
+        // The path of the folder fits the system's limit of 4,096 bytes, but the path of its file does not.
+        var folder = tool.directory.path("srv/deep")
+        while folder.utf8.count < 4091 {
+            folder += "/" + String(repeating: "d", count: min(200, 4091 - folder.utf8.count))
+            try #require(unsafe mkdir(folder, 0o700) == 0)
+        }
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY)
+        try #require(descriptor >= 0)
+        let file = unsafe openat(descriptor, "x.db", O_CREAT | O_WRONLY, 0o600)
+        try #require(file >= 0)
+        close(file)
+        defer {
+            unsafe unlinkat(descriptor, "x.db", 0)
+            close(descriptor)
+        }
+        let found = try find(["srv"])
+        #expect(found.filter { $0.problem != nil }.map(\.path) == [folder])
+        #expect(found.count == 3)
     }
 
     @Test(

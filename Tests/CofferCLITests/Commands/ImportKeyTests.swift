@@ -68,4 +68,106 @@ struct ImportKeyTests {
         #expect(try load("--on-conflict", "replace", input: "a,b,c\n1,2,z\n").status == 0)
         #expect(try rows() == ["1|1|x", "1|2|z"])
     }
+
+    @Test("a row without its key is refused, and gets no number", arguments: ["", "--rejects"])
+    func noKey(rejects: String) throws {
+        let options = ["--create", "--primary-key", "id"] + (rejects.isEmpty ? [] : [rejects, "bad"])
+        for (format, input) in [
+            ("csv", "id,a\n1,x\n,y\n"), ("jsonl", "{\"id\":1,\"a\":\"x\"}\n{\"a\":\"y\"}\n"),
+        ] {
+            let result = try tool.run(
+                ["import", "a.db", "u", "--format", format] + options
+                    + ["--key-file", "a.key", "--key-type", "raw"], input: input)
+            if rejects.isEmpty {
+                #expect(
+                    result.status == 65 && result.errors.contains("'id' of the key takes no NULL"),
+                    "\(result)")
+            } else {
+                #expect(result.status == 1, "\(result)")
+                #expect(try rows() == ["1|x"])
+                #expect(try tool.text(of: "bad").contains("'id' of the key takes no NULL"))
+                _ = try tool.shell().run("DROP TABLE u;")
+                try FileManager.default.removeItem(atPath: tool.directory.path("bad"))
+            }
+        }
+        // A table that was there may number its rows itself.
+        _ = try tool.shell().run("CREATE TABLE u (id INTEGER PRIMARY KEY, a);")
+        #expect(try load("--on-conflict", "replace", input: "id,a\n,y\n").status == 0)
+        #expect(try rows() == ["1|y"])
+    }
+
+    @Test("a replacement stores no default value for a NULL that the column refuses")
+    func noDefault() throws {
+        _ = try tool.shell().run("CREATE TABLE u (id INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 7);")
+        for arguments in [["--on-conflict", "replace"], ["--on-conflict", "replace", "--no-header"], []] {
+            let header = arguments.count == 3 ? "" : "id,n\n"
+            let result = try tool.run(
+                ["import", "a.db", "u", "--key-file", "a.key", "--key-type", "raw"] + arguments,
+                input: header + "1,\n")
+            #expect(result.status == 65 && result.errors.contains("NULL"), "\(result)")
+        }
+        #expect(try rows().isEmpty)
+        // A column that the input does not have gets its default value.
+        #expect(try load("--on-conflict", "replace", input: "id\n1\n").status == 0)
+        #expect(try rows() == ["1|7"])
+    }
+
+    @Test("a replacement keeps the rows that refer to the old row, and runs triggers")
+    func references() throws {
+        _ = try tool.shell().run(
+            """
+            CREATE TABLE u (id INTEGER PRIMARY KEY, a, g AS (a || '!'), "b""c" DEFAULT 'new');
+            CREATE TABLE child (u REFERENCES u (id) ON DELETE CASCADE);
+            CREATE TABLE log (a, b);
+            CREATE TRIGGER changes AFTER UPDATE ON u BEGIN INSERT INTO log VALUES (old.a, new.a); END;
+            INSERT INTO u (id, a, "b""c") VALUES (1, 'x', 'old');
+            INSERT INTO child VALUES (1);
+            """)
+        let result = try load("--on-conflict", "replace", input: "id,a\n1,y\n2,z\n")
+        #expect(result.status == 0 && result.output.contains("2 rows imported"), "\(result)")
+        #expect(try rows() == ["1|y|y!|new", "2|z|z!|new"])
+        #expect(try tool.shell().run("SELECT u FROM child; SELECT * FROM log;") == ["1", "x|y"])
+    }
+
+    @Test("a replacement removes no second row")
+    func twoConflicts() throws {
+        _ = try tool.shell().run(
+            "CREATE TABLE u (id INTEGER PRIMARY KEY, a UNIQUE); INSERT INTO u VALUES (1, 'x'), (2, 'y');")
+        let result = try load("--on-conflict", "replace", input: "id,a\n1,y\n")
+        #expect(result.status == 65 && result.errors.contains("UNIQUE constraint failed"), "\(result)")
+        #expect(try rows() == ["1|x", "2|y"])
+        // The new row replaces the one that it is in conflict with, whichever constraint that is.
+        #expect(try load("--on-conflict", "replace", input: "id,a\n3,y\n").status == 0)
+        #expect(try rows() == ["1|x", "3|y"])
+    }
+
+    @Test("a replacement works in tables of each kind, and in views with triggers")
+    func kinds() throws {
+        for definition in [
+            "TABLE u (a, id TEXT PRIMARY KEY) WITHOUT ROWID", "TABLE u (a, id TEXT UNIQUE)",
+            "TABLE u (a INTEGER, id TEXT, PRIMARY KEY (id, a)) STRICT", "TABLE u (a, id)",
+            "VIRTUAL TABLE u USING fts5 (a, id)",
+        ] {
+            _ = try tool.shell().run("DROP TABLE IF EXISTS u; CREATE \(definition);")
+            #expect(
+                try load("--on-conflict", "replace", input: "a,id\n1,x\n1,x\n2,y\n").status == 0,
+                "\(definition)")
+            let isKeyed = definition.contains("PRIMARY KEY") || definition.contains("UNIQUE")
+            #expect(try rows() == (isKeyed ? ["1|x", "2|y"] : ["1|x", "1|x", "2|y"]), "\(definition)")
+        }
+        _ = try tool.shell().run(
+            """
+            DROP TABLE u; CREATE TABLE base (id PRIMARY KEY, a); CREATE VIEW u AS SELECT * FROM base;
+            CREATE TRIGGER adding INSTEAD OF INSERT ON u BEGIN
+            INSERT INTO base VALUES (new.id, new.a); END;
+            """)
+        #expect(try load("--on-conflict", "replace", input: "id,a\n1,x\n1,y\n").status == 0)
+        #expect(try rows() == ["1|y"])
+    }
+
+    @Test("a column that is twice in a key is refused")
+    func repeatedColumn() throws {
+        let result = try load("--create", "--primary-key", "a,A", input: "a,b\n1,2\n")
+        #expect(result.status == 64 && result.errors.contains("twice"), "\(result)")
+    }
 }

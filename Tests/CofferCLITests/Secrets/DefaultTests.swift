@@ -191,6 +191,26 @@ struct DefaultTests {
         #expect(result.errors.contains(hint[kind] ?? "it "), "\(result)")
     }
 
+    @Test("a program with a relative path is that of the configuration's folder, not of the current one")
+    func programs() throws {
+        let folder = try tool.directory.makeFolder("conf")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
+        try tool.write("#!/bin/sh\ncat a.key\n", to: "conf/give", mode: 0o700)
+        try tool.write("#!/bin/sh\ntouch stolen\n", to: "give", mode: 0o700)
+        for (member, status) in [("key", Int32(0)), ("unlock", 66)] {
+            try tool.write(#"{"\#(member)": "raw:command:./give now"}"#, to: "conf/config.json")
+            let result = try tool.run(
+                "verify", "a.db", environment: ["COFFER_CONFIG": folder + "/config.json"])
+            #expect(result.status == status && !tool.exists("stolen"), "\(result)")
+        }
+        // A variable is about the current folder, and a name without a slash about the search path.
+        let other = try tool.run("verify", "a.db", environment: ["COFFER_KEY": "raw:command:./give"])
+        #expect(other.status == 77 && tool.exists("stolen"), "\(other)")
+        try tool.write(#"{"key": "raw:command:cat a.key"}"#, to: "conf/config.json")
+        let named = try tool.run("verify", "a.db", environment: ["COFFER_CONFIG": folder + "/config.json"])
+        #expect(named.status == 0, "\(named)")
+    }
+
     @Test("a log, metrics and the retention of backups come from the configuration if no option is given")
     func otherMembers() throws {
         let environment = try configuration(

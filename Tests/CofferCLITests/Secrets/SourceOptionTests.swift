@@ -243,6 +243,9 @@ struct SourceOptionTests {
     func mixtures(options: [String], words: String) throws {
         let result = try tool.run(["verify", "a.db"] + options)
         #expect(result.status == 64 && result.errors.contains(words), "\(result)")
+        // Secrets that are only bytes take no type.
+        let isTyped = !["--audit", "--site-secret"].contains(options[0])
+        #expect(result.errors.contains("raw:file:PATH") == isTyped, "\(result)")
         // Older options for another secret are no mixture.
         let other = ["--key", "file:a.key", "--previous-key-file", "a.key"]
         #expect(try tool.run(["verify", "a.db"] + other).status == 0)
@@ -257,6 +260,35 @@ struct SourceOptionTests {
             let result = try tool.run(options, input: Self.digits)
             #expect(result.status == 64 && result.errors.contains("standard input"), "\(result)")
         }
+    }
+
+    @Test(
+        "a secret and another input cannot both come from the standard input, and no input is lost",
+        arguments: [
+            (["import", "a.db", "t"], "id,text\n5,new row\n"), (["query", "a.db", "--write"], nil),
+            (["shell", "a.db", "--write"], nil), (["load", "new.db"], nil),
+            (["batch", "verify", "--manifest", "-"], "a.db\n"),
+        ] as [([String], String?)])
+    func secretAndInput(command: [String], input: String?) throws {
+        let sources =
+            [["--key", "passphrase:stdin"]]
+            + (command[0] == "load"
+                ? []
+                : [
+                    ["--key", "file:a.key", "--previous-key", "passphrase:stdin"],
+                    ["--key", "file:a.key", "--audit", "log", "--audit-key", "stdin"],
+                ])
+        for options in sources {
+            let result = try tool.run(
+                command + options, input: input ?? "INSERT INTO t (text) VALUES ('new row');")
+            #expect(result.status == 64 && result.errors.contains("standard input"), "\(result)")
+        }
+        let defaults = ["COFFER_KEY": "file:a.key", "COFFER_UNLOCK": "passphrase:stdin"]
+        if command[0] == "import" {
+            #expect(try tool.run(command, input: input ?? "", environment: defaults).status == 64)
+        }
+        #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["1"])
+        #expect(!tool.exists("new.db"))
     }
 
     @Test("--unlock alone and the source ask prompt at the terminal")

@@ -28,7 +28,10 @@ struct ShellCommandTests {
         let all = try script(".indexes\n").output
         #expect(all.split(separator: " ").map { $0.filter { $0 != "\n" } } == ["byA", "byText"], "\(all)")
         #expect(try script(".indexes u\n").output == "byA\n")
+        #expect(try script(".indexes U\n").output == "byA\n")
         #expect(try script(".indexes none\n").output.isEmpty)
+        // Characters of patterns are part of a name.
+        #expect(try script(".indexes _\n").output.isEmpty)
         #expect(try script(".indexes a b\n").status == 64)
     }
 
@@ -43,6 +46,17 @@ struct ShellCommandTests {
         let again = try script(".once rows.csv\nSELECT 1;\n")
         #expect(again.status == 73 && again.output.isEmpty, "\(again)")
         #expect(try tool.text(of: "rows.csv") == "id\n1\n2\n3\n")
+        // The code of an output, and not that of a missing input.
+        #expect(try script(".once none/rows.csv\nSELECT 1;\n").status == 73)
+    }
+
+    @Test(
+        ".once gives no file the name of a journal, a log or an index of a database",
+        arguments: ["journal", "wal", "shm"])
+    func onceNextToDatabase(ending: String) throws {
+        let result = try script(".once b.db-\(ending)\nSELECT 1;\n")
+        #expect(result.status == 64 && result.errors.contains("part of another database"), "\(result)")
+        #expect(!tool.exists("b.db-\(ending)"))
     }
 
     @Test("EXPLAIN QUERY PLAN is a tree in tables, and rows in other formats")

@@ -16,6 +16,8 @@ struct SQLLiteralTests {
                 "INSERT INTO \"a'b\" VALUES (x?, ?, ?1, :1, $name)"
             ),
             ("-- of Ada\nSELECT a1, 7 /* 'Ada' */ FROM [t 1]", "SELECT a1, ? FROM [t 1]"),
+            // A text is no part of a parameter, not even in SQL that does not compile.
+            ("SELECT ?'Ada', :'Ada', @'Ada', ?2", "SELECT ??, :?, @?, ?2"),
             ("SELECT 'open", "SELECT ?"), ("", ""), ("'all'", "?"), ("SELECT 1.5e3", "SELECT ?.?"),
         ])
     func literals(sql: String, shown: String) {

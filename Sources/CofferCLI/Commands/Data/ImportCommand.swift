@@ -104,8 +104,9 @@ struct ImportCommand: AccessOperation, FileOperation {
         if create, noHeader, columns == nil {
             throw ValidationError("The new table needs column names. Give --columns.")
         }
-        if from == nil || from == "-" { try key.request().checkSharesNoInput(with: "The rows") }
     }
+
+    var inputUse: String? { from == nil || from == "-" ? "The rows" : nil }
 
     var names: [String] { [file] + (from.map { [$0] } ?? []) }
 

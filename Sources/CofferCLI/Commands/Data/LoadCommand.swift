@@ -48,10 +48,10 @@ struct LoadCommand: FileOperation {
             guard try !key.isGiven else {
                 throw ValidationError("Give the new file a key or recipients, not both.")
             }
-        } else if from == nil || from == "-" {
-            try key.request().checkSharesNoInput(with: "The script")
         }
     }
+
+    var inputUse: String? { from == nil || from == "-" ? "The script" : nil }
 
     var names: [String] { [file] + (from.map { [$0] } ?? []) }
 

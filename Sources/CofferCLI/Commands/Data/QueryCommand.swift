@@ -64,8 +64,9 @@ struct QueryCommand: AccessOperation, FileOperation {
         if sql != nil && script != nil {
             throw ValidationError("Give the statements as an argument or with --file, not both.")
         }
-        if source == "-" { try key.request().checkSharesNoInput(with: "The statement") }
     }
+
+    var inputUse: String? { source == "-" ? "The statement" : nil }
 
     /// The script to read if no argument contains statements.
     private var source: String? { script ?? (sql == nil || sql == "-" ? "-" : nil) }

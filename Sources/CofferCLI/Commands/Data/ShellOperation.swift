@@ -56,8 +56,9 @@ struct ShellOperation: AccessOperation, FileOperation {
         }
         if noHistory, history != nil { throw ValidationError("Give --history or --no-history, not both.") }
         if plaintext, try key.isGiven { throw ValidationError("A database without encryption has no key.") }
-        try key.request().checkSharesNoInput(with: "The statements")
     }
+
+    var inputUse: String? { "The statements" }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         guard !plaintext else {
