@@ -9,7 +9,9 @@ struct AccessFailure {
     /// The failed statement, without literals.
     let sql: String?
 
-    init(_ error: any Error) {
+    /// Nil if the access was cancelled or interrupted.
+    init?(_ error: any Error) {
+        if error is CancellationError || (error as? DatabaseError)?.isInterruptionError == true { return nil }
         let databaseError = error as? DatabaseError
         name = databaseError.map { "\($0.extendedResultCode)" } ?? String(reflecting: type(of: error))
         sql = databaseError?.sql.map(SQLSecrets.withoutLiterals)
@@ -18,10 +20,6 @@ struct AccessFailure {
 
 extension DatabaseAccessReport {
     /// The failure of the access. Nil if it has succeeded, or if it was cancelled or interrupted.
-    var failure: AccessFailure? {
-        guard let error, !(error is CancellationError) else { return nil }
-        if let error = error as? DatabaseError, error.isInterruptionError { return nil }
-        return AccessFailure(error)
-    }
+    var failure: AccessFailure? { error.flatMap { AccessFailure($0) } }
 }
 #endif

@@ -10,8 +10,9 @@ public import Logging
 /// ```
 ///
 /// An entry has the name of the file, the numbers of the access, and the slowest or the failed statement. It
-/// never has values: literals in SQL are replaced by question marks, and of an error only the result code or
-/// the type is shown.
+/// has no values: literals in SQL are replaced by question marks, and of an error only the result code or the
+/// type is shown. Texts in double quotes remain, because they are names in SQL. Accesses that time out while
+/// they wait have no entry, because they do not run.
 public struct AccessLog: Sendable {
     private let logger: Logger
     private let limit: Duration

@@ -72,8 +72,10 @@ private struct AccessSpan: Sendable {
         do {
             return try await access()
         } catch {
-            span.attributes["error.type"] = AccessFailure(error).name
-            span.setStatus(SpanStatus(code: .error))
+            if let failure = AccessFailure(error) {
+                span.attributes["error.type"] = failure.name
+                span.setStatus(SpanStatus(code: .error))
+            }
             throw error
         }
     }

@@ -25,13 +25,14 @@ public struct DatabaseMetrics: Service {
     /// - Parameters:
     ///   - pool: an open pool.
     ///   - name: the name of the database in the metrics.
-    ///   - interval: the time between two records.
+    ///   - interval: the time between two records, more than zero.
     ///   - factory: the destination of the metrics. Nil means the global one at the time when the service
     ///     starts.
     public init(
         _ pool: DatabasePool, name: String, every interval: Duration = .seconds(10),
         factory: (any MetricsFactory)? = nil
     ) {
+        precondition(interval > .zero, "The interval between two records must be more than zero.")
         self.interval = interval
         makeRecorder = { PoolRecorder(pool, Instruments(name, factory ?? MetricsSystem.factory)) }
     }
@@ -42,23 +43,25 @@ public struct DatabaseMetrics: Service {
     /// - Parameters:
     ///   - pools: the databases.
     ///   - name: the name of all databases together in the metrics.
-    ///   - interval: the time between two records.
+    ///   - interval: the time between two records, more than zero.
     ///   - factory: the destination of the metrics. Nil means the global one at the time when the service
     ///     starts.
     public init(
         _ pools: DatabasePools, name: String, every interval: Duration = .seconds(10),
         factory: (any MetricsFactory)? = nil
     ) {
+        precondition(interval > .zero, "The interval between two records must be more than zero.")
         self.interval = interval
         makeRecorder = { PoolsRecorder(pools, Instruments(name, factory ?? MetricsSystem.factory)) }
     }
 
-    /// Records the statistics now, and again after each interval, until the group shuts down.
+    /// Records the statistics now, after each interval, and when the group shuts down.
     public func run() async throws {
         let (interval, makeRecorder) = (interval, makeRecorder)
         // The only error is the cancellation of the sleep.
         try? await cancelWhenGracefulShutdown {
             var recorder = makeRecorder()
+            defer { recorder.record() }
             while true {
                 recorder.record()
                 try await Task.sleep(for: interval)
