@@ -52,7 +52,8 @@ struct BatchProofTests {
         let result = try tool.run("batch", "rotate", "--manifest", "fleet", "--json", "--audit", "log")
         #expect(result.status == 3)
         #expect(try Schema.problems(result) == [])
-        let objects = try result.objects
+        // There is progress only if the files take long.
+        let objects = try result.objects.filter { $0["type"] as? String != "progress" }
         #expect(objects.map { $0["type"] as? String } == ["start", "error", "result", "result", "summary"])
         #expect(objects[1]["code"] as? Int == 77)
         #expect(objects[1]["path"] as? String == "c.db")

@@ -63,8 +63,10 @@ struct ShellCommandTests {
     func plan() throws {
         let sql = "EXPLAIN QUERY PLAN SELECT * FROM t WHERE text = 'a' UNION SELECT a, a FROM u"
         let tree = try script(sql + ";\n").output
+        // The words depend on the version of SQLite.
         #expect(
-            tree.hasPrefix("QUERY PLAN\n`--COMPOUND QUERY\n   |--LEFT-MOST SUBQUERY\n   |  `--"), "\(tree)")
+            tree.hasPrefix("QUERY PLAN\n`--") && tree.contains("\n   |--LEFT") && tree.contains("\n   |  `--"),
+            "\(tree)")
         #expect(try tool.run(["query", "a.db", sql] + key).output == tree)
         let rows = try tool.run(["query", "a.db", sql, "--format", "csv"] + key).output
         #expect(rows.hasPrefix("id,parent,notused,detail\n"), "\(rows)")

@@ -28,15 +28,25 @@ extension ConnectionHandle {
     /// application can open it. Also leaves out a table whose definition has an option that the module does
     /// not know: a newer version may know it.
     func virtualTablesThatDoNotOpen() throws(EngineError) -> [String] {
-        var found: [String] = []
+        try errorsOfVirtualTables().filter { !ConnectionHandle.namesWhatAnApplicationHas($0.words) }
+            .map { "\($0.name): \($0.words)" }
+    }
+
+    /// Returns true if a virtual table needs a module or a tokenizer that only its application has. Since
+    /// version 3.53, the engine's checks of the whole schema end with an error for full-text tables of this
+    /// kind.
+    func hasVirtualTableOfApplication() throws(EngineError) -> Bool {
+        try errorsOfVirtualTables().contains { ConnectionHandle.namesWhatAnApplicationHas($0.words) }
+    }
+
+    private func errorsOfVirtualTables() throws(EngineError) -> [(name: String, words: String)] {
+        var found: [(name: String, words: String)] = []
         for table in try virtualTables() {
             do throws(EngineError) {
                 _ = try prepare(trusted: "SELECT 1 FROM main.\(table.name.quotedDatabaseIdentifier)")
             } catch {
-                guard error.primaryCode == EngineCode.error, let words = error.message,
-                    !ConnectionHandle.namesWhatAnApplicationHas(words)
-                else { continue }
-                found.append("\(table.name): \(words)")
+                guard error.primaryCode == EngineCode.error, let words = error.message else { continue }
+                found.append((table.name, words))
             }
         }
         return found

@@ -19,6 +19,8 @@ enum StructureCheck: String {
                 // application's collation or tokenizer.
                 case EngineCode.error where !canBeCompiled(handle):
                     return try findingsTableByTable(handle)
+                case EngineCode.error where hasVirtualTableOfApplication(handle):
+                    return try findingsTableByTable(handle, readsCodes: true)
                 // A page that cannot be read is damage, whatever the message.
                 case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
                     return StructureFindings(damage: [error.message ?? "not readable"])
@@ -40,7 +42,7 @@ enum StructureCheck: String {
         } catch {
             guard error.primaryCode == EngineCode.error else { throw error }
             findings =
-                readsCodes && error.isOfPage
+                readsCodes && error.isOfPage && !quick.hasVirtualTableOfApplication(copy)
                 ? StructureFindings(damage: [error.message ?? "not readable"])
                 : try quick.findingsTableByTable(copy, readsCodes: readsCodes)
         }
@@ -75,6 +77,10 @@ enum StructureCheck: String {
         } catch {
             return error.primaryCode != EngineCode.error
         }
+    }
+
+    private func hasVirtualTableOfApplication(_ handle: ConnectionHandle) -> Bool {
+        (try? handle.hasVirtualTableOfApplication()) == true
     }
 
     /// Returns the damage of the first damaged table, and the content findings of the tables before it, among
