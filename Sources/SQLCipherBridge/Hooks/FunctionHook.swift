@@ -129,7 +129,7 @@ extension ConnectionHandle {
         // SQLite also calls the destructor on failure.
         let code = unsafe sqlite3_create_function_v2(
             pointer, name, argumentCount, SQLITE_UTF8 | flags, HookContext.retaining(FunctionHook(body)),
-            functionTrampoline, nil, nil, functionDestructor)
+            functionTrampoline, nil, nil, hookDestructor)
         try check(code)
     }
 
@@ -150,10 +150,6 @@ private func functionTrampoline(
         return
     }
     unsafe hook.body(FunctionContext(pointer: context), FunctionArguments(pointer: values, count: Int(count)))
-}
-
-private func functionDestructor(_ context: UnsafeMutableRawPointer?) {
-    unsafe HookContext.release(context, as: FunctionHook.self)
 }
 
 // MARK: - Aggregates
@@ -193,7 +189,7 @@ extension ConnectionHandle {
         let code = unsafe sqlite3_create_function_v2(
             pointer, name, argumentCount, flags, HookContext.retaining(AggregateHook(makeState)), nil,
             aggregateStepTrampoline,
-            aggregateFinalTrampoline, aggregateDestructor)
+            aggregateFinalTrampoline, hookDestructor)
         try check(code)
     }
 }
@@ -240,8 +236,4 @@ private func aggregateFinalTrampoline(_ context: OpaquePointer?) {
     } else {
         unsafe hook.makeState().finish(FunctionContext(pointer: context))
     }
-}
-
-private func aggregateDestructor(_ context: UnsafeMutableRawPointer?) {
-    unsafe HookContext.release(context, as: AggregateHook.self)
 }
