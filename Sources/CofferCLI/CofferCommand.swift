@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 
 /// `coffer`: the root of all commands.
 struct CofferCommand: Operation {

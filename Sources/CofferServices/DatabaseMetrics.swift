@@ -79,21 +79,25 @@ protocol StatisticsRecorder {
 
 struct PoolRecorder: StatisticsRecorder {
     private let pool: DatabasePool
-    private let openReaders, busyReaders, busyWriters, waitingReads, waitingWrites: Gauge
-    private let logBytes, checkpointAge, unlockedKeyBytes: Gauge
+    private let gauges: GaugeTable<DatabasePool.Statistics>
+    private let checkpointAge: Gauge
     private var cachedPages, readPages, keyDerivations: GrowingCount
     private var reads, writes: AccessRecorder
 
     init(_ pool: DatabasePool, _ instruments: Instruments) {
         self.pool = pool
-        openReaders = instruments.gauge("coffer_open_readers")
-        busyReaders = instruments.gauge("coffer_busy_readers")
-        busyWriters = instruments.gauge("coffer_busy_writers")
-        waitingReads = instruments.gauge("coffer_waiting_reads")
-        waitingWrites = instruments.gauge("coffer_waiting_writes")
-        logBytes = instruments.gauge("coffer_log_bytes")
+        gauges = GaugeTable(
+            instruments,
+            [
+                ("coffer_open_readers", { $0.openReaderCount }),
+                ("coffer_busy_readers", { $0.busyReaderCount }),
+                ("coffer_busy_writers", { $0.isWriterBusy ? 1 : 0 }),
+                ("coffer_waiting_reads", { $0.waitingReadCount }),
+                ("coffer_waiting_writes", { $0.waitingWriteCount }),
+                ("coffer_log_bytes", { Int($0.logByteCount) }),
+                ("coffer_unlocked_key_bytes", { $0.keyMemory.unlockedByteCount }),
+            ])
         checkpointAge = instruments.gauge("coffer_checkpoint_age_seconds")
-        unlockedKeyBytes = instruments.gauge("coffer_unlocked_key_bytes")
         cachedPages = instruments.count("coffer_cached_pages")
         readPages = instruments.count("coffer_read_pages")
         keyDerivations = instruments.count("coffer_key_derivations")
@@ -103,16 +107,10 @@ struct PoolRecorder: StatisticsRecorder {
 
     mutating func record() {
         let statistics = pool.statistics
-        openReaders.record(statistics.openReaderCount)
-        busyReaders.record(statistics.busyReaderCount)
-        busyWriters.record(statistics.isWriterBusy ? 1 : 0)
-        waitingReads.record(statistics.waitingReadCount)
-        waitingWrites.record(statistics.waitingWriteCount)
-        logBytes.record(statistics.logByteCount)
+        gauges.record(statistics)
         if let checkpoint = statistics.lastCheckpoint {
             checkpointAge.record(max(0, -checkpoint.timeIntervalSinceNow))
         }
-        unlockedKeyBytes.record(statistics.keyMemory.unlockedByteCount)
         cachedPages.record(statistics.cachedPageCount)
         readPages.record(statistics.readPageCount)
         keyDerivations.record(statistics.keyDerivationCount)
@@ -147,26 +145,22 @@ private struct AccessRecorder {
 
 struct PoolsRecorder: StatisticsRecorder {
     private let pools: DatabasePools
-    private let open, leased, usedSlots, slots, waiting, unlockedKeyBytes: Gauge
+    private let gauges: GaugeTable<DatabasePools.Statistics>
 
     init(_ pools: DatabasePools, _ instruments: Instruments) {
         self.pools = pools
-        open = instruments.gauge("coffer_open_databases")
-        leased = instruments.gauge("coffer_leased_databases")
-        usedSlots = instruments.gauge("coffer_used_slots")
-        slots = instruments.gauge("coffer_slots")
-        waiting = instruments.gauge("coffer_waiting_requests")
-        unlockedKeyBytes = instruments.gauge("coffer_unlocked_key_bytes")
+        gauges = GaugeTable(
+            instruments,
+            [
+                ("coffer_open_databases", { $0.openCount }),
+                ("coffer_leased_databases", { $0.leasedCount }),
+                ("coffer_used_slots", { $0.usedSlotCount }),
+                ("coffer_slots", { $0.maximumOpenCount }),
+                ("coffer_waiting_requests", { $0.waitingCount }),
+                ("coffer_unlocked_key_bytes", { _ in DatabaseKey.memoryUse.unlockedByteCount }),
+            ])
     }
 
-    func record() {
-        let statistics = pools.statistics
-        open.record(statistics.openCount)
-        leased.record(statistics.leasedCount)
-        usedSlots.record(statistics.usedSlotCount)
-        slots.record(statistics.maximumOpenCount)
-        waiting.record(statistics.waitingCount)
-        unlockedKeyBytes.record(DatabaseKey.memoryUse.unlockedByteCount)
-    }
+    func record() { gauges.record(pools.statistics) }
 }
 #endif

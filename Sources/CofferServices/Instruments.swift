@@ -30,6 +30,19 @@ struct Instruments {
     func count(_ label: String) -> GrowingCount { GrowingCount(counter: counter(label)) }
 }
 
+/// Gauges of numbers that are read from the same statistics.
+struct GaugeTable<Statistics> {
+    private let rows: [(gauge: Gauge, number: (Statistics) -> Int)]
+
+    init(_ instruments: Instruments, _ rows: [(label: String, number: (Statistics) -> Int)]) {
+        self.rows = rows.map { (instruments.gauge($0.label), $0.number) }
+    }
+
+    func record(_ statistics: Statistics) {
+        for row in rows { row.gauge.record(row.number(statistics)) }
+    }
+}
+
 /// A counter that follows a number which grows.
 struct GrowingCount {
     let counter: Counter

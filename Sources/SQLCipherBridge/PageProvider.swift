@@ -1,5 +1,4 @@
 internal import CPageProvider
-internal import CSQLCipher
 internal import Glibc
 
 /// The implementation of the cryptographic work for SQLCipher's connections: SQLCipher's own provider, or

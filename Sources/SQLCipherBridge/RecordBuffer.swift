@@ -1,5 +1,3 @@
-internal import CSQLCipher
-
 /// A buffer for the records of several rows that one statement inserts, so that SQLite need not copy each
 /// text.
 ///

@@ -100,21 +100,15 @@ private struct FileWriters: Sendable {
     }
 
     private static func groups(of user: uid_t) -> Set<gid_t> {
-        var entry = unsafe passwd()
-        var result: UnsafeMutablePointer<passwd>?
-        var buffer = [CChar](repeating: 0, count: 1 << 16)
-        guard unsafe getpwuid_r(user, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil,
-            let name = unsafe entry.pw_name
-        else { return [] }
-        let ownGroup = unsafe entry.pw_gid
+        guard let account = UserAccount(user) else { return [] }
         var count: CInt = 64
         while true {
             var groups = [gid_t](repeating: 0, count: Int(count))
             let room = count
-            if unsafe getgrouplist(name, ownGroup, &groups, &count) >= 0 {
+            if unsafe getgrouplist(account.name, account.groupID, &groups, &count) >= 0 {
                 return Set(groups.prefix(Int(count)))
             }
-            guard count > room else { return [ownGroup] }
+            guard count > room else { return [account.groupID] }
         }
     }
 }

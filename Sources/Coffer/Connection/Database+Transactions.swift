@@ -1,6 +1,5 @@
 public import Foundation
 internal import SQLCipherBridge
-internal import Synchronization
 
 // MARK: - Types
 

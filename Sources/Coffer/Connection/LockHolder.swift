@@ -1,5 +1,4 @@
 internal import Glibc
-internal import SQLCipherBridge
 internal import SystemCalls
 
 /// A process that has locked a database file.

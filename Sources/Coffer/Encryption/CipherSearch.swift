@@ -1,4 +1,3 @@
-internal import KeyMaterial
 internal import SQLCipherBridge
 
 /// Searches common cipher settings that are not the defaults of a format, by checking whether page 1 of a

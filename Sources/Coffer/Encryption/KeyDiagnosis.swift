@@ -1,4 +1,3 @@
-internal import KeyMaterial
 internal import SQLCipherBridge
 
 extension KeyedOpening {

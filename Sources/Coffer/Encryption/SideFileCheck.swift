@@ -1,4 +1,3 @@
-internal import KeyMaterial
 internal import SQLCipherBridge
 
 /// Decides whether a rollback journal or a write-ahead log belongs to an encrypted file: whether everything

@@ -87,6 +87,15 @@ struct WriteAheadLog {
         }
     }
 
+    private func endOfValidFrames() throws -> Position {
+        var end = start
+        try forEachFrame(after: start) { _, position in
+            end = position
+            return true
+        }
+        return end
+    }
+
     /// Returns the number of transactions that seem to end after the first invalid frame, where readers do
     /// not find them.
     ///
@@ -94,11 +103,7 @@ struct WriteAheadLog {
     /// an undamaged log contains none, even after rollbacks. There may be one whose commit was never
     /// reported: after a power failure, or if a process was killed between the two writes of its last frame.
     func commitsBehindDamage() throws -> Int {
-        var offset = start.offset
-        try forEachFrame(after: start) { _, end in
-            offset = end.offset
-            return true
-        }
+        var offset = try endOfValidFrames().offset
         var count = 0
         while true {
             let header = try source.bytes(at: offset, count: 24)
@@ -119,11 +124,7 @@ struct WriteAheadLog {
     /// if its checksum continues the checksum stated by the previous frame. Frames with other salts are
     /// skipped.
     func forEachFrameBehindDamage(_ body: (Frame, Bool) throws -> Void) throws {
-        var end = start
-        try forEachFrame(after: start) { _, position in
-            end = position
-            return true
-        }
+        let end = try endOfValidFrames()
         var (sum, offset) = (end.sum, end.offset)
         while true {
             let bytes = try source.bytes(at: offset, count: 24 + pageSize)

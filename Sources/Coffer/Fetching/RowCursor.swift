@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 /// A cursor over rows. All rows are the same object, which changes with each step: copy a row to keep it.
 public final class RowCursor: DatabaseCursor {
     public typealias Element = Row

@@ -1,4 +1,3 @@
-internal import SQLCipherBridge
 internal import SystemCalls
 
 extension DatabaseFile {

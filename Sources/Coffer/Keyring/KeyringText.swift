@@ -150,7 +150,12 @@ enum KeyringReadingError: Error {
 
 extension KeyringDocument.Way {
     /// The word for this kind of slot in the text.
-    var word: String {
+    var word: String { DatabaseKeyring.Contents.Slot.Kind(self).word }
+}
+
+extension DatabaseKeyring.Contents.Slot.Kind {
+    /// The word for this kind of slot in the text of a keyring, and for people.
+    package var word: String {
         switch self {
         case .passphrase: "passphrase"
         case .rawKey: "raw"

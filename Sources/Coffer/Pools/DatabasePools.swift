@@ -1,6 +1,4 @@
-internal import Dispatch
 public import Foundation
-internal import Synchronization
 internal import SystemCalls
 
 /// Many database files of one folder, such as one for each tenant of a server, of which a limited number is

@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Foundation
 internal import Synchronization
 
 /// The open databases of ``DatabasePools``: the owner of a ``PoolsState``.

@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 /// The only place where SQL text and its arguments are assembled.
 ///
 /// Every SQL element writes itself into a writer. The writer turns values into arguments and quotes

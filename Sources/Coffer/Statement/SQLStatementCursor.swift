@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 /// The statements of an SQL text. They are prepared one at a time, so that each can use tables that the
 /// previous ones created.
 public class SQLStatementCursor: Cursor {

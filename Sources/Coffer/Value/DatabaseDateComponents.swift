@@ -1,5 +1,4 @@
 public import Foundation
-internal import SQLCipherBridge
 
 /// Date components together with the text format in which they are stored.
 ///

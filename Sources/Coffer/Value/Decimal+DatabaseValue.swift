@@ -1,5 +1,4 @@
 public import Foundation
-internal import SQLCipherBridge
 
 extension Decimal: DatabaseValueConvertible, StatementColumnConvertible {
     /// The decimal digits as text, which is exact. NaN is stored as NULL.

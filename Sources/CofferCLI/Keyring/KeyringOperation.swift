@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Coffer
 
 /// A command that works on the keyring of one file.

@@ -1,5 +1,3 @@
-internal import ArgumentParser
-
 /// Detects mistakes for which the parser's message would not help, or would show a secret.
 enum ArgumentMistake {
     // MARK: Keys

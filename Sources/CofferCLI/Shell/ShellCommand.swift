@@ -114,29 +114,24 @@ enum ShellCommand {
 
     private static func indexes(_ arguments: [String], _ shell: ShellSession) throws {
         guard arguments.count <= 1 else { throw Failure.usage(".indexes takes one table at most.") }
-        let names = try shell.access { db in
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT name FROM main.sqlite_master WHERE type = 'index' \
-                    AND tbl_name LIKE ? ORDER BY name
-                    """, arguments: [arguments.first ?? "%"])
-        }
-        if !names.isEmpty {
-            shell.reporter.raw(LineEditor.columns(names, width: shell.reporter.outputWidth ?? 80))
-        }
+        try list(
+            "SELECT name FROM main.sqlite_master WHERE type = 'index' AND tbl_name LIKE ? ORDER BY name",
+            arguments, shell)
     }
 
     private static func tables(_ arguments: [String], _ shell: ShellSession) throws {
         guard arguments.count <= 1 else { throw Failure.usage(".tables takes one pattern at most.") }
+        try list(
+            """
+            SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view', 'virtual')
+            AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name LIKE ? ORDER BY name
+            """, arguments, shell)
+    }
+
+    /// Prints the names that a query finds for the pattern in the arguments, or for any name.
+    private static func list(_ sql: String, _ arguments: [String], _ shell: ShellSession) throws {
         let names = try shell.access { db in
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view', \
-                    'virtual')
-                    AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name LIKE ? ORDER BY name
-                    """, arguments: [arguments.first ?? "%"])
+            try String.fetchAll(db, sql: sql, arguments: [arguments.first ?? "%"])
         }
         if !names.isEmpty {
             shell.reporter.raw(LineEditor.columns(names, width: shell.reporter.outputWidth ?? 80))

@@ -29,10 +29,10 @@ extension ConnectionHandle {
     ) throws(EngineError) {
         let context = unsafe HookContext.retaining(CollationHook(compare))
         let code = unsafe sqlite3_create_collation_v2(
-            pointer, name, SQLITE_UTF8, context, collationTrampoline, collationDestructor)
+            pointer, name, SQLITE_UTF8, context, collationTrampoline, hookDestructor)
         if code != SQLITE_OK {
             // Unlike for functions, SQLite does not call the destructor of a collation on failure.
-            unsafe HookContext.release(context, as: CollationHook.self)
+            unsafe HookContext.release(context)
         }
         try check(code)
     }
@@ -50,8 +50,4 @@ private func collationTrampoline(
     return unsafe hook.compare(
         CollationText(bytes: UnsafeRawBufferPointer(start: left, count: Int(leftCount))),
         CollationText(bytes: UnsafeRawBufferPointer(start: right, count: Int(rightCount))))
-}
-
-private func collationDestructor(_ context: UnsafeMutableRawPointer?) {
-    unsafe HookContext.release(context, as: CollationHook.self)
 }

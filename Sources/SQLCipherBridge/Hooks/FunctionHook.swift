@@ -129,7 +129,7 @@ extension ConnectionHandle {
         // SQLite also calls the destructor on failure.
         let code = unsafe sqlite3_create_function_v2(
             pointer, name, argumentCount, SQLITE_UTF8 | flags, HookContext.retaining(FunctionHook(body)),
-            functionTrampoline, nil, nil, functionDestructor)
+            functionTrampoline, nil, nil, hookDestructor)
         try check(code)
     }
 
@@ -141,19 +141,18 @@ extension ConnectionHandle {
     }
 }
 
+/// Returns the hook that a function was registered with, and the context of the call.
+@inline(__always)
+private func hook<Hook: AnyObject>(of context: OpaquePointer?, as type: Hook.Type) -> (OpaquePointer, Hook)? {
+    guard let context = unsafe context else { return nil }
+    return unsafe HookContext.hook(sqlite3_user_data(context), as: type).map { unsafe (context, $0) }
+}
+
 private func functionTrampoline(
     _ context: OpaquePointer?, _ count: CInt, _ values: UnsafeMutablePointer<OpaquePointer?>?
 ) {
-    guard let context = unsafe context,
-        let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: FunctionHook.self)
-    else {
-        return
-    }
+    guard let (context, hook) = unsafe hook(of: context, as: FunctionHook.self) else { return }
     unsafe hook.body(FunctionContext(pointer: context), FunctionArguments(pointer: values, count: Int(count)))
-}
-
-private func functionDestructor(_ context: UnsafeMutableRawPointer?) {
-    unsafe HookContext.release(context, as: FunctionHook.self)
 }
 
 // MARK: - Aggregates
@@ -193,7 +192,7 @@ extension ConnectionHandle {
         let code = unsafe sqlite3_create_function_v2(
             pointer, name, argumentCount, flags, HookContext.retaining(AggregateHook(makeState)), nil,
             aggregateStepTrampoline,
-            aggregateFinalTrampoline, aggregateDestructor)
+            aggregateFinalTrampoline, hookDestructor)
         try check(code)
     }
 }
@@ -203,11 +202,7 @@ private typealias AggregationSlot = Unmanaged<Aggregation>?
 private func aggregateStepTrampoline(
     _ context: OpaquePointer?, _ count: CInt, _ values: UnsafeMutablePointer<OpaquePointer?>?
 ) {
-    guard let context = unsafe context,
-        let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self)
-    else {
-        return
-    }
+    guard let (context, hook) = unsafe hook(of: context, as: AggregateHook.self) else { return }
     // SQLite zeroes this memory for the first row of a group, which reads as nil, and returns the same memory
     // for the other rows.
     let memory = unsafe sqlite3_aggregate_context(context, CInt(MemoryLayout<AggregationSlot>.size))
@@ -228,11 +223,7 @@ private func aggregateStepTrampoline(
 /// Finishes a group. SQLite calls it once for each group, even after an error, and without any row for an
 /// empty table.
 private func aggregateFinalTrampoline(_ context: OpaquePointer?) {
-    guard let context = unsafe context,
-        let hook = unsafe HookContext.hook(sqlite3_user_data(context), as: AggregateHook.self)
-    else {
-        return
-    }
+    guard let (context, hook) = unsafe hook(of: context, as: AggregateHook.self) else { return }
     let slot = unsafe sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: AggregationSlot.self)
     if let slot = unsafe slot, let existing = unsafe slot.pointee {
         unsafe slot.pointee = nil
@@ -240,8 +231,4 @@ private func aggregateFinalTrampoline(_ context: OpaquePointer?) {
     } else {
         unsafe hook.makeState().finish(FunctionContext(pointer: context))
     }
-}
-
-private func aggregateDestructor(_ context: UnsafeMutableRawPointer?) {
-    unsafe HookContext.release(context, as: AggregateHook.self)
 }

@@ -16,7 +16,7 @@ enum HookContext {
         unsafe Unmanaged.passUnretained(hook).toOpaque()
     }
 
-    /// Returns the pointer for a hook that SQLite keeps alive until ``release(_:as:)``.
+    /// Returns the pointer for a hook that SQLite keeps alive until ``release(_:)``.
     static func retaining(_ hook: some AnyObject) -> UnsafeMutableRawPointer {
         unsafe Unmanaged.passRetained(hook).toOpaque()
     }
@@ -28,8 +28,11 @@ enum HookContext {
         return unsafe Unmanaged<Hook>.fromOpaque(context).takeUnretainedValue()
     }
 
-    static func release<Hook: AnyObject>(_ context: UnsafeMutableRawPointer?, as type: Hook.Type) {
+    static func release(_ context: UnsafeMutableRawPointer?) {
         guard let context = unsafe context else { return }
-        unsafe Unmanaged<Hook>.fromOpaque(context).release()
+        unsafe Unmanaged<AnyObject>.fromOpaque(context).release()
     }
 }
+
+/// The destructor of hooks that SQLite owns, of every kind.
+func hookDestructor(_ context: UnsafeMutableRawPointer?) { unsafe HookContext.release(context) }

@@ -47,10 +47,10 @@ extension FullTextModule {
         var methods = unsafe fts5_tokenizer(
             xCreate: createTrampoline, xDelete: deleteTrampoline, xTokenize: tokenizeTrampoline)
         let context = unsafe HookContext.retaining(TokenizerHook(makeInstance))
-        let code = unsafe api.pointee.xCreateTokenizer(api, name, context, &methods, tokenizerDestructor)
+        let code = unsafe api.pointee.xCreateTokenizer(api, name, context, &methods, hookDestructor)
         guard code == SQLITE_OK else {
             // SQLite only calls the destructor of tokenizers that were added.
-            unsafe HookContext.release(context, as: TokenizerHook.self)
+            unsafe HookContext.release(context)
             throw EngineError(code: code, message: nil)
         }
     }
@@ -78,11 +78,7 @@ private func createTrampoline(
 }
 
 private func deleteTrampoline(_ instance: OpaquePointer?) {
-    unsafe HookContext.release(UnsafeMutableRawPointer(instance), as: TokenizerInstanceHook.self)
-}
-
-private func tokenizerDestructor(_ context: UnsafeMutableRawPointer?) {
-    unsafe HookContext.release(context, as: TokenizerHook.self)
+    unsafe HookContext.release(UnsafeMutableRawPointer(instance))
 }
 
 /// The receiver of the tokens of a text. It validates them before they reach SQLite, which trusts tokenizers.

@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 /// The destination of the result of a conversion.
 protocol ConversionTarget {
     /// The path of the new file; nil if the result replaces the source.

@@ -1,5 +1,4 @@
 internal import SQLCipherBridge
-internal import Synchronization
 
 /// The progress of a backup.
 public struct DatabaseBackupProgress: Sendable {

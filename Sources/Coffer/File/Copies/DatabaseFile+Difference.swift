@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 extension DatabaseFile {
     /// The differences between an older database and this one.
     public struct Difference: Sendable, Hashable {

@@ -1,7 +1,5 @@
 internal import Foundation
-
 internal import Glibc
-internal import SQLCipherBridge
 internal import SystemCalls
 
 /// The state of an operation on a file, noted for the next run in case this one is interrupted. It contains

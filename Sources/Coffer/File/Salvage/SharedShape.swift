@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 /// The combined shape of a page's records, column by column: a table can only have had them if it allows all
 /// of it.
 struct SharedShape {

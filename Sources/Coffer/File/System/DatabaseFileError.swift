@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 /// The error of an operation on a database file.
 ///
 /// Unless ``isPublished`` is true, the file is unchanged: its content, its key, and its journal mode.

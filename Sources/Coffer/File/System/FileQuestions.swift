@@ -1,4 +1,3 @@
-internal import SQLCipherBridge
 internal import Synchronization
 internal import SystemCalls
 

@@ -1,5 +1,4 @@
 internal import SQLCipherBridge
-
 internal import Glibc
 internal import SystemCalls
 
@@ -50,42 +49,11 @@ struct FolderSafety {
     /// Returns true if a group is the primary group of a trusted user, has the user's name, and has no other
     /// member.
     private func isPrivate(groupID: UInt32) -> Bool {
-        guard let group = Account.group(groupID) else { return false }
+        guard let group = GroupAccount(groupID) else { return false }
         return trusted.contains { user in
-            guard let account = Account.user(user), account.groupID == groupID, account.name == group.name
+            guard let account = UserAccount(user), account.groupID == groupID, account.name == group.name
             else { return false }
             return group.members.allSatisfy { $0 == account.name }
         }
     }
-}
-
-/// Entries of the system's user and group databases.
-private enum Account {
-    static func user(_ id: UInt32) -> (name: String, groupID: UInt32)? {
-        var entry = unsafe passwd()
-        var result: UnsafeMutablePointer<passwd>?
-        var buffer = [CChar](repeating: 0, count: 1 << 16)
-        guard unsafe getpwuid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil,
-            let name = unsafe entry.pw_name
-        else { return nil }
-        return unsafe (String(cString: name), entry.pw_gid)
-    }
-
-    static func group(_ id: UInt32) -> (name: String, members: [String])? {
-        var entry = unsafe GroupEntry()
-        var result: UnsafeMutablePointer<GroupEntry>?
-        var buffer = [CChar](repeating: 0, count: 1 << 16)
-        guard unsafe getgrgid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil,
-            let name = unsafe entry.gr_name
-        else { return nil }
-        var members: [String] = []
-        var next = unsafe entry.gr_mem
-        while let member = unsafe next?.pointee {
-            unsafe members.append(String(cString: member))
-            unsafe next = next?.advanced(by: 1)
-        }
-        return unsafe (String(cString: name), members)
-    }
-
-    private typealias GroupEntry = Glibc.group
 }

@@ -1,6 +1,4 @@
-internal import Foundation
 internal import SQLCipherBridge
-
 internal import Glibc
 internal import SystemCalls
 

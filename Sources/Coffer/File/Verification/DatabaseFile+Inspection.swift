@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 extension DatabaseFile {
     /// Facts about a file that are visible without its key.
     public struct Inspection: Sendable, Hashable {

@@ -1,5 +1,3 @@
-internal import SQLCipherBridge
-
 /// Verifies a file page by page, as a reader would see it, and its structure.
 struct FileVerifier {
     let path: String

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import SQLCipherBridge
 internal import SystemCalls
 

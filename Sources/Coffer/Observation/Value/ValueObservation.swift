@@ -71,25 +71,14 @@ struct ObservationHandlers: Sendable {
             didCancel: Self.both(didCancel, other.didCancel))
     }
 
-    private static func both(_ first: (@Sendable () -> Void)?, _ second: (@Sendable () -> Void)?) -> (
-        @Sendable () -> Void
-    )? {
+    private static func both<each T>(
+        _ first: (@Sendable (repeat each T) -> Void)?, _ second: (@Sendable (repeat each T) -> Void)?
+    ) -> (@Sendable (repeat each T) -> Void)? {
         guard let first else { return second }
         guard let second else { return first }
-        return {
-            first()
-            second()
-        }
-    }
-
-    private static func both<T>(_ first: (@Sendable (T) -> Void)?, _ second: (@Sendable (T) -> Void)?) -> (
-        @Sendable (T) -> Void
-    )? {
-        guard let first else { return second }
-        guard let second else { return first }
-        return {
-            first($0)
-            second($0)
+        return { (values: repeat each T) in
+            first(repeat each values)
+            second(repeat each values)
         }
     }
 }

@@ -57,20 +57,6 @@ extension SQLSelection {
 
     /// True if the selection gives an expression an alias, which conditions can refer to.
     fileprivate var definesName: Bool {
-        switch impl {
-        case .aliased: true
-        case .qualified(let selection, _): selection.definesName
-        case .allColumns, .allColumnsExcluding, .expression, .literal: false
-        }
-    }
-
-    /// True if the selection may reduce many rows to one.
-    var mayAggregate: Bool {
-        switch impl {
-        case .expression(let expression), .aliased(let expression, name: _): expression.mayAggregate
-        case .qualified(let selection, _): selection.mayAggregate
-        case .allColumns, .allColumnsExcluding: false
-        case .literal: true
-        }
+        if case .aliased = unqualified.impl { true } else { false }
     }
 }

@@ -71,18 +71,6 @@ extension Relation: RegionNarrowing {
     }
 }
 
-extension SQLSelection {
-    /// True if the selection is certainly an aggregate. If all selections are aggregates, the query returns
-    /// one row.
-    fileprivate var isAggregate: Bool {
-        switch impl {
-        case .expression(let expression), .aliased(let expression, name: _): expression.aggregates
-        case .qualified(let selection, _): selection.isAggregate
-        case .allColumns, .allColumnsExcluding, .literal: false
-        }
-    }
-}
-
 extension SQLExpression {
     /// The columns that must equal a value for the condition to be met, which may be NULL.
     fileprivate var equatedColumns: [(name: String, isNull: Bool)] {

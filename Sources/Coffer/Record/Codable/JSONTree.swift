@@ -1,12 +1,10 @@
 /// The content of a nested container of a record, which is encoded as JSON when it is complete.
 final class JSONTree: Encoder, Encodable {
-    private typealias Keyed = KeyedEncodingContainer<AnyKey>
-
     private enum Content {
         case none
-        case keyed([(inout Keyed) throws -> Void])
-        case unkeyed([(inout any UnkeyedEncodingContainer) throws -> Void])
-        case single((inout any SingleValueEncodingContainer) throws -> Void)
+        case keyed([(key: AnyKey, value: any Encodable)])
+        case unkeyed([any Encodable])
+        case single(any Encodable)
     }
 
     private var content = Content.none
@@ -21,17 +19,16 @@ final class JSONTree: Encoder, Encodable {
     func encode(to encoder: any Encoder) throws {
         switch content {
         case .none:
-            var container = encoder.singleValueContainer()
-            try container.encodeNil()
+            try Null().encode(to: encoder)
         case .keyed(let members):
             var container = encoder.container(keyedBy: AnyKey.self)
-            for member in members { try member(&container) }
+            for (key, value) in members { try container.encode(value, forKey: key) }
         case .unkeyed(let elements):
             var container = encoder.unkeyedContainer()
-            for element in elements { try element(&container) }
+            for element in elements { try container.encode(element) }
         case .single(let value):
             var container = encoder.singleValueContainer()
-            try value(&container)
+            try container.encode(value)
         }
     }
 
@@ -47,14 +44,14 @@ final class JSONTree: Encoder, Encodable {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(tree: self) }
 
-    private func append(_ member: @escaping (inout Keyed) throws -> Void) {
+    private func append(_ value: some Encodable, forKey key: some CodingKey) {
         guard case .keyed(var members) = content else { return }
         content = .none
-        members.append(member)
+        members.append((AnyKey(key), value))
         content = .keyed(members)
     }
 
-    private func append(_ element: @escaping (inout any UnkeyedEncodingContainer) throws -> Void) {
+    private func append(_ element: some Encodable) {
         guard case .unkeyed(var elements) = content else { return }
         content = .none
         elements.append(element)
@@ -65,10 +62,8 @@ final class JSONTree: Encoder, Encodable {
         let tree: JSONTree
         var codingPath: [any CodingKey] { [] }
 
-        func encodeNil(forKey key: Key) { tree.append { try $0.encodeNil(forKey: AnyKey(key)) } }
-        func encode(_ value: some Encodable, forKey key: Key) {
-            tree.append { try $0.encode(value, forKey: AnyKey(key)) }
-        }
+        func encodeNil(forKey key: Key) { tree.append(Null(), forKey: key) }
+        func encode(_ value: some Encodable, forKey key: Key) { tree.append(value, forKey: key) }
         func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key)
             -> KeyedEncodingContainer<NestedKey>
         {
@@ -82,7 +77,7 @@ final class JSONTree: Encoder, Encodable {
 
         private func nestedTree(_ key: some CodingKey) -> JSONTree {
             let nested = JSONTree(userInfo: tree.userInfo)
-            tree.append { try $0.encode(nested, forKey: AnyKey(key)) }
+            tree.append(nested, forKey: key)
             return nested
         }
     }
@@ -94,12 +89,8 @@ final class JSONTree: Encoder, Encodable {
             if case .unkeyed(let elements) = tree.content { elements.count } else { 0 }
         }
 
-        func encodeNil() {
-            tree.append { (container: inout any UnkeyedEncodingContainer) in try container.encodeNil() }
-        }
-        func encode(_ value: some Encodable) {
-            tree.append { (container: inout any UnkeyedEncodingContainer) in try container.encode(value) }
-        }
+        func encodeNil() { tree.append(Null()) }
+        func encode(_ value: some Encodable) { tree.append(value) }
         func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) -> KeyedEncodingContainer<
             NestedKey
         > {
@@ -119,8 +110,16 @@ final class JSONTree: Encoder, Encodable {
         let tree: JSONTree
         var codingPath: [any CodingKey] { [] }
 
-        func encodeNil() { tree.content = .single { try $0.encodeNil() } }
-        func encode(_ value: some Encodable) { tree.content = .single { try $0.encode(value) } }
+        func encodeNil() { tree.content = .single(Null()) }
+        func encode(_ value: some Encodable) { tree.content = .single(value) }
+    }
+}
+
+/// A value that is encoded as null.
+private struct Null: Encodable {
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encodeNil()
     }
 }
 

@@ -60,9 +60,10 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return column
     }
 
+    // Implements the requirement of each standard type. Inlining gives each requirement code of its own.
     @inline(__always)
-    private func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
-        _ type: Value.Type, _ key: Key
+    func decode<Value: Decodable & DatabaseValueConvertible & StatementColumnConvertible>(
+        _ type: Value.Type, forKey key: Key
     ) throws -> Value {
         let column = column(key)
         guard column >= 0 else { throw source.missing(key) }
@@ -130,23 +131,9 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return try source.associationDecoder(key)
     }
 
-    // MARK: Standard types
+    // MARK: Optional standard types
 
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(type, key) }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(type, key) }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(type, key) }
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(type, key) }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try value(type, key) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try value(type, key) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try value(type, key) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try value(type, key) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try value(type, key) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try value(type, key) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try value(type, key) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try value(type, key) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try value(type, key) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(type, key) }
-
+    // The default implementations look a column up twice. They would precede a generic function.
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try valueIfPresent(type, key) }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
         try valueIfPresent(type, key)

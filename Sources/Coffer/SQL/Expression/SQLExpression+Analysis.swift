@@ -46,15 +46,32 @@ extension SQLExpression {
 }
 
 extension SQLSelection {
-    /// True if the selection may read tables by itself.
-    var mayQuery: Bool {
-        switch impl {
-        case .allColumns, .allColumnsExcluding: false
-        case .expression(let expression), .aliased(let expression, name: _): expression.mayQuery
-        case .literal(let sql): sql.mayQuery
-        case .qualified(let selection, _): selection.mayQuery
+    /// The selection without the table that its columns belong to.
+    var unqualified: SQLSelection {
+        if case .qualified(let selection, _) = impl { selection.unqualified } else { self }
+    }
+
+    /// The selected expression, without the table that its columns belong to; nil if there is none.
+    private var expression: SQLExpression? {
+        switch unqualified.impl {
+        case .expression(let expression), .aliased(let expression, name: _): expression
+        default: nil
         }
     }
+
+    /// True if the selection may read tables by itself.
+    var mayQuery: Bool {
+        if case .literal(let sql) = unqualified.impl { sql.mayQuery } else { expression?.mayQuery ?? false }
+    }
+
+    /// True if the selection may reduce many rows to one.
+    var mayAggregate: Bool {
+        if case .literal = unqualified.impl { true } else { expression?.mayAggregate ?? false }
+    }
+
+    /// True if the selection is certainly an aggregate. If all selections are aggregates, the query returns
+    /// one row.
+    var isAggregate: Bool { expression?.aggregates ?? false }
 }
 
 extension SQLOrdering {

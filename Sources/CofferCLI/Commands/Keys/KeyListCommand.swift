@@ -34,7 +34,7 @@ struct KeyListCommand: Operation {
         let proof = opened.map { ", verified with slot \($0)" } ?? ""
         var lines = ["\(file): \(counted: contents.slots.count, "slot")\(proof)"]
         for slot in contents.slots {
-            lines.append("  \(slot.number)  \(slot.kind.words)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
+            lines.append("  \(slot.number)  \(slot.kind.word)\(slot.name.isEmpty ? "" : "  \(slot.name)")")
             if slot.kind == .recipient { lines.append("     \(slot.recipient)") }
             if let cost = slot.passphraseCost {
                 lines.append("     each guess costs \(cost.words)")
@@ -49,7 +49,7 @@ struct KeyListCommand: Operation {
             [
                 "path": file, "keyring": keyring.path, "generation": Int(contents.generation),
                 "epoch": Int(contents.epoch), "rotating": contents.isRotating, "proved": opened != nil,
-                "slots": contents.slots.map { "\($0.number) \($0.kind.words) \($0.name)" },
+                "slots": contents.slots.map { "\($0.number) \($0.kind.word) \($0.name)" },
                 "slot_list": contents.slots.map(\.facts),
                 "passphrase_costs": contents.slots.compactMap(\.costFacts),
                 "damage": contents.damage.map(\.description), "code": 0,
@@ -72,7 +72,7 @@ extension DatabaseKeyring.PassphraseCost {
 
 extension DatabaseKeyring.Contents.Slot {
     /// The slot as JSON.
-    fileprivate var facts: JSONObject { ["slot": number, "kind": kind.words, "name": name] }
+    fileprivate var facts: JSONObject { ["slot": number, "kind": kind.word, "name": name] }
 
     /// The cost of the slot's passphrase, as JSON.
     fileprivate var costFacts: JSONObject? {
@@ -81,17 +81,5 @@ extension DatabaseKeyring.Contents.Slot {
             "slot": number, "logarithm": cost.logarithm, "memory": cost.memory,
             "below_standard": cost.isBelowStandard,
         ]
-    }
-}
-
-extension DatabaseKeyring.Contents.Slot.Kind {
-    fileprivate var words: String {
-        switch self {
-        case .passphrase: "passphrase"
-        case .rawKey: "raw"
-        case .recoveryKey: "recovery"
-        case .recipient: "recipient"
-        case .command: "command"
-        }
     }
 }

@@ -1,0 +1,104 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Changes of keyrings that are killed")
+struct KilledKeyringTests: KeyringToolSuite {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    /// The change of the keyring that is killed, and the change that follows it.
+    enum KilledChange: String, CaseIterable {
+        case change, addAndRemove, rotate
+
+        /// - Parameter isBack: true if the previous change was complete and is to be reversed.
+        func arguments(isBack: Bool) -> [String] {
+            let key = ["--new-key-type", "raw", "--new-key-file"]
+            let anna = ["--unlock-type", "raw", "--unlock-file", "anna.key"]
+            return switch self {
+            case .change where isBack:
+                ["key", "change", "a.db", "--unlock-type", "raw", "--unlock-file", "ben.key"] + key + [
+                    "anna.key"
+                ]
+            case .change: ["key", "change", "a.db"] + anna + key + ["ben.key"]
+            case .addAndRemove where isBack: ["key", "remove", "a.db", "--slot", "2"] + anna
+            case .addAndRemove: ["key", "add", "a.db"] + anna + key + ["ben.key"]
+            case .rotate: ["key", "rotate", "a.db"] + anna
+            }
+        }
+
+        /// Returns the secrets that open the database before the change.
+        func opening(isBack: Bool) -> [String] {
+            switch self {
+            case .change: isBack ? ["ben.key"] : ["anna.key"]
+            case .addAndRemove: isBack ? ["anna.key", "ben.key"] : ["anna.key"]
+            case .rotate: ["anna.key"]
+            }
+        }
+    }
+
+    /// Returns the raw keys that open the database. Checked in this process, which takes a tenth of the time
+    /// that the tool needs.
+    private func keysThatOpen() -> [String] {
+        [("anna.key", 1 as UInt8), ("ben.key", 2)].filter { _, byte in
+            let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: byte, count: 32))
+            let configuration = Configuration().with { $0.key = .keyring(unlockedBy: secret) }
+            guard
+                let queue = try? DatabaseQueue(
+                    path: tool.directory.path("a.db"), configuration: configuration)
+            else { return false }
+            return (try? queue.read { try String.fetchAll($0, sql: "SELECT a FROM t") }) == ["letter"]
+        }.map(\.0)
+    }
+
+    /// `COFFER_NIGHTLY=1` kills each change 300 times.
+    @Test(
+        "a change that is killed at any moment leaves the old slots or the new ones, whole",
+        arguments: KilledChange.allCases)
+    func kills(_ change: KilledChange) throws {
+        try make()
+        try tool.writeKey("ben.key", 2)
+        var random = SeededRandom("killed changes of a keyring: \(change)")
+        let database = try tool.directory.bytes(of: "a.db")
+        let keyring = DatabaseKeyring(databasePath: tool.directory.path("a.db"))
+        var isBack = false
+        var (complete, halves) = (0, 0)
+        let points = ["note-made", "copy-created", "copy-synchronized", "renamed", "directory-synchronized"]
+        for round in 0..<Nightly.pick(300, byDay: 8) {
+            let point = round < points.count ? points[round] : ""
+            let epoch = try keyring.inspect().epoch
+            let worker = try tool.start(
+                change.arguments(isBack: isBack),
+                environment: point.isEmpty ? [:] : ["COFFER_FAIL_POINT": point])
+            if point.isEmpty {
+                usleep(UInt32.random(in: 0...(change == .rotate ? 150_000 : 60_000), using: &random))
+                worker.send(SIGKILL)
+            }
+            _ = worker.wait()
+            let contents = try keyring.inspect()
+            #expect(contents.damage.isEmpty, "round \(round)")
+            let opening = keysThatOpen()
+            if change == .rotate {
+                try #require(opening == ["anna.key"], "round \(round)")
+                halves += contents.isRotating ? 1 : 0
+                complete += contents.epoch > epoch ? 1 : 0
+            } else if opening == change.opening(isBack: !isBack) {
+                complete += 1
+                isBack.toggle()
+            } else {
+                try #require(opening == change.opening(isBack: isBack), "round \(round)")
+            }
+        }
+        print("kill -9 of \(change) of a keyring: \(complete) were complete, \(halves) half a rotation")
+        if change != .rotate { #expect(try tool.directory.bytes(of: "a.db") == database) }
+        // The next change removes the leftovers.
+        try expect(tool.run(change.arguments(isBack: isBack)))
+        #expect(keysThatOpen() == change.opening(isBack: !isBack))
+        #expect(try !keyring.inspect().isRotating)
+        #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") || $0.contains("-") }.isEmpty)
+    }
+}
