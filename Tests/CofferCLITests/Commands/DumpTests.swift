@@ -341,10 +341,12 @@ struct DumpTests {
             #expect(bad.status == 65 && bad.errors.contains("invalid Unicode escape"), "\(malformed) \(bad)")
             #expect(!tool.exists("c.db"))
         }
-        // Schema that outlives the load must work without it.
+        // A schema outlives the load, so it must work without the tool's own function. Since 3.50, the engine
+        // has one.
+        let isOfEngine = (try? DatabaseQueue().read { try $0.execute(sql: "SELECT unistr('')") }) != nil
         try tool.write(
             "CREATE TABLE t(a, b AS (unistr(a)) STORED); INSERT INTO t VALUES('x');", to: "bad.sql")
-        #expect(try load("bad.sql", to: "c.db").status == 65)
+        #expect(try load("bad.sql", to: "c.db").status == (isOfEngine ? 0 : 65))
     }
 
     @Test("a script is in a file that is private, or on an output that others do not read unnoticed")

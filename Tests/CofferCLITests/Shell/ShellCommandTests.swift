@@ -65,7 +65,8 @@ struct ShellCommandTests {
         let tree = try script(sql + ";\n").output
         // The words depend on the version of SQLite.
         #expect(
-            tree.hasPrefix("QUERY PLAN\n`--") && tree.contains("\n   |--LEFT") && tree.contains("\n   |  `--"),
+            tree.hasPrefix("QUERY PLAN\n`--") && tree.contains("\n   |--LEFT")
+                && tree.contains("\n   |  `--"),
             "\(tree)")
         #expect(try tool.run(["query", "a.db", sql] + key).output == tree)
         let rows = try tool.run(["query", "a.db", sql, "--format", "csv"] + key).output
