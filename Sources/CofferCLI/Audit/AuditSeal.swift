@@ -62,7 +62,7 @@ struct AuditSeal: Sendable {
 extension AuditKeyOptions {
     /// Returns the function that chains the log.
     func seal(_ keys: KeyReader) throws -> AuditSeal {
-        guard let source = try source() else { return .plain }
+        guard let source = try source() ?? Defaults.current.auditKey?.untyped() else { return .plain }
         return try AuditSeal(keys.secret(from: source, subject: "the audit log"), sourceName: source.name)
     }
 }
