@@ -80,7 +80,7 @@ struct MistakeTests {
         "an error of a command with several files names the one that it is about",
         arguments: [
             (["import", "a.db", "t", "--from", "none.csv"], "none.csv", 66),
-            (["vacuum", "a.db", "--into", "exists.db"], "exists.db", 73),
+            (["vacuum", "a.db", "exists.db"], "exists.db", 73),
             (["backup", "a.db", "exists.db"], "exists.db", 73), (["encrypt", "a.db", "x.db"], "a.db", 65),
             (["load", "exists.db", "--from", "none.sql"], "exists.db", 73),
             (["load", "x.db", "--from", "none.sql"], "none.sql", 66),

@@ -359,7 +359,7 @@ struct KeyringCommandTests {
             atPath: tool.directory.path("safe"), withIntermediateDirectories: false)
         let recipient = ["--recipient", "office.pub"]
         try expect(tool.run(["backup", "a.db", "b.db"] + recipient + anna), "b.db.keys")
-        try expect(tool.run(["vacuum", "a.db", "--into", "v.db"] + recipient + anna), "v.db.keys")
+        try expect(tool.run(["vacuum", "a.db", "v.db"] + recipient + anna), "v.db.keys")
         try expect(tool.run(["encrypt", "plain.db", "e.db"] + recipient), "e.db.keys")
         try tool.write(tool.run(["dump", "a.db"] + anna).output, to: "a.sql")
         try expect(tool.run(["load", "l.db", "--from", "a.sql"] + recipient), "l.db.keys")
@@ -572,7 +572,7 @@ struct KeyringCommandTests {
         _ = try tool.directory.makeFolder("safe")
         try tool.write("a.db\n", to: "list")
         try expect(tool.run(["backup", "a.db", "b.db"] + anna), "slots of the file")
-        try expect(tool.run(["vacuum", "a.db", "--into", "v.db"] + anna))
+        try expect(tool.run(["vacuum", "a.db", "v.db"] + anna))
         try expect(tool.run(["recover", "a.db", "r.db"] + anna))
         for _ in 0..<2 { try expect(tool.run(["backup", "a.db", "--into", "safe", "--keep", "1y"] + anna)) }
         try expect(tool.run(["batch", "backup", "--manifest", "list", "--into", "all"] + anna))

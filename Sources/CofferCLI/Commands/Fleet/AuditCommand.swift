@@ -36,7 +36,7 @@ struct AuditVerifyCommand: Operation {
     @Option(help: .value("hash", "The hash of a record that must be in the log."))
     var last: String?
 
-    @OptionGroup(title: "The log secret")
+    @OptionGroup(title: "The audit key")
     var secret: AuditKeyOptions
 
     @OptionGroup(title: "Output and waiting")
