@@ -6,7 +6,7 @@ protocol MeasuredOperation: RecordingOperation {
     /// True for a dry run, which writes no metrics.
     var dryRun: Bool { get }
 
-    /// Returns the result of the run for each of its targets.
+    /// Returns the result of the run for each of its targets, or nothing if the run did no such work.
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)]
 }
 
@@ -15,6 +15,7 @@ extension MeasuredOperation {
     func writeMetrics(_ status: ExitStatus, _ session: Session) throws(Failure) {
         guard let path = metrics.path, !dryRun else { return }
         let runs = runs(session.meter, status)
+        guard !runs.isEmpty else { return }
         try MetricsFile(path: path).update(patience: max(1, session.lockTimeout)) { file in
             for (target, run) in runs { file.add(run, of: .init(work: measuredWork, target: target)) }
         }

@@ -212,6 +212,11 @@ struct DefaultTests {
             #expect(result.status == 0, "\(result)")
         }
         #expect(tool.directory.fileNames().count { $0.hasSuffix(".backup") } == 1)
+        // A list of backups is not one.
+        let metrics = try tool.text(of: "c.prom")
+        let list = try tool.run("backup", "--list", folder, environment: environment)
+        #expect(list.status == 0 && list.output.contains("a.db"), "\(list)")
+        #expect(try tool.text(of: "c.prom") == metrics)
         // A single copy has no retention.
         #expect(try tool.run("backup", "a.db", "copy.db", environment: environment).status == 0)
     }

@@ -128,7 +128,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     private func checkListing() throws {
         let others =
             destination != nil || into != nil || keep != nil || samePages || dryRun || recipients.isGiven
-            || metrics.path != nil || audit.audit != nil
+            || metrics.file != nil || metrics.target != nil || audit.audit != nil
         if try others || key.isGiven || newKey.isGiven {
             throw ValidationError("--list only shows backups. Give no key and no other work.")
         }
@@ -139,7 +139,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     var names: [String] { [database, destination ?? into ?? list].compactMap { $0 } }
 
     func runs(_ meter: RunMeter, _ status: ExitStatus) -> [(target: String, run: RunMetrics.Run)] {
-        runs(meter, status, of: [database].compactMap { $0 })
+        // A list is not a backup that a monitor waits for.
+        runs(meter, status, of: list == nil ? [database].compactMap { $0 } : [])
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
