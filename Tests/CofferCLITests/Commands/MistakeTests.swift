@@ -157,10 +157,10 @@ struct MistakeTests {
         ])
     func keysInArguments(arguments: [String]) throws {
         let result = try tool.run(arguments)
-        let option = arguments.contains { $0.hasPrefix("--new") } ? "--new-key-file" : "-key-file"
+        let option = arguments.contains { $0.hasPrefix("--new") } ? "--new-key file:PATH" : "-key file:PATH"
         #expect(
             result.status == 64 && result.errors.contains("keys are never arguments")
-                && result.errors.contains(option), "\(result)")
+                && result.errors.contains(option) && !result.errors.contains("-file"), "\(result)")
         #expect(!result.description.contains("s3cret"), "\(result)")
         if arguments.contains("--json") { #expect(try Schema.problems(result) == [], "\(result)") }
     }
