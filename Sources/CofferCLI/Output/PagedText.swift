@@ -9,7 +9,7 @@ internal import SystemCalls
 /// Only a text beyond ``limit`` goes to the pager earlier.
 final class PagedText: Sendable {
     /// In bytes.
-    private static let limit = 16 << 20
+    private static let limit = 8 << 20
 
     private struct State {
         var collected: [UInt8] = []
