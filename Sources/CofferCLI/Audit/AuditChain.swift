@@ -19,6 +19,9 @@ struct AuditChain {
 
     private let seal: AuditSeal
 
+    /// True if the log is chained with a secret.
+    var isSealed: Bool { seal.hasSecret }
+
     private(set) var recordCount = 0
     private(set) var lastHash = AuditRecord.firstPrevious
     private(set) var lastSequence = 0

@@ -26,7 +26,7 @@ struct AuditSeal: Sendable {
     init(_ bytes: consuming SecretBytes, sourceName: String) throws(Failure) {
         let secret = try SharedSecret(
             bytes,
-            orFail: "The log secret from \(sourceName) has fewer than 16 bytes and could be guessed from "
+            orFail: "The audit key from \(sourceName) has fewer than 16 bytes and could be guessed from "
                 + "the log. Create one with 'coffer keygen --out audit.key'.")
         self.secret = secret
         keyID = try AuditSeal.hexadecimal(
@@ -62,7 +62,7 @@ struct AuditSeal: Sendable {
 extension AuditKeyOptions {
     /// Returns the function that chains the log.
     func seal(_ keys: KeyReader) throws -> AuditSeal {
-        guard let source = try source() else { return .plain }
+        guard let source = try source() ?? Defaults.current.auditKey?.untyped() else { return .plain }
         return try AuditSeal(keys.secret(from: source, subject: "the audit log"), sourceName: source.name)
     }
 }

@@ -51,6 +51,7 @@ struct ManualPage {
     }
 
     private static let environment = [
+        ("COFFER_PAGER, PAGER", "The program for long results of coffer shell; if empty, there is none."),
         (
             "CREDENTIALS_DIRECTORY",
             "The folder of the credentials of a systemd unit, for sources such as credential:app.key."

@@ -22,13 +22,13 @@ struct AuditOptions: ParsableArguments {
             throw ValidationError("--audit-required needs --audit.")
         }
         if path == nil, try secret.isGiven {
-            throw ValidationError("The secret of an audit log needs --audit.")
+            throw ValidationError("--audit-key needs --audit.")
         }
         if let audit { try FileNames.checkIsNoDash(audit, "the audit log") }
     }
 }
 
-/// The options for the secret of an audit log. At most one source may be given.
+/// The options for the audit key, which is the secret of an audit log. At most one source may be given.
 struct AuditKeyOptions: UntypedSourceOptions {
     static let prefix = "audit-key"
 

@@ -8,12 +8,21 @@ final class OutputFile: Sendable {
     static let errors = OutputFile(STDERR_FILENO)
 
     private let descriptor: CInt
+    /// The text that the output becomes part of, or nil for the descriptor itself.
+    private let pages: PagedText?
 
     /// The first write error. Later text is dropped.
     private let failure = Mutex<Errno?>(nil)
 
     init(_ descriptor: CInt) {
         self.descriptor = descriptor
+        pages = nil
+    }
+
+    /// Output to the terminal, page by page.
+    init(_ pages: PagedText) {
+        descriptor = STDOUT_FILENO
+        self.pages = pages
     }
 
     var isTerminal: Bool { isatty(descriptor) == 1 }
@@ -27,11 +36,19 @@ final class OutputFile: Sendable {
     var isClosed: Bool { failure.withLock { $0 }?.code == EPIPE }
 
     func write(_ text: String) {
-        write { () throws(Errno) in try Descriptor.write(text, to: descriptor) }
+        write { () throws(Errno) in
+            if let pages {
+                try pages.write(Array(text.utf8))
+            } else {
+                try Descriptor.write(text, to: descriptor)
+            }
+        }
     }
 
     func write(bytes: [UInt8]) {
-        write { () throws(Errno) in try Descriptor.write(bytes.span, to: descriptor) }
+        write { () throws(Errno) in
+            if let pages { try pages.write(bytes) } else { try Descriptor.write(bytes.span, to: descriptor) }
+        }
     }
 
     private func write(_ body: () throws(Errno) -> Void) {

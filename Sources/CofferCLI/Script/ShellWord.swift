@@ -17,7 +17,7 @@ enum ShellWord {
         case ".import": "Use 'coffer import' or 'coffer shell'."
         case ".backup", ".save", ".clone": "Use 'coffer backup'."
         case ".restore", ".recover": "Use 'coffer \(name.dropFirst())'."
-        case ".read": "Use --file or 'coffer shell'."
+        case ".read": "Use --from or 'coffer shell'."
         case ".mode", ".headers": "Use --format or 'coffer shell'."
         default: "'coffer shell' has commands; its .help lists them."
         }

@@ -6,6 +6,7 @@ struct Defaults: Sendable {
     private(set) var key: GivenSource?
     private(set) var unlock: GivenSource?
     private(set) var audit: String?
+    private(set) var auditKey: GivenSource?
     private(set) var metrics: String?
     private(set) var keep: DatabaseFile.BackupRetention?
     /// Each value with its place, for people.
@@ -21,32 +22,31 @@ struct Defaults: Sendable {
     private init() {}
 
     init(_ environment: [String: String]) throws(Failure) {
-        func variable(_ name: String, isUnlock: Bool) throws(Failure) -> GivenSource? {
+        func variable(_ name: String, _ use: Use) throws(Failure) -> GivenSource? {
             guard let text = environment[name], !text.isEmpty else { return nil }
-            return try Defaults.given(text, .named(name), isUnlock: isUnlock, in: ".") { words in
+            return try Defaults.given(text, .named(name), use, in: ".") { words in
                 Failure(.unsafeConfiguration, "environment", "\(name) \(words)")
             }
         }
-        key = try variable("COFFER_KEY", isUnlock: false)
-        unlock = try variable("COFFER_UNLOCK", isUnlock: true)
+        key = try variable("COFFER_KEY", .key)
+        unlock = try variable("COFFER_UNLOCK", .unlock)
         if let file = try SiteConfiguration(environment) { try add(file) }
         entries =
-            [("key", key), ("unlock", unlock)].compactMap { name, given in
+            [("key", key), ("unlock", unlock), ("audit-key", auditKey)].compactMap { name, given in
                 given.map { (name, "\($0.typed.text), from \($0.origin.name ?? "")") }
             } + entries
     }
 
     private mutating func add(_ file: SiteConfiguration) throws(Failure) {
-        func member(_ name: String, _ text: String?, isUnlock: Bool) throws(Failure) -> GivenSource? {
+        func member(_ use: Use, _ text: String?) throws(Failure) -> GivenSource? {
             guard let text else { return nil }
-            return try Defaults.given(text, .named(file.path), isUnlock: isUnlock, in: file.folder) { words in
-                file.failure("'\(name)' \(words)")
+            return try Defaults.given(text, .named(file.path), use, in: file.folder) { words in
+                file.failure("'\(use.rawValue)' \(words)")
             }
         }
         // Both are checked, even if the environment replaces them.
-        let (fileKey, fileUnlock) = try (
-            member("key", file.key, isUnlock: false), member("unlock", file.unlock, isUnlock: true)
-        )
+        let (fileKey, fileUnlock) = try (member(.key, file.key), member(.unlock, file.unlock))
+        auditKey = try member(.auditKey, file.auditKey)
         key = key ?? fileKey
         unlock = unlock ?? fileUnlock
         audit = file.audit
@@ -57,9 +57,24 @@ struct Defaults: Sendable {
         }
     }
 
+    /// The use of a secret, with the name of its member in the configuration.
+    private enum Use: String {
+        case key, unlock
+        case auditKey = "audit-key"
+
+        /// - Throws: ``Failure`` if a source has a type that its secret cannot have.
+        func check(_ given: GivenSource) throws(Failure) {
+            switch self {
+            case .key: _ = try given.key(.current)
+            case .unlock: _ = try given.unlocking()
+            case .auditKey: _ = try given.untyped()
+            }
+        }
+    }
+
     /// - Parameter failure: makes a failure from the predicate of its message.
     private static func given(
-        _ text: String, _ origin: KeyRequest.Origin, isUnlock: Bool, in folder: String,
+        _ text: String, _ origin: KeyRequest.Origin, _ use: Use, in folder: String,
         orFail failure: (String) -> Failure
     ) throws(Failure) -> GivenSource {
         var typed: TypedSource
@@ -73,7 +88,7 @@ struct Defaults: Sendable {
         }
         typed.source = typed.source.wholly(locatedIn: folder)
         let given = GivenSource(typed, origin)
-        do throws(Failure) { _ = try isUnlock ? given.unlocking() : given.key(.current) } catch {
+        do throws(Failure) { try use.check(given) } catch {
             throw failure("cannot be used: \(error.message)")
         }
         return given

@@ -11,8 +11,7 @@ enum KeyPrompt {
         let terminal = try open(
             orSay:
                 "No \(request.role == .current ? "key" : "new key") was given, and there is no terminal for "
-                + "a prompt. Give one with \(option) file:PATH, \(option)-file or another source: see "
-                + "'coffer help keys'.")
+                + "a prompt. Give one with \(option) file:PATH or another source: see 'coffer help keys'.")
         let form =
             switch request.use {
             case .key(.raw): " (64 hexadecimal digits)"

@@ -10,6 +10,7 @@ struct SiteConfiguration: Sendable {
     private(set) var key: String?
     private(set) var unlock: String?
     private(set) var audit: String?
+    private(set) var auditKey: String?
     private(set) var metrics: String?
     private(set) var keep: String?
 
@@ -17,7 +18,7 @@ struct SiteConfiguration: Sendable {
     var folder: String { FileNames.folder(of: path) }
 
     private static let limit = 65_536
-    private static let names = ["audit", "keep", "key", "metrics", "unlock"]
+    private static let names = ["audit", "audit-key", "keep", "key", "metrics", "unlock"]
 
     /// Reads the file that COFFER_CONFIG names, or else the first of the standard ones. Returns nil if there
     /// is none, or if COFFER_CONFIG is empty.
@@ -45,6 +46,7 @@ struct SiteConfiguration: Sendable {
         key = try text("key", object)
         unlock = try text("unlock", object)
         audit = try text("audit", object).map { FileNames.located($0, in: folder) }
+        auditKey = try text("audit-key", object)
         metrics = try text("metrics", object).map { FileNames.located($0, in: folder) }
         keep = try text("keep", object)
         // Each member is now known to be two strings, its name and its value.

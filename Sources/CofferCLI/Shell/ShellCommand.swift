@@ -36,6 +36,7 @@ enum ShellCommand {
                 ".once", "file", "write the rows of the next statement to a new file, readable by you only",
                 { $1.once = try RowFile(one($0, ".once"), command: $1.reporter.command) }
             ),
+            (".pager", "[on | off | program]", "show long results page by page, or not", pager),
             (".quit", "", "end the shell", { $1.quit() }),
             (".read", "file", "run the statements and commands of a file", { try $1.read(one($0, ".read")) }),
             (".schema", "[name]", "show the CREATE statements", schema),
@@ -71,19 +72,24 @@ enum ShellCommand {
         }
     }
 
-    private static func answer(_ text: String, _ shell: ShellSession) {
-        shell.reporter.raw(TextLayout.harmless(text, keepingLines: true) + "\n")
+    private static func answer(_ text: String, _ shell: ShellSession) throws {
+        try shell.paging { $0.raw(TextLayout.harmless(text, keepingLines: true) + "\n") }
+    }
+
+    private static func answer(names: [String], _ shell: ShellSession) throws {
+        guard !names.isEmpty else { return }
+        try shell.paging { $0.raw(LineEditor.columns(names, width: $0.outputWidth ?? 80)) }
     }
 
     // MARK: Implementations
 
-    private static func help(_ arguments: [String], _ shell: ShellSession) {
+    private static func help(_ arguments: [String], _ shell: ShellSession) throws {
         let pairs = commands.map { ("\($0.name) \($0.usage)", $0.words) }
-        answer(TextLayout.pairs(pairs, indent: "").joined(separator: "\n"), shell)
+        try answer(TextLayout.pairs(pairs, indent: "").joined(separator: "\n"), shell)
     }
 
     private static func mode(_ arguments: [String], _ shell: ShellSession) throws {
-        guard !arguments.isEmpty else { return answer(shell.style.format.rawValue, shell) }
+        guard !arguments.isEmpty else { return try answer(shell.style.format.rawValue, shell) }
         guard let format = RowFormat(rawValue: try one(arguments, ".mode")) else {
             throw Failure.usage(
                 "The modes are \(RowFormat.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -93,7 +99,7 @@ enum ShellCommand {
 
     private static func bind(_ arguments: [String], _ shell: ShellSession) throws {
         switch arguments {
-        case []: for value in shell.values { answer("\(value.name) = \(value.value.dumpLiteral)", shell) }
+        case []: for value in shell.values { try answer("\(value.name) = \(value.value.dumpLiteral)", shell) }
         case ["clear"]: shell.values = []
         default:
             let value = try BoundValue(one(arguments, ".bind"))
@@ -109,14 +115,16 @@ enum ShellCommand {
                 [row[0] as String, row[1] as String? ?? ""].map { TextLayout.harmless($0) }
             }
         }
-        answer(TextLayout.table(lines).joined(separator: "\n"), shell)
+        try answer(TextLayout.table(lines).joined(separator: "\n"), shell)
     }
 
     private static func indexes(_ arguments: [String], _ shell: ShellSession) throws {
         guard arguments.count <= 1 else { throw Failure.usage(".indexes takes one table at most.") }
         try list(
-            "SELECT name FROM main.sqlite_master WHERE type = 'index' AND tbl_name LIKE ? ORDER BY name",
-            arguments, shell)
+            """
+            SELECT name FROM main.sqlite_master WHERE type = 'index'
+            AND (?1 IS NULL OR tbl_name = ?1 COLLATE NOCASE) ORDER BY name
+            """, arguments, shell)
     }
 
     private static func tables(_ arguments: [String], _ shell: ShellSession) throws {
@@ -124,40 +132,50 @@ enum ShellCommand {
         try list(
             """
             SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view', 'virtual')
-            AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name LIKE ? ORDER BY name
+            AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name LIKE ifnull(?, '%') ORDER BY name
             """, arguments, shell)
     }
 
-    /// Prints the names that a query finds for the pattern in the arguments, or for any name.
+    /// Prints the names that a query finds for the argument, or for NULL.
     private static func list(_ sql: String, _ arguments: [String], _ shell: ShellSession) throws {
         let names = try shell.access { db in
-            try String.fetchAll(db, sql: sql, arguments: [arguments.first ?? "%"])
+            try String.fetchAll(db, sql: sql, arguments: [arguments.first])
         }
-        if !names.isEmpty {
-            shell.reporter.raw(LineEditor.columns(names, width: shell.reporter.outputWidth ?? 80))
-        }
+        try answer(names: names, shell)
     }
 
     private static func schema(_ arguments: [String], _ shell: ShellSession) throws {
         guard arguments.count <= 1 else { throw Failure.usage(".schema takes one name at most.") }
         let objects = try shell.access { db in try SchemaText(db, includesInternal: false).objects }
-        for object in objects where arguments.first.map(object.isOf) ?? true {
-            answer(object.statement, shell)
-        }
+        let shown = objects.filter { arguments.first.map($0.isOf) ?? true }
+        if !shown.isEmpty { try answer(shown.map(\.statement).joined(separator: "\n"), shell) }
     }
 
     private static func dump(_ arguments: [String], _ shell: ShellSession) throws {
-        try shell.access { db in
-            do {
-                let summary = try db.writeScript(tables: arguments.isEmpty ? nil : arguments) {
-                    shell.reporter.raw(bytes: $0)
-                } checkpoint: {
-                    try shell.checkNotInterrupted()
+        try shell.paging { output in
+            try shell.access { db in
+                do {
+                    let summary = try db.writeScript(tables: arguments.isEmpty ? nil : arguments) {
+                        output.raw(bytes: $0)
+                    } checkpoint: {
+                        try shell.checkNotInterrupted()
+                        if output.isOutputClosed { throw OutputClosed() }
+                    }
+                    if arguments.isEmpty { output.raw(ScriptProof.line(summary.digest) + "\n") }
+                } catch let error as NoSuchTable {
+                    throw Failure.noSuchTable(error.name, in: nil)
+                } catch is OutputClosed {
                 }
-                if arguments.isEmpty { shell.reporter.raw(ScriptProof.line(summary.digest) + "\n") }
-            } catch let error as NoSuchTable {
-                throw Failure.noSuchTable(error.name, in: nil)
             }
+        }
+    }
+
+    private static func pager(_ arguments: [String], _ shell: ShellSession) throws {
+        switch arguments {
+        case []: try answer(shell.pager?.words.joined(separator: " ") ?? "off", shell)
+        case ["on"]: shell.pager = try Pager.named(in: ProcessInfo.processInfo.environment) ?? .usual
+        case ["off"]: shell.pager = nil
+        default: shell.pager = Pager(arguments)
         }
     }
 

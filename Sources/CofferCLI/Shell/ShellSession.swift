@@ -14,6 +14,8 @@ final class ShellSession {
     var style = RowStyle()
     var timesStatements = false
     var values: [BoundValue] = []
+    /// The pager for long results, or nil for none.
+    var pager: Pager?
     /// The file for the rows of the next statement that has any.
     var once: RowFile?
     private(set) var isOver = false
@@ -175,8 +177,32 @@ final class ShellSession {
             )
         }
         let began = ContinuousClock.now
-        try access { db in try run(text, db) }
-        if timesStatements { reporter.note("time: \(TextLayout.milliseconds(ContinuousClock.now - began))") }
+        // The time that a person reads does not count.
+        let time = try paging { output in
+            try access { db in try run(text, db, output) }
+            return ContinuousClock.now - began
+        }
+        if timesStatements { reporter.note("time: \(TextLayout.milliseconds(time))") }
+    }
+
+    /// Calls `body` with the output for a result, which goes through the pager if it is longer than the
+    /// screen of an interactive session.
+    func paging<Value>(_ body: (Reporter) throws -> Value) throws -> Value {
+        guard isInteractive, let pager, let pages = PagedText(pager: pager.words) else {
+            return try body(reporter)
+        }
+        let output = OutputFile(pages)
+        // Notes on the result, such as the number of rows, come after it.
+        let errors = OutputFile.errors.isTerminal ? output : .errors
+        let result = Result {
+            try body(
+                Reporter(command: reporter.command, style: reporter.style, output: output, errors: errors))
+        }
+        if let problem = pages.finish() {
+            pager.warning(problem).map(reporter.warning)
+            self.pager = nil
+        }
+        return try result.get()
     }
 
     /// Accesses the database. Ctrl-C interrupts the access.
@@ -222,7 +248,7 @@ final class ShellSession {
         }
     }
 
-    private func run(_ text: String, _ db: Database) throws {
+    private func run(_ text: String, _ db: Database, _ output: Reporter) throws {
         var bound = try BoundValues(values)
         let statements = try db.allStatements(sql: text)
         while let statement = try nextStatement(statements) {
@@ -241,11 +267,12 @@ final class ShellSession {
             }
             let file = once
             once = nil
-            let printer = RowPrinter(style, reporter: file?.reporter ?? reporter)
+            let output = file?.reporter ?? output
+            let printer = RowPrinter(style, reporter: output)
             printer.mayBePlan = StatementText.firstWord(of: text) == "EXPLAIN"
             printer.begin(Array(statement.columnNames))
             let rows = try Row.fetchCursor(statement, arguments: arguments)
-            while let row = try rows.next(), !reporter.isOutputClosed {
+            while let row = try rows.next(), !output.isOutputClosed {
                 printer.add(Array(row.databaseValues))
             }
             printer.end()

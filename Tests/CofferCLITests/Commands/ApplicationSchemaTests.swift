@@ -29,7 +29,7 @@ struct ApplicationSchemaTests {
             }
         }
         try expect(tool.run(["backup", "a.db", "b.db"] + key), missing: nil, "b.db")
-        try expect(tool.run(["vacuum", "a.db", "--into", "c.db"] + key), missing: schema.missing, "c.db")
+        try expect(tool.run(["vacuum", "a.db", "c.db"] + key), missing: schema.missing, "c.db")
         try expect(tool.run(["vacuum", "a.db"] + key), missing: schema.missing, "a.db")
         let diff = try tool.run(["diff", "a.db", "b.db"] + key)
         #expect(diff.status == 0, "\(diff)")

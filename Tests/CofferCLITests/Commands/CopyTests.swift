@@ -71,7 +71,7 @@ struct CopyTests {
         let size = try tool.directory.bytes(of: "a.db").count
         #expect(try tool.run(["vacuum", "a.db", "--dry-run"] + key).output.contains("free pages"))
         #expect(try tool.directory.bytes(of: "a.db").count == size)
-        #expect(try tool.run(["vacuum", "a.db", "--into", "small.db"] + key).status == 0)
+        #expect(try tool.run(["vacuum", "a.db", "small.db"] + key).status == 0)
         #expect(try tool.directory.bytes(of: "small.db").count < size / 10)
         #expect(try tool.run(["vacuum", "a.db"] + key).status == 0)
         #expect(try tool.directory.bytes(of: "a.db").count < size / 10)
@@ -85,7 +85,7 @@ struct CopyTests {
         #expect(
             try tool.run("backup", "a.db", "copy.db", "--dry-run", "--key-file", "b.key", "--key-type", "raw")
                 .status == 77)
-        #expect(try tool.run(["vacuum", "a.db", "--into", "copy.db", "--dry-run"] + key).status == 0)
+        #expect(try tool.run(["vacuum", "a.db", "copy.db", "--dry-run"] + key).status == 0)
         #expect(!tool.exists("copy.db"))
     }
 }

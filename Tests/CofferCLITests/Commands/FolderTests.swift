@@ -238,7 +238,7 @@ struct FolderTests {
             ["batch", "query", "SELECT count(*) FROM t", "srv", "--format", "csv"] + key)
         #expect(queried.status == 0 && queried.output.contains("srv/a.db,1"), "\(queried)")
         try tool.write("SELECT count(*) FROM t", to: "q.sql")
-        let script = try tool.run(["batch", "query", "--file", "q.sql", "srv", "--format", "csv"] + key)
+        let script = try tool.run(["batch", "query", "--from", "q.sql", "srv", "--format", "csv"] + key)
         #expect(script.output == queried.output, "\(script)")
         _ = try tool.directory.makeFolder("srv/safe")
         for count in [2, 4] {

@@ -30,7 +30,7 @@ struct LimitTests {
         let commands: [(arguments: [String], result: String, form: FileForm)] = [
             (["verify", "a.db", "--structure", "full"], "a.db", form),
             (["backup", "a.db", "b.db"], "b.db", form),
-            (["vacuum", "a.db", "--into", "c.db"], "c.db", form),
+            (["vacuum", "a.db", "c.db"], "c.db", form),
             (["decrypt", "a.db", "p.db", "--yes-plaintext"], "p.db", .plaintext),
             (["encrypt", "p.db", "e.db"], "e.db", form),
             (["dump", "a.db", "--out", "a.sql", "--yes-plaintext"], "a.db", form),

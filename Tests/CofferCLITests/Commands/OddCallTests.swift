@@ -17,7 +17,7 @@ struct OddCallTests {
         "a dash is no name for a result",
         arguments: [
             ["decrypt", "a.db", "-", "--yes-plaintext"], ["backup", "a.db", "--into", "-"],
-            ["vacuum", "a.db", "--into", "-"],
+            ["vacuum", "a.db", "-"],
             ["create", "-"],
             ["encrypt", "a.db", "-"], ["keygen", "--out", "-"], ["rotate", "a.db", "--keep-old", "-"],
             ["upgrade", "a.db", "--keep-old", "-"],

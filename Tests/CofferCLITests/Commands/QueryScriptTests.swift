@@ -29,7 +29,7 @@ struct QueryScriptTests {
     @Test("statements come from an argument, a file, and the standard input, and all of them run")
     func sources() throws {
         try tool.write(QueryScriptTests.schema, to: "schema.sql")
-        let result = try query("--file", "schema.sql", "--write")
+        let result = try query("--from", "schema.sql", "--write")
         #expect(result.status == 0 && result.errors == "4 statements done, 4 rows changed\n", "\(result)")
         #expect(try tool.shell().run("SELECT text FROM log;") == ["added; a", "added; b"])
         let rows = try query("--format", "csv", input: "SELECT id FROM note; SELECT count(*) AS n FROM log;")
@@ -38,12 +38,12 @@ struct QueryScriptTests {
         let lines = try query("SELECT 1 AS a; SELECT 2 AS b; SELECT 3 AS c WHERE 0", "--format", "jsonl")
             .output
         #expect(lines == "{\"a\":1}\n{\"b\":2}\n")
-        for arguments in [["--file", "none.sql"], ["--file", "."]] {
+        for arguments in [["--from", "none.sql"], ["--file", "."]] {
             #expect(try [66, 74].contains(tool.run(["query", "a.db"] + arguments + key).status))
         }
-        #expect(try query("SELECT 1", "--file", "schema.sql").status == 64)
+        #expect(try query("SELECT 1", "--from", "schema.sql").status == 64)
         try tool.directory.write([0x53, 0xff], to: "bad.sql")
-        #expect(try query("--file", "bad.sql").status == 64)
+        #expect(try query("--from", "bad.sql").status == 64)
     }
 
     @Test(
@@ -53,7 +53,7 @@ struct QueryScriptTests {
         try tool.write(
             QueryScriptTests.schema + "INSERT INTO none VALUES (1);\nDELETE FROM note;", to: "schema.sql")
         let result = try query(
-            "--file", "schema.sql", "--write", isTransaction ? "--transaction" : "--verbose")
+            "--from", "schema.sql", "--write", isTransaction ? "--transaction" : "--verbose")
         #expect(result.status == 64 && result.errors.contains("Statement 5 (line 8)"), "\(result)")
         let count = try tool.shell().run(
             "SELECT count(*) FROM sqlite_master WHERE name IN ('note', 'log', 'added');")

@@ -28,7 +28,7 @@ struct KilledCopyTests {
     private func arguments(_ work: Work) throws -> [String] {
         switch work {
         case .backup: return ["backup", "a.db", "b.db"] + anna
-        case .vacuum: return ["vacuum", "a.db", "--into", "b.db"] + anna
+        case .vacuum: return ["vacuum", "a.db", "b.db"] + anna
         case .recover: return ["recover", "a.db", "b.db"] + anna
         case .encrypt:
             _ = try SQLCipherShell(plaintextPath: tool.directory.path("plain.db")).run(

@@ -55,7 +55,7 @@ struct JSONTests {
             (["encrypt", "plain.db", "new.db"], "exists.db", true),
             (["decrypt", "a.db", "new.db", "--yes-plaintext"], "exists.db", true),
             (["backup", "a.db", "new.db"], "exists.db", true),
-            (["vacuum", "a.db", "--into", "new.db"], "exists.db", true),
+            (["vacuum", "a.db", "new.db"], "exists.db", true),
             (["vacuum", "a.db"], "none.db", true), (["upgrade", "old.db"], "none.db", true),
             (["rotate", "a.db", "--new-key-file", "b.key", "--new-key-type", "raw"], "none.db", true),
             (["create", "new.db"], "exists.db", true),

@@ -140,6 +140,9 @@ struct DefaultTests {
             (#""keep": "s""#, "'keep' takes numbers"), (#""keep": 7"#, "'keep' is not a string"),
             (#""key": "file:a.key", "key": "file:b.key""#, "repeats a member"), ("[", "not a JSON object"),
             (#""audit": true"#, "'audit' is not a string"),
+            (#""audit-key": "s3cret""#, "'audit-key' is not a source"),
+            (#""audit-key": "raw:file:a.key""#, "'audit-key' cannot be used"),
+            (#""audit-log": "log""#, "'audit-log' is unknown; there are audit, audit-key,"),
             (#""metrics": "\u0000""#, "'metrics' is empty or contains a NUL byte"),
         ])
     func badConfigurations(members: String, words: String) throws {
@@ -229,20 +232,60 @@ struct DefaultTests {
             #expect(result.status == 0, "\(result)")
         }
         #expect(tool.directory.fileNames().count { $0.hasSuffix(".backup") } == 1)
+        // A list of backups is not one.
+        let metrics = try tool.text(of: "c.prom")
+        let list = try tool.run("backup", "--list", folder, environment: environment)
+        #expect(list.status == 0 && list.output.contains("a.db"), "\(list)")
+        #expect(try tool.text(of: "c.prom") == metrics)
         // A single copy has no retention.
         #expect(try tool.run("backup", "a.db", "copy.db", environment: environment).status == 0)
+    }
+
+    @Test("the secret of audit logs comes from the configuration if no option is given")
+    func auditKey() throws {
+        try tool.write(String(repeating: "5a", count: 32) + "\n", to: "audit.key")
+        try tool.write(String(repeating: "5b", count: 32) + "\n", to: "other.key")
+        let environment = try configuration(
+            #""key": "file:a.key", "audit": "log", "audit-key": "file:audit.key""#)
+        let required = try tool.run("verify", "a.db", "--audit-required", environment: environment)
+        #expect(required.status == 0, "\(required)")
+        // The chain needs the secret, and has no weakness to warn of.
+        #expect(try tool.run("audit", "verify", "log").status == 77)
+        #expect(try tool.run("audit", "verify", "log", "--audit-key", "file:audit.key").status == 0)
+        let checked = try tool.run("audit", "verify", "log", environment: environment)
+        #expect(checked.status == 0 && !checked.output.contains("without a secret"), "\(checked)")
+        let json = try tool.run("audit", "verify", "log", "--json", environment: environment)
+        #expect(try json.objects.contains { $0["keyed"] as? Bool == true }, "\(json)")
+        let lines = try tool.text(of: "log").split(separator: "\n").count
+        #expect(lines > 0)
+        // An option comes first, and so does its log.
+        let other = ["--audit-required", "--audit-key", "file:other.key"]
+        #expect(try tool.run(["verify", "a.db"] + other, environment: environment).status == 77)
+        let own = try tool.run(["verify", "a.db", "--audit", "own"] + other, environment: environment)
+        #expect(own.status == 0, "\(own)")
+        #expect(try tool.run("audit", "verify", "own", "--audit-key", "file:other.key").status == 0)
+        // A log that an option names is chained with the default secret too.
+        let named = try tool.run("verify", "a.db", "--audit", "named", environment: environment)
+        #expect(named.status == 0 && named.errors.isEmpty, "\(named)")
+        #expect(try tool.run("audit", "verify", "named", "--audit-key", "file:audit.key").status == 0)
+        #expect(try tool.text(of: "log").split(separator: "\n").count == lines)
+        // Without a log, the secret is not read.
+        let silent = try configuration(#""key": "file:a.key", "audit-key": "file:none.key""#)
+        #expect(try tool.run("verify", "a.db", environment: silent).status == 0)
+        #expect(try tool.run("audit", "verify", "log", environment: silent).status == 66)
     }
 
     @Test("the doctor shows the place of each default, and no argument of a command")
     func doctor() throws {
         let environment = try configuration(
-            #""key": "file:a.key", "unlock": "command:pass show s3cret", "keep": "7d""#
+            #""key": "file:a.key", "unlock": "command:pass show s3cret", "keep": "7d", "audit-key": "fd:9""#
         ).merging(["COFFER_KEY": "raw:file:b.key"]) { $1 }
         let result = try tool.run("doctor", environment: environment)
         let file = tool.directory.path("config.json")
         for line in [
             "default key: raw:file:b.key, from COFFER_KEY\n",
             "default unlock: command:pass, from \(file)\n", "default keep: 7d, from \(file)\n",
+            "default audit-key: fd:9, from \(file)\n",
         ] { #expect(result.output.contains(line), "\(result)") }
         #expect(!result.description.contains("s3cret"))
         #expect(try Schema.problems(tool.run("doctor", "--json", environment: environment)) == [])

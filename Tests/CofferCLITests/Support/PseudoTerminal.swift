@@ -51,7 +51,9 @@ final class PseudoTerminal {
         let words = ["/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", folder, program] + arguments
         var copies: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
         defer { for index in words.indices { unsafe free(copies[index]) } }
-        let environment = ["TERM": "xterm", "HOME": "/nonexistent", "PATH": "/usr/bin:/bin"].merging(added) {
+        let environment = [
+            "TERM": "xterm", "HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "COFFER_PAGER": "",
+        ].merging(added) {
             $1
         }.map { "\($0)=\($1)" }
         var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { unsafe strdup($0) } + [nil]

@@ -6,7 +6,7 @@ struct QueryCommand: AccessOperation, FileOperation {
         "query <file> [<sql>] [options]", abstract: "Run SQL statements.",
         discussion: """
             Read-only, unless --write is given. The statements come from the argument, from a script \
-            (--file), or from the standard input ('-', or nothing), where other users of the machine cannot \
+            (--from), or from the standard input ('-', or nothing), where other users of the machine cannot \
             see them. They run in order, up to the first that fails: earlier ones stay, unless all are one \
             transaction, by --transaction or by their own BEGIN and COMMIT. A transaction left open is \
             rolled back, and is an error. Values for parameters are texts, unless --bind gives another type: \
@@ -18,7 +18,7 @@ struct QueryCommand: AccessOperation, FileOperation {
               coffer query app.db "SELECT * FROM note LIMIT 10"
               coffer query app.db "SELECT * FROM note" --format csv > notes.csv
               coffer query app.db "SELECT * FROM note WHERE id = :id" --bind id:int=7
-              coffer query app.db --write --transaction --file schema.sql
+              coffer query app.db --write --transaction --from schema.sql
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -27,10 +27,12 @@ struct QueryCommand: AccessOperation, FileOperation {
     @Argument(help: "The statements, or '-' to read them from the standard input.")
     var sql: String?
 
-    @Option(
-        name: .customLong("file"), help: .value("script", "Read the statements from a file."),
-        completion: .file())
-    var script: String?
+    @Option(help: .value("script", "Read the statements from a file."), completion: .file())
+    var from: String?
+
+    /// The older name of `--from`.
+    @Option(name: .customLong("file"), help: .hidden, completion: .file())
+    var olderFrom: String?
 
     @Flag(help: "Allow the statements to change the database.")
     var write = false
@@ -62,11 +64,13 @@ struct QueryCommand: AccessOperation, FileOperation {
     func validate() throws {
         try rows.check(output)
         if sql != nil && script != nil {
-            throw ValidationError("Give the statements as an argument or with --file, not both.")
+            throw ValidationError("Give the statements as an argument or with --from, not both.")
         }
     }
 
     var inputUse: String? { source == "-" ? "The statement" : nil }
+
+    private var script: String? { from ?? olderFrom }
 
     /// The script to read if no argument contains statements.
     private var source: String? { script ?? (sql == nil || sql == "-" ? "-" : nil) }
@@ -75,7 +79,7 @@ struct QueryCommand: AccessOperation, FileOperation {
         try FileNames.checkReadable(file)
         if sql == nil, script == nil, isatty(STDIN_FILENO) == 1 {
             throw Failure.usage(
-                "Give a statement, a script with --file, or '-' to type statements up to Ctrl-D.")
+                "Give a statement, a script with --from, or '-' to type statements up to Ctrl-D.")
         }
         let script = try Script(source.map { path throws(Failure) in try Script.read(path) } ?? sql ?? "")
         let values = try BoundValues(bind.map(BoundValue.init))

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import Foundation
 internal import Glibc
 
 struct ShellOperation: AccessOperation, FileOperation {
@@ -7,13 +8,14 @@ struct ShellOperation: AccessOperation, FileOperation {
         "shell <file> [options]", abstract: "Run SQL interactively.",
         discussion: """
             Statements end with a semicolon, and can have several lines. Lines that begin with a dot are \
-            shell commands: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \
-            searches the history; Ctrl-C ends a statement or clears a line, but not the shell; Ctrl-D ends \
-            the shell. The prompt shows the file, whether it is encrypted, and an open transaction, which is \
-            rolled back at the end.
+            commands: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \
+            searches the history; Ctrl-C ends a statement or clears a line; Ctrl-D ends the shell. The \
+            prompt shows the file, whether it is encrypted, and an open transaction, which is rolled back \
+            at the end. Results longer than the screen go, as plaintext, through the program in \
+            COFFER_PAGER, in PAGER, or 'less -FRX'; '.pager off' prevents that.
             Read-only, unless --write is given. The history is a private file (~/.coffer_history, \
-            --history), without statements that contain a key, and without values of parameters. Without a \
-            terminal, the standard input is a script, and its first failure ends the shell.
+            --history) without keys and values of parameters. Without a terminal, the standard input is a \
+            script, and its first failure ends the shell.
 
             EXAMPLES
               coffer shell app.db --key file:app.key
@@ -133,6 +135,9 @@ struct ShellOperation: AccessOperation, FileOperation {
         let kept = noHistory ? nil : (history ?? ShellHistory.standardPath).map(ShellHistory.init)
         session.reporter.warn { () throws(Failure) in
             for line in try kept?.load() ?? [] { editor.remember(line) }
+        }
+        session.reporter.warn { () throws(Failure) in
+            shell.pager = try Pager.named(in: ProcessInfo.processInfo.environment)
         }
         session.reporter.note(
             "coffer \(EngineVersions.coffer): .help lists the commands, Ctrl-D ends the "

@@ -4,7 +4,7 @@ internal import SystemCalls
 
 struct BackupCommand: ChangingOperation, MeasuredOperation {
     static let configuration = CommandConfiguration.coffer(
-        "backup <database> (<destination> | --into <folder> | -) [options]",
+        "backup <file> (<destination> | --into <folder> | -) [options]",
         abstract: "Copy a database into a new file, while it is in use.",
         discussion: """
             The copy is a snapshot of the database, encrypted with the same key or a new one, and a fresh \
@@ -44,7 +44,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
               coffer backup app.db - --key file:app.key | ssh safe 'cat > app.db'
             """)
 
-    @Argument(help: "The database.", completion: .file())
+    @Argument(help: .value("file", "The database."), completion: .file())
     var database: String?
 
     @Argument(help: "The file to create; - for the standard output.", completion: .file())
@@ -96,7 +96,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
 
     func validate() throws {
         if list != nil { return try checkListing() }
-        guard database != nil else { throw ValidationError("Missing expected argument '<database>'") }
+        guard database != nil else { throw ValidationError("Missing expected argument '<file>'") }
         guard (destination == nil) != (into == nil) else {
             throw ValidationError(
                 "Give either a destination for the copy, or --into and a folder.")
@@ -128,7 +128,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     private func checkListing() throws {
         let others =
             destination != nil || into != nil || keep != nil || samePages || dryRun || recipients.isGiven
-            || metrics.file != nil || audit.audit != nil
+            || metrics.file != nil || metrics.target != nil || audit.audit != nil
         if try others || key.isGiven || newKey.isGiven {
             throw ValidationError("--list only shows backups. Give no key and no other work.")
         }

@@ -3,23 +3,27 @@ internal import Coffer
 
 struct VacuumCommand: ChangingOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
-        "vacuum <file> [--into <path>] [options]", abstract: "Return free pages to the disk.",
+        "vacuum <file> [<destination>] [options]", abstract: "Return free pages to the disk.",
         discussion: """
             Copies the rows to a new file without free pages, with the same key and a fresh salt, and proves \
             the copy. The copy replaces the file atomically, while no other process may use the file. With \
-            --into it gets its own name instead, and the database stays unchanged and in use. Deleted \
+            a destination, the copy gets that name, and the database stays unchanged and in use. Deleted \
             content leaves the file. Interrupted? Run the same command again.
 
             EXAMPLES
               coffer vacuum app.db --key file:app.key
-              coffer vacuum app.db --into small.db --key file:app.key
-              coffer vacuum app.db --into small.db --recipient owner.pub
+              coffer vacuum app.db small.db --key file:app.key
+              coffer vacuum app.db small.db --recipient owner.pub
             """)
 
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Option(help: .value("path", "Create a new file instead."), completion: .file())
+    @Argument(help: "The file to create. Without it, <file> is replaced.", completion: .file())
+    var destination: String?
+
+    /// The older form of the destination.
+    @Option(help: .hidden, completion: .file())
     var into: String?
 
     @Flag(help: "Try the key and show the plan; change nothing.")
@@ -40,13 +44,16 @@ struct VacuumCommand: ChangingOperation, FileOperation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    var names: [String] { [file] + (into.map { [$0] } ?? []) }
+    var names: [String] { [file] + [copy].compactMap { $0 } }
+
+    private var copy: String? { destination ?? into }
 
     func validate() throws {
-        if recipients.isGiven, into == nil {
-            throw ValidationError("--recipient needs a new file. Give --into.")
+        if destination != nil, into != nil { throw ValidationError("Give one destination.") }
+        if recipients.isGiven, copy == nil {
+            throw ValidationError("--recipient needs a new file. Give its name after the database.")
         }
-        if let into { try FileNames.checkIsNoDash(into, "the copy") }
+        if let copy { try FileNames.checkIsNoDash(copy, "the copy") }
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -59,13 +66,13 @@ struct VacuumCommand: ChangingOperation, FileOperation {
                 try conversion.lookBefore(opening.database)
                 try conversion.perform(isDryRun: dryRun, in: session, trail)
             }
-            guard let into else { return try perform(.vacuum(opening.database), .kept(opening.key)) }
+            guard let copy else { return try perform(.vacuum(opening.database), .kept(opening.key)) }
             let slots = try recipients.slotsOfCopy(of: file, opening.key)
             guard !slots.isEmpty else {
-                return try perform(.copy(to: into, opening.database, newKey: nil), .kept(opening.key))
+                return try perform(.copy(to: copy, opening.database, newKey: nil), .kept(opening.key))
             }
-            try recipients.copying(to: into, slots, isDryRun: dryRun, session) { copyKey, keyring in
-                try perform(.copy(to: into, opening.database, newKey: copyKey), .unknown, keyring)
+            try recipients.copying(to: copy, slots, isDryRun: dryRun, session) { copyKey, keyring in
+                try perform(.copy(to: copy, opening.database, newKey: copyKey), .unknown, keyring)
             }
         }
         return .done

@@ -36,7 +36,7 @@ struct AuditVerifyCommand: Operation {
     @Option(help: .value("hash", "The hash of a record that must be in the log."))
     var last: String?
 
-    @OptionGroup(title: "The log secret")
+    @OptionGroup(title: "The audit key")
     var secret: AuditKeyOptions
 
     @OptionGroup(title: "Output and waiting")
@@ -49,21 +49,21 @@ struct AuditVerifyCommand: Operation {
             if hash == last { isThere = true }
         }
         session.reporter.result(
-            try [
+            [
                 "path": file, "records": chain.recordCount, "torn_lines": chain.tornLineCount,
-                "keyed": secret.isGiven, "last_hash": chain.lastHash, "code": isThere ? 0 : 1,
-            ], text: try lines(chain, isThere), isAnswer: true)
+                "keyed": chain.isSealed, "last_hash": chain.lastHash, "code": isThere ? 0 : 1,
+            ], text: lines(chain, isThere), isAnswer: true)
         return isThere ? .done : .answerIsNo
     }
 
-    private func lines(_ chain: AuditChain, _ isThere: Bool) throws -> [String] {
+    private func lines(_ chain: AuditChain, _ isThere: Bool) -> [String] {
         let state = isThere ? "intact" : "the record is missing: the end of the log was removed"
         let torn =
             "\(counted: chain.tornLineCount, "torn line"), as after a crash: a record may be lost there"
         let warning = "chained without a secret: anyone who can write to the log can recompute the chain"
-        return try [
+        return [
             "\(file): \(state) (\(counted: chain.recordCount, "record"))", "  last hash: \(chain.lastHash)",
         ]
-            + (chain.tornLineCount > 0 ? ["  " + torn] : []) + (secret.isGiven ? [] : ["  " + warning])
+            + (chain.tornLineCount > 0 ? ["  " + torn] : []) + (chain.isSealed ? [] : ["  " + warning])
     }
 }

@@ -29,7 +29,7 @@ struct AuditFindKeyCommand: Operation {
     @OptionGroup(title: "The site secret")
     var site: SiteSecretOptions
 
-    @OptionGroup(title: "The log secret")
+    @OptionGroup(title: "The audit key")
     var secret: AuditKeyOptions
 
     @OptionGroup(title: "Output and waiting")

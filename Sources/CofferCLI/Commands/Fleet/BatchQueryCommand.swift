@@ -11,16 +11,18 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
             """,
         examples: """
               coffer batch query "SELECT count(*) FROM note" --manifest list --format csv --key file:app.key
-              coffer batch query --file change.sql --write --transaction --manifest list --key file:app.key
+              coffer batch query --from change.sql --write --transaction --manifest list --key file:app.key
             """)
 
     @Argument(help: "The statements.")
     var sql: String?
 
-    @Option(
-        name: .customLong("file"), help: .value("script", "Read the statements from a file."),
-        completion: .file())
-    var script: String?
+    @Option(help: .value("script", "Read the statements from a file."), completion: .file())
+    var from: String?
+
+    /// The older name of `--from`.
+    @Option(name: .customLong("file"), help: .hidden, completion: .file())
+    var olderFrom: String?
 
     @Flag(help: "Allow the statements to change the databases.")
     var write = false
@@ -54,6 +56,8 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
 
     var onlyReads: Bool { !write }
 
+    private var script: String? { from ?? olderFrom }
+
     /// The first argument is a folder too if the statements are in a file.
     var folders: [String] { (script == nil ? [] : [sql].compactMap { $0 }) + batch.folders }
 
@@ -61,7 +65,7 @@ struct BatchQueryCommand: AccessOperation, BatchOperation {
         try rows.check(output)
         let isTwice = script != nil && batch.list.manifest != nil && sql != nil
         guard sql != nil || script != nil, !isTwice else {
-            throw ValidationError("Give the statements as an argument or with --file.")
+            throw ValidationError("Give the statements as an argument or with --from.")
         }
         if sql == "-" || script == "-" {
             throw ValidationError("The statements of a batch come from an argument or a file.")
