@@ -16,7 +16,7 @@ struct CofferCommand: Operation {
             lists them. Without a source, coffer prompts for the key.
 
             'coffer help <command>' explains a command, and 'coffer help <topic>' the options that commands \
-            share: \(HelpTopic.allCases.map(\.rawValue).joined(separator: ", ")).
+            share: \(HelpTopic.ofOptions.map(\.rawValue).joined(separator: ", ")).
 
             EXAMPLES
               coffer keygen --out app.key                    create a key
@@ -74,12 +74,17 @@ extension CofferCommand {
 
     /// Returns the first words among arguments, which may follow options.
     static func words(of arguments: [String]) -> [String] {
+        Array(arguments[commandIndex(in: arguments)...].prefix { !$0.hasPrefix("-") })
+    }
+
+    /// Returns the index of the first argument that is not an option, or the number of arguments.
+    static func commandIndex(in arguments: [String]) -> Int {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {
             // These options may precede the command and take a value.
             rest = rest.dropFirst(["--progress", "--lock-timeout", "--key-timeout"].contains(first) ? 2 : 1)
         }
-        return Array(rest.prefix { !$0.hasPrefix("-") })
+        return rest.startIndex
     }
 
     /// - Parameter isRestUnknown: true if a command without subcommands accepts no words either.

@@ -4,7 +4,7 @@ internal import Glibc
 
 struct ShellOperation: AccessOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
-        "shell <file> [options]", abstract: "Run SQL interactively.",
+        "shell <file> [<command>...] [options]", abstract: "Run SQL interactively.",
         discussion: """
             Statements end with a semicolon, and can have several lines. Lines that begin with a dot are \
             shell commands: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \
@@ -22,6 +22,9 @@ struct ShellOperation: AccessOperation, FileOperation {
 
     @Argument(help: "The database.", completion: .file())
     var file: String
+
+    @Argument(help: "Statements and shell commands to run instead of typed ones.")
+    var commands: [String] = []
 
     @Flag(help: "Allow statements to change the database.")
     var write = false
@@ -56,7 +59,7 @@ struct ShellOperation: AccessOperation, FileOperation {
         }
         if noHistory, history != nil { throw ValidationError("Give --history or --no-history, not both.") }
         if plaintext, try key.isGiven { throw ValidationError("A database without encryption has no key.") }
-        try key.request().checkSharesNoInput(with: "The statements")
+        if commands.isEmpty { try key.request().checkSharesNoInput(with: "The statements") }
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
@@ -74,7 +77,7 @@ struct ShellOperation: AccessOperation, FileOperation {
         configuration.allowsPlaintext = plaintext
         // A transaction may span several statements.
         configuration.allowsUnsafeTransactions = true
-        let isInteractive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
+        let isInteractive = commands.isEmpty && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
         try trail.record(file, opening.map { .kept($0.key) } ?? .unknown) { [configuration] _ in
             let queue = try ReadableQueue.open(file, configuration)
             let shell = ShellSession(
@@ -84,6 +87,8 @@ struct ShellOperation: AccessOperation, FileOperation {
             shell.style = rows.style
             if isInteractive {
                 try shell.converse { try talk(shell, session) }
+            } else if !commands.isEmpty {
+                try runCommands(shell)
             } else {
                 try readLines(shell, session)
             }
@@ -95,6 +100,13 @@ struct ShellOperation: AccessOperation, FileOperation {
             return shell.isChanged
         }
         return .done
+    }
+
+    private func runCommands(_ shell: ShellSession) throws {
+        for command in commands where !shell.isOver && !shell.reporter.isOutputClosed {
+            try shell.take(command)
+            if !shell.isOver { try shell.takeEnd() }
+        }
     }
 
     /// Runs the lines of a script.

@@ -164,6 +164,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                     + "--into \(destination)."
             ).about(destination)
         }
+        if let into, !NewFile.exists(into) {
+            throw Failure(.inputMissing, "missing", "The folder '\(into)' does not exist: mkdir \(into)")
+                .about(into)
+        }
         let new = try newKey.requestIfGiven(besides: key)
         let folder = try (keep ?? Defaults.current.keep).flatMap { keep in
             try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
