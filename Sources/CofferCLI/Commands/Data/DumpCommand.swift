@@ -76,7 +76,6 @@ struct DumpCommand: AccessOperation, FileOperation {
 
     private func dump(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let configuration = session.configuration(opening.database, cipher.settings, readonly: true)
-        if out == nil { warnOfReaders(session.reporter) }
         try trail.record(file, .kept(opening.key)) { entry in
             let queue = try ReadableQueue.open(file, configuration)
             let summary = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
@@ -120,6 +119,7 @@ struct DumpCommand: AccessOperation, FileOperation {
         let tables = tables + tableOptions
         do {
             let summary = try db.writeScript(tables: tables.isEmpty ? nil : tables) {
+                if out == nil, !hasBegun { warnOfReaders(session.reporter) }
                 hasBegun = true
                 try write($0)
                 if let lost = session.reporter.outputFailure { throw lost }
@@ -156,8 +156,8 @@ struct DumpCommand: AccessOperation, FileOperation {
         else { return }
         reporter.warning(
             "The script goes to a file that others can read (mode "
-                + "\(String(status.mode & 0o777, radix: 8))), without a key. --out creates one that only "
-                + "you can read.")
+                + "\(String(status.mode & 0o777, radix: 8))), without a key. --out FILE --yes-plaintext "
+                + "creates one that only you can read.")
     }
 }
 
