@@ -8,15 +8,16 @@ struct CofferCommand: Operation {
         abstract: "Create, verify and re-key encrypted SQLite databases.",
         usage: "coffer <command> [options]",
         discussion: """
+            'coffer help <command>' explains a command, 'coffer help <topic>' the options that commands share \
+            (\(HelpTopic.ofOptions.map(\.rawValue).joined(separator: ", "))), and 'coffer help man' \
+            where 'man coffer' and the completion of commands come from.
+
             Works on SQLCipher files that no other process is writing to. Changes are made in a copy, which \
             is proved and swapped in atomically: at any time the file is intact, and the old or the new key \
             opens it. Run an interrupted command again to complete it.
 
             Keys are never arguments. Options take their sources, such as file:app.key: 'coffer help keys' \
             lists them. Without a source, coffer prompts for the key.
-
-            'coffer help <command>' explains a command, and 'coffer help <topic>' the options that commands \
-            share: \(HelpTopic.ofOptions.map(\.rawValue).joined(separator: ", ")).
 
             EXAMPLES
               coffer keygen --out app.key                    create a key

@@ -24,6 +24,12 @@ enum HelpTopic: String, CaseIterable {
         self = topic
     }
 
+    /// Returns true if the help of a command names an option with this topic.
+    func includes(_ argument: CommandDescription.Argument) -> Bool {
+        guard let topic = HelpTopic(of: argument) else { return false }
+        return (argument.sectionTitle == "The audit log" ? .auditLog : topic) == self
+    }
+
     private static var secret: Regex<Substring> {
         #/
         (?:(?:new-|previous-|audit-)?key|unlock|site-secret)
@@ -43,20 +49,6 @@ enum HelpTopic: String, CaseIterable {
         case .auditLog: ["audit", "audit-required"]
         case .metrics: ["metrics", "metrics-target"]
         case .output: ["json", "quiet", "progress", "lock-timeout", "key-timeout", "help"]
-        }
-    }
-
-    /// The title of options that have none in their command.
-    var title: String {
-        switch self {
-        case .keys: "Keys"
-        case .manifest: "The files of a batch"
-        case .folders: "Folders"
-        case .format: "The format"
-        case .auditLog: "The audit log"
-        case .metrics: "Metrics"
-        case .output: "Output and waiting"
-        case .man: "The manual"
         }
     }
 
@@ -133,7 +125,7 @@ enum HelpTopic: String, CaseIterable {
             }
             let arguments = try CommandDescription(of: options).arguments ?? []
             let own = arguments.filter {
-                $0.shouldDisplay && (self == .folders || HelpTopic(of: $0) == self)
+                $0.shouldDisplay && ([.folders, .auditLog].contains(self) || HelpTopic(of: $0) == self)
                     && $0.names?.contains { $0.name == "help" } == false
             }
             return (page + ["", "OPTIONS:"] + own.flatMap(layout.lines)).joined(separator: "\n")

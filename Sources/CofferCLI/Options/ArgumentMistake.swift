@@ -65,7 +65,7 @@ enum ArgumentMistake {
         let problem = isSourceOption ? "The value of \(option) is not a source" : "There is no \(option)"
         return """
             \(problem): keys are never arguments, because all users of the machine can read those and shells \
-            store them. Give \(name) file:PATH (or \(name)-file PATH), fd:N, stdin, command:LINE, \
+            store them. Give \(name) file:PATH, fd:N, stdin, command:LINE, \
             credential:NAME, env:NAME or ask; see 'coffer help keys'. If that was a key in use, it is now in \
             the history of your shell.
             """

@@ -60,7 +60,7 @@ extension Session {
             let keyring = KeyringFacts(of: path)
         else { return failure }
         return failure.adding(
-            "The file has a keyring (\(keyring.name)): open it with --unlock-file PATH, --unlock file:PATH "
-                + "or another source, or with --unlock for a prompt.")
+            "The file has a keyring (\(keyring.name)): open it with --unlock file:PATH or another source, "
+                + "or with --unlock for a prompt.")
     }
 }

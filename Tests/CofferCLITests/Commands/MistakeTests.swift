@@ -157,7 +157,7 @@ struct MistakeTests {
         ])
     func keysInArguments(arguments: [String]) throws {
         let result = try tool.run(arguments)
-        let option = arguments.contains { $0.hasPrefix("--new") } ? "--new-key-file" : "-key-file"
+        let option = arguments.contains { $0.hasPrefix("--new") } ? "--new-key file:PATH" : "-key file:PATH"
         #expect(
             result.status == 64 && result.errors.contains("keys are never arguments")
                 && result.errors.contains(option), "\(result)")

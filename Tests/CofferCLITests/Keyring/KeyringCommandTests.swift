@@ -467,7 +467,7 @@ struct KeyringCommandTests {
             let result = try tool.run(arguments + key)
             expect(
                 result, status: arguments[0] == "batch" ? 3 : 77,
-                "has a keyring (a.db.keys): open it with --unlock-file")
+                "has a keyring (a.db.keys): open it with --unlock file:PATH")
         }
         let other = try tool.run(["verify", "b.db"] + key)
         expect(other, status: 77)

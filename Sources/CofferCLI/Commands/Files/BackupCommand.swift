@@ -66,7 +66,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     @Flag(
         help: """
             Copy the encrypted pages unchanged, so that backups share them. \
-            See its security cost above.
+            See its security cost below.
             """)
     var samePages = false
 
