@@ -8,8 +8,8 @@ struct CofferCommand: Operation {
         abstract: "Create, verify and re-key encrypted SQLite databases.",
         usage: "coffer <command> [options]",
         discussion: """
-            'coffer help <command>' explains a command, 'coffer help <topic>' the options that commands share \
-            (\(HelpTopic.ofOptions.map(\.rawValue).joined(separator: ", "))), and 'coffer help man' \
+            'coffer help <command>' explains a command, 'coffer help <topic>' the options that commands \
+            share (\(HelpTopic.ofOptions.map(\.rawValue).joined(separator: ", "))), and 'coffer help man' \
             where 'man coffer' and the completion of commands come from.
 
             Works on SQLCipher files that no other process is writing to. Changes are made in a copy, which \

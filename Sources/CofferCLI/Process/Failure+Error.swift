@@ -164,8 +164,8 @@ extension Failure {
         case .invalidKey(let problem): problem.description
         case .damaged: "\(failure.description) \(salvage)"
         case .keyring(let path, .missing):
-            "The keyring is missing (\(FileNames.name(of: path))). If there was one, restore it from a backup "
-                + "or an exported header: without it, only the exported raw key opens the database. "
+            "The keyring is missing (\(FileNames.name(of: path))). If there was one, restore it from a "
+                + "backup or an exported header: without it, only the exported raw key opens the database. "
                 + "If not, --key opens the database, and 'coffer key init' gives it a keyring."
         case .keyRotated, .notADatabase, .foreignSideFile, .sideFileOfAnotherUser,
             .severalNames, .engineWithoutCipher, .keyring,

@@ -61,8 +61,8 @@ struct EraseCommand: ChangingOperation, FileOperation {
             "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'.")
         if facts.kind == .plaintext, facts.size > 65536 {
             session.reporter.warning(
-                "'\(file)' was not encrypted. Only its first 64 KiB were overwritten: the disk may still have "
-                    + "the rest, readable without a key.")
+                "'\(file)' was not encrypted. Only its first 64 KiB were overwritten: the disk may still "
+                    + "have the rest, readable without a key.")
         }
         facts.tellKeptFiles(session.reporter)
         return .done
