@@ -93,7 +93,8 @@ enum HelpTopic: String, CaseIterable {
             'man coffer' shows the manual, and 'man coffer-query' the page of a command. Packages and \
             Scripts/install put the pages and the completion in place. For a tool without them:
 
-              mkdir -p ~/.local/share/man/man1 && coffer generate-manual ~/.local/share/man/man1
+              mkdir -p ~/.local/share/man/man1
+              coffer generate-manual ~/.local/share/man/man1
               mkdir -p ~/.local/share/bash-completion/completions
               coffer completion bash > ~/.local/share/bash-completion/completions/coffer
 
