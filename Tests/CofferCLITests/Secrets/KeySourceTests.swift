@@ -142,7 +142,7 @@ struct KeySourceTests {
             ["-w", Tool.program, "info", "a.db", "--ask-key"],
             program: try #require(ChildProcess.find("setsid")))
         #expect(result.status == 64)
-        #expect(result.errors.contains("--key-file"))
+        #expect(result.errors.contains("--key file:PATH"))
     }
 
     @Test("a key file that others can read is refused, unless that is asked for")
