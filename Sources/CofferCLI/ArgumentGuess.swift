@@ -15,6 +15,7 @@ enum ArgumentGuess {
             return ["bash", "zsh", "fish"].contains(shell)
                 ? ["--generate-completion-script=\(shell)"] + rest.dropFirst() : nil
         case ("man", nil), ("manual", nil): return ["help", "man"]
+        case ("man", _): return ["help"] + rest
         // A database of this name can be backed up.
         case ("backup", "list"?) where rest.count > 1 && !NewFile.exists("list"):
             return ["backup", "--list"] + rest.dropFirst()

@@ -21,6 +21,7 @@ struct GuessTests {
         arguments: [
             ("tables a.db", "schema --tables a.db"), ("-q tables", "-q schema --tables"),
             ("completion fish", "--generate-completion-script=fish"), ("man", "help man"),
+            ("man key add", "help key add"),
             ("backup list safe", "backup --list safe"), ("backup list safe a.db", "backup --list safe a.db"),
             ("query a.db --csv", "query a.db --format=csv"), ("shell a.db -csv", "shell a.db --format=csv"),
             ("batch query x --mode csv", "batch query x --format csv"),
@@ -34,7 +35,7 @@ struct GuessTests {
     @Test(
         "other arguments stay as they are",
         arguments: [
-            "", "-q", "completion", "completion tcsh", "man rotate", "backup list", "backup a.db list",
+            "", "-q", "completion", "completion tcsh", "manual rotate", "backup list", "backup a.db list",
             "query a.db -- --csv", "import a.db --csv", "batch verify --mode csv", "help tables",
         ])
     func otherArguments(_ text: String) {
