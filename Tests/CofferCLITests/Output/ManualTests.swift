@@ -115,6 +115,16 @@ struct ManualTests {
         #expect(key.contains("\n  coffer key change app.db           change the passphrase\n"), "\(key)")
     }
 
+    @Test(
+        "the arguments of a command have the names of its usage",
+        arguments: ["dump", "schema", "shell", "recover"])
+    func namesOfArguments(command: String) throws {
+        let page = try #require(try HelpRequest.page([command, "--help"]))
+        let usage = try #require(page.split(separator: "\n").first { $0.hasPrefix("USAGE: ") })
+        let names = page.matches(of: #/\n  (<[a-z]+>) /#).map(\.1)
+        #expect(names.count > 1 && names.allSatisfy { usage.contains($0) }, "\(page)")
+    }
+
     @Test("the options of the audit log are named once in the help of a command, and the topic has them all")
     func auditLog() throws {
         let page = try #require(try HelpRequest.page(["backup", "--help"]))

@@ -26,7 +26,7 @@ struct DumpCommand: AccessOperation, FileOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Argument(help: "Tables; all content if none is given.")
+    @Argument(help: .value("table", "Tables; all content if none is given."))
     var tables: [String] = []
 
     @Option(help: .value("script", "Write into a new file."), completion: .file())

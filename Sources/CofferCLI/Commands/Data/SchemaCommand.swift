@@ -18,7 +18,7 @@ struct SchemaCommand: AccessOperation, FileOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Argument(help: "Tables and views; all if none is given.")
+    @Argument(help: .value("name", "Tables and views; all if none is given."))
     var objects: [String] = []
 
     @Flag(help: "Print only the names of tables and views.")

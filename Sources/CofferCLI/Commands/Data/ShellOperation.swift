@@ -23,7 +23,7 @@ struct ShellOperation: AccessOperation, FileOperation {
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Argument(help: "Statements and shell commands to run instead of typed ones.")
+    @Argument(help: .value("command", "Statements and shell commands to run instead of typed ones."))
     var commands: [String] = []
 
     @Flag(help: "Allow statements to change the database.")
