@@ -7,15 +7,16 @@ struct CofferCommand: Operation {
         abstract: "Create, verify and re-key encrypted SQLite databases.",
         usage: "coffer <command> [options]",
         discussion: """
+            'coffer help <command>' explains a command, 'coffer help <topic>' the options that commands \
+            share (\(HelpTopic.ofOptions.map(\.rawValue).joined(separator: ", "))), and 'coffer help man' \
+            where 'man coffer' and the completion of commands come from.
+
             Works on SQLCipher files that no other process is writing to. Changes are made in a copy, which \
             is proved and swapped in atomically: at any time the file is intact, and the old or the new key \
             opens it. Run an interrupted command again to complete it.
 
             Keys are never arguments. Options take their sources, such as file:app.key: 'coffer help keys' \
             lists them. Without a source, coffer prompts for the key.
-
-            'coffer help <command>' explains a command, and 'coffer help <topic>' the options that commands \
-            share: \(HelpTopic.allCases.map(\.rawValue).joined(separator: ", ")).
 
             EXAMPLES
               coffer keygen --out app.key                    create a key
@@ -73,12 +74,17 @@ extension CofferCommand {
 
     /// Returns the first words among arguments, which may follow options.
     static func words(of arguments: [String]) -> [String] {
+        Array(arguments[commandIndex(in: arguments)...].prefix { !$0.hasPrefix("-") })
+    }
+
+    /// Returns the index of the first argument that is not an option, or the number of arguments.
+    static func commandIndex(in arguments: [String]) -> Int {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {
             // These options may precede the command and take a value.
             rest = rest.dropFirst(["--progress", "--lock-timeout", "--key-timeout"].contains(first) ? 2 : 1)
         }
-        return Array(rest.prefix { !$0.hasPrefix("-") })
+        return rest.startIndex
     }
 
     /// - Parameter isRestUnknown: true if a command without subcommands accepts no words either.

@@ -17,7 +17,7 @@ package enum CommandLineTool {
             )
             exit(ExitStatus.unavailable.rawValue)
         }
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        let arguments = ArgumentGuess.resolving(Array(CommandLine.arguments.dropFirst()))
         exit(run(arguments).rawValue)
     }
 

@@ -2,8 +2,7 @@ internal import ArgumentParser
 
 /// The help that arguments ask for.
 enum HelpRequest {
-    /// Returns the page, or nil if the arguments ask for none, or for a page that the parser writes: that of
-    /// a group of commands.
+    /// Returns the page, or nil if the arguments ask for none, or if a word names no command.
     static func page(_ arguments: [String]) throws -> String? {
         if arguments.first == "help" {
             let words = arguments.dropFirst().filter { !$0.hasPrefix("-") }
@@ -17,7 +16,7 @@ enum HelpRequest {
         }
     }
 
-    /// Returns the command that words name, or nil for a group or an unknown name.
+    /// Returns the command that words name, or nil for an unknown name.
     ///
     /// - Parameter isComplete: true if all words have to be part of the name.
     private static func command(_ words: [String], isComplete: Bool) -> (any ParsableCommand.Type)? {
@@ -32,6 +31,6 @@ enum HelpRequest {
                 return isComplete && index != words.count - 1 ? nil : command
             }
         }
-        return nil
+        return command
     }
 }

@@ -19,8 +19,8 @@ struct NewSlotOptions: ParsableArguments {
         name: .customLong("command"),
         help: .value(
             "command",
-            "Add a slot that a program opens, such as the client of a key service: see the article on the "
-                + "keyring format, in Debian keyring-format.md in /usr/share/doc/coffer."))
+            "Add a slot that a program opens, such as the client of a key service: see keyring-format.md, "
+                + "on Debian in /usr/share/doc/coffer."))
     var program: String?
 
     @Option(help: .value("text", "A name for the slot; not secret."))

@@ -9,8 +9,7 @@ struct RecipientOptions: ParsableArguments {
         name: .customLong("recipient"),
         help: .value(
             "recipient",
-            "Add a keyring that this recipient's identity opens (repeatable). Give the recipient itself, or "
-                + "a file with it."))
+            "A recipient, or a file with one, whose identity is to open the file (repeatable)."))
     var texts: [String] = []
 
     var isGiven: Bool { !texts.isEmpty }

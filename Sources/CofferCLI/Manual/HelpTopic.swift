@@ -4,7 +4,10 @@ internal import ArgumentParser
 enum HelpTopic: String, CaseIterable {
     case keys, manifest, folders, format
     case auditLog = "audit-log"
-    case metrics, output
+    case metrics, output, man
+
+    /// The topics about shared options.
+    static var ofOptions: [HelpTopic] { allCases.filter { $0 != .man } }
 
     /// The topic of an option, or nil for an option of a single command.
     init?(of argument: CommandDescription.Argument) {
@@ -21,6 +24,12 @@ enum HelpTopic: String, CaseIterable {
         self = topic
     }
 
+    /// Returns true if the help of a command names an option with this topic.
+    func includes(_ argument: CommandDescription.Argument) -> Bool {
+        guard let topic = HelpTopic(of: argument) else { return false }
+        return (argument.sectionTitle == "The audit log" ? .auditLog : topic) == self
+    }
+
     private static var secret: Regex<Substring> {
         #/
         (?:(?:new-|previous-|audit-)?key|unlock|site-secret)
@@ -30,7 +39,7 @@ enum HelpTopic: String, CaseIterable {
 
     private var optionNames: [String] {
         switch self {
-        case .keys, .folders: []
+        case .keys, .folders, .man: []
         case .manifest: ["manifest", "null", "jobs", "shard", "continue", "state"]
         case .format:
             [
@@ -40,19 +49,6 @@ enum HelpTopic: String, CaseIterable {
         case .auditLog: ["audit", "audit-required"]
         case .metrics: ["metrics", "metrics-target"]
         case .output: ["json", "quiet", "progress", "lock-timeout", "key-timeout", "help"]
-        }
-    }
-
-    /// The title of options that have none in their command.
-    var title: String {
-        switch self {
-        case .keys: "Keys"
-        case .manifest: "The files of a batch"
-        case .folders: "Folders"
-        case .format: "The format"
-        case .auditLog: "The audit log"
-        case .metrics: "Metrics"
-        case .output: "Output and waiting"
         }
     }
 
@@ -66,6 +62,7 @@ enum HelpTopic: String, CaseIterable {
         case .auditLog: "The audit log."
         case .metrics: "Metrics for monitoring."
         case .output: "Output, progress and timeouts."
+        case .man: "The manual pages, and the completion of commands."
         }
     }
 
@@ -91,12 +88,25 @@ enum HelpTopic: String, CaseIterable {
             Results go to the standard output; errors, notes and progress go to the standard error. With \
             --json, the last line has the exit code.
             """
+        case .man:
+            """
+            'man coffer' shows the manual, and 'man coffer-query' the page of a command. Packages and \
+            Scripts/install put the pages and the completion in place. For a tool without them:
+
+              mkdir -p ~/.local/share/man/man1
+              coffer generate-manual ~/.local/share/man/man1
+              mkdir -p ~/.local/share/bash-completion/completions
+              coffer completion bash > ~/.local/share/bash-completion/completions/coffer
+
+            'coffer completion zsh' is for _coffer in a folder of fpath, and 'coffer completion fish' for \
+            ~/.config/fish/completions/coffer.fish.
+            """
         }
     }
 
     private var options: (any ParsableArguments.Type)? {
         switch self {
-        case .keys: nil
+        case .keys, .man: nil
         case .manifest: BatchOptions.self
         case .folders: SearchOptions.self
         case .format: CipherOptions.self
@@ -109,16 +119,17 @@ enum HelpTopic: String, CaseIterable {
     /// The page of the topic.
     var text: String {
         get throws {
-            guard let options else { return KeyTopic.text }
+            let layout = HelpLayout()
+            let page = ["OVERVIEW: \(abstract)", ""] + layout.lines(words)
+            guard let options else {
+                return self == .keys ? KeyTopic.text : page.joined(separator: "\n")
+            }
             let arguments = try CommandDescription(of: options).arguments ?? []
             let own = arguments.filter {
-                $0.shouldDisplay && (self == .folders || HelpTopic(of: $0) == self)
+                $0.shouldDisplay && ([.folders, .auditLog].contains(self) || HelpTopic(of: $0) == self)
                     && $0.names?.contains { $0.name == "help" } == false
             }
-            let layout = HelpLayout()
-            return
-                (["OVERVIEW: \(abstract)", ""] + layout.lines(words) + ["", "OPTIONS:"]
-                + own.flatMap(layout.lines)).joined(separator: "\n")
+            return (page + ["", "OPTIONS:"] + own.flatMap(layout.lines)).joined(separator: "\n")
         }
     }
 }

@@ -61,7 +61,7 @@ enum KeyTopic {
         ("env:NAME", "an environment variable (not recommended)"),
         ("command:LINE", "the output of a command, which is run without a shell"),
         ("credential:NAME", "a credential of systemd"),
-        ("ask", "a prompt at the terminal"),
+        ("ask", "a prompt at the terminal, as --unlock without a source"),
     ]
 
     static let types = [

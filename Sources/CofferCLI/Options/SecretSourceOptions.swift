@@ -46,7 +46,11 @@ extension SecretSourceOptions {
             }
             return olderType.map { GivenSource(TypedSource(.prompt, $0), .options) }
         }
-        guard sources.count == 1 else { throw ValidationError("Give \(Self.option) once.") }
+        guard sources.count == 1 else {
+            let others = " Commands that open a file take other keys to try with --previous-key."
+            throw ValidationError(
+                "Give \(Self.option) once.\(Self.prefix == KeyOptions.prefix ? others : "")")
+        }
         let source = try argument.source(of: Self.option)
         if older.isEmpty, let olderType, source == .bareUnlock {
             return GivenSource(TypedSource(.prompt, olderType), .options)

@@ -129,6 +129,9 @@ extension Failure {
         }
     }
 
+    /// The advice on a damaged file of which there is no backup.
+    static let salvage = "Without one, 'coffer recover' copies its readable content."
+
     /// Returns advice that names options and commands. The library's messages address programmers.
     private static func advice(on failure: EncryptionFailure) -> String {
         switch failure {
@@ -159,7 +162,12 @@ extension Failure {
             "The passphrase has the form x'...', which other tools treat as a raw key. Give the digits with "
                 + "'raw:' before their source (or with --key-type raw), or another passphrase."
         case .invalidKey(let problem): problem.description
-        case .keyRotated, .notADatabase, .damaged, .foreignSideFile, .sideFileOfAnotherUser,
+        case .damaged: "\(failure.description) \(salvage)"
+        case .keyring(let path, .missing):
+            "The keyring is missing (\(FileNames.name(of: path))). If there was one, restore it from a "
+                + "backup or an exported header: without it, only the exported raw key opens the database. "
+                + "If not, --key opens the database, and 'coffer key init' gives it a keyring."
+        case .keyRotated, .notADatabase, .foreignSideFile, .sideFileOfAnotherUser,
             .severalNames, .engineWithoutCipher, .keyring,
             .invalidCipherSettings:
             failure.description

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import Glibc
+internal import SystemCalls
 
 extension Failure {
     init(_ error: DatabaseFileError) {
@@ -59,6 +60,10 @@ extension Failure {
             "\(error.path): The file is a mount point (as with 'docker run -v file:file' or a "
                 + "Kubernetes subPath), so it cannot be replaced. Mount its folder instead. To rotate the "
                 + "key without replacing the file, use 'coffer rotate --in-place'."
+        case .unsafeFile(.notARegularFile) where (try? FileStatus(error.path))?.isDirectory == true:
+            "\(error.path): The path is a folder. 'coffer batch' works on all databases in a folder, as in "
+                + "'coffer batch rotate'."
+        case .damaged: "\(error.description) \(salvage)"
         default: error.description
         }
     }

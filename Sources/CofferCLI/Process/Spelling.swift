@@ -28,11 +28,13 @@ enum Spelling {
         "key change": ["change-passphrase", "passphrase", "passwd", "password"],
         "key list": ["slots", "users"],
         "key add": ["add-key", "adduser"],
+        "key remove": ["deluser", "revoke"],
         "keygen": ["generate", "genkey", "newkey"],
         "query": ["eval", "exec", "execute", "run", "select", "sql"],
         "query --format csv": ["csv", "export"],
         "dump": ["cat", "export-sql"],
-        "schema": ["ddl", "describe", "ls", "tables"],
+        "schema": ["ddl", "describe"],
+        "schema --tables": ["ls", "tables"],
         "shell": ["cli", "console", "open", "repl"],
         "info": ["identify", "inspect", "show", "stat", "stats", "status"],
         "vacuum": ["compact", "defrag", "optimize", "shrink"],
@@ -47,8 +49,11 @@ enum Spelling {
         "encrypt": ["lock"],
         "decrypt": ["unencrypt", "unlock"],
         "--version": ["version"],
-        "--generate-completion-script=bash": ["completion", "completions"],
-        "help": ["man", "manual", "usage"],
+        "completion bash > ~/.local/share/bash-completion/completions/coffer": [
+            "completion", "completions",
+        ],
+        "help": ["usage"],
+        "help man": ["man", "manual"],
     ].reduce(into: [:]) { synonyms, entry in
         for word in entry.value { synonyms[word] = entry.key }
     }

@@ -11,7 +11,8 @@ enum ShellWord {
 
     private static func place(of name: String) -> String {
         switch name {
-        case ".schema", ".fullschema", ".tables", ".indexes", ".indices":
+        case ".tables": "Use 'coffer schema --tables' or 'coffer shell'."
+        case ".schema", ".fullschema", ".indexes", ".indices":
             "Use 'coffer schema' or 'coffer shell'."
         case ".dump": "Use 'coffer dump' or 'coffer shell'."
         case ".import": "Use 'coffer import' or 'coffer shell'."

@@ -7,19 +7,25 @@ enum KeyPrompt {
     /// Prompts for a key. A new key is asked for twice, because a mistyped key would make the file
     /// inaccessible.
     static func read(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
-        let option = request.role == .current ? "--key" : "--new-key"
+        let option =
+            switch (request.role, request.use) {
+            case (.current, .unlocking): "--unlock"
+            case (.current, .key): "--key"
+            default: "--new-key"
+            }
         let terminal = try open(
             orSay:
                 "No \(request.role == .current ? "key" : "new key") was given, and there is no terminal for "
                 + "a prompt. Give one with \(option) file:PATH or another source: see 'coffer help keys'.")
+        let isRecovery = if case .unlocking(.recovery) = request.use { true } else { false }
         let form =
             switch request.use {
             case .key(.raw): " (64 hexadecimal digits)"
             case .key(.rawWithSalt): " (96 hexadecimal digits)"
             default: ""
             }
-        let first = try ask(
-            "\(request.role == .current ? "Key of" : "New key for") \(subject)\(form): ", on: terminal)
+        let what = isRecovery ? "Recovery key of" : request.role == .current ? "Key of" : "New key for"
+        let first = try ask("\(what) \(subject)\(form): ", on: terminal)
         guard request.role == .new else { return first }
         let second = try ask("Repeat it: ", on: terminal)
         guard first == second else {

@@ -35,9 +35,17 @@ struct Conversion {
     /// Returns true if anything was changed.
     @discardableResult
     func perform(isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws -> Bool {
-        guard isDryRun else { return try run(in: session, trail) }
-        try tell(plan(), session.reporter)
-        return false
+        do {
+            guard isDryRun else { return try run(in: session, trail) }
+            try tell(plan(), session.reporter)
+            return false
+        } catch let error where Failure(error).reason == "no_key" {
+            // The source of an encryption has no key until then.
+            throw Failure(
+                .keyRejected, "wrong_key",
+                "The file is encrypted already, and the key does not open it. Another key: 'coffer rotate'."
+            ).about(source)
+        }
     }
 
     /// Tries the keys and checks whether the work is possible, without changing anything.

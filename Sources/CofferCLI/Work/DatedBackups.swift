@@ -90,6 +90,34 @@ struct DatedBackups {
         let words: String
     }
 
+    /// Returns the database in the current folder of which all dated backups in a folder are.
+    static func databaseHere(of folder: String) throws -> String {
+        guard let status = try? FileStatus(folder, followsLinks: true), status.isDirectory else {
+            throw Failure.usage("Give the database to replace: coffer restore \(folder) DATABASE")
+        }
+        let names = try names(in: folder)
+        if names.count == 1, let name = names.first, try !DatedBackups(in: folder, of: name).entries.isEmpty {
+            return name
+        }
+        throw Failure.usage(
+            "Give the database to replace: coffer restore \(folder) \(names.first ?? "DATABASE")"
+                + (names.count > 1 ? ", or another of \(names.joined(separator: ", "))." : ""))
+    }
+
+    /// Returns the names of the databases that have dated backups in a folder, sorted.
+    private static func names(in folder: String) throws -> [String] {
+        Set(try DatedBackups(in: folder, of: nil).entries.map(\.backup.databaseName)).sorted()
+    }
+
+    /// Returns sentences about the backups of other databases in a folder.
+    private static func others(in folder: String) throws -> String {
+        let names = try names(in: folder)
+        guard !names.isEmpty else { return "" }
+        return
+            " It has backups of \(names.joined(separator: ", ")). For a database of another name, give the "
+            + "backup itself: 'coffer backup --list \(folder)' shows them."
+    }
+
     /// Returns the latest backup of a database in a folder.
     ///
     /// A database that was moved, or is restored on another machine, has no backups of its own: then all of
@@ -123,7 +151,7 @@ struct DatedBackups {
             throw Failure(
                 .inputMissing, "missing",
                 entries.isEmpty
-                    ? "'\(folder)' has no dated backup of '\(name)'."
+                    ? "'\(folder)' has no dated backup of '\(name)'.\(try others(in: folder))"
                     : "'\(folder)' has no backup of '\(name)' before that time. The oldest is of "
                         + "\(words(for: entries[0].backup)).")
         }

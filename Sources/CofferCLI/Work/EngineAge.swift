@@ -41,8 +41,8 @@ struct EngineAge {
 
     private var advice: String {
         isOwn
-            ? "Run Scripts/build-engine with a newer source (--source), and rebuild the program."
+            ? "Run Scripts/build-engine of Coffer with a newer engine (--source), and rebuild the program."
             : "The distribution may have fixed it: see the changelog of libsqlcipher-dev. Or give "
-                + "Scripts/build-engine a newer source, and rebuild the program."
+                + "Scripts/build-engine of Coffer a newer engine, and rebuild the program."
     }
 }

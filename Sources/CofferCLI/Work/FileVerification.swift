@@ -57,7 +57,9 @@ struct FileVerification {
                 ? "its structure"
                 : TextLayout.counted(result.damagedPageCount, "page")
                     + " of \(grouped: result.pageCount)"
-            throw Failure(.badData, "damaged", "The file is damaged: \(place). Restore it from a backup.")
+            throw Failure(
+                .badData, "damaged",
+                "The file is damaged: \(place). Restore it from a backup. \(Failure.salvage)")
         }
         let keyring = KeyringFacts(of: path)
         if let keyring, let damage = keyring.damage {

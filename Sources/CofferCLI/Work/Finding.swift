@@ -24,9 +24,10 @@ struct Finding {
 
     var isToMend: Bool { advice != nil && !isWarning }
 
-    func tell(_ reporter: Reporter) {
+    /// - Parameter next: the next finding. Advice that it repeats is shown once, after the last warning.
+    func tell(_ reporter: Reporter, before next: Finding? = nil) {
         var lines = ["\(advice == nil ? "good" : isWarning ? "warn" : "FIX ")  \(path ?? check): \(words)"]
-        if let advice { lines.append("      \(advice)") }
+        if let advice, !(isWarning && next?.advice == advice) { lines.append("      \(advice)") }
         reporter.result(
             [
                 "check": check, "path": path, "good": advice == nil, "warning": isWarning, "finding": words,

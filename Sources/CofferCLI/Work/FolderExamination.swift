@@ -145,7 +145,14 @@ struct FolderExamination {
 
     private func database(_ path: String, _ status: FileStatus) -> [Finding] {
         var result: [Finding] = []
-        switch try? DatabaseFile(path: path).inspect().kind {
+        let kind = try? DatabaseFile(path: path).inspect().kind
+        switch kind {
+        case .plaintext? where path.hasSuffix(".plaintext"):
+            result.append(
+                Finding(
+                    "plaintext", of: path, "is the plaintext that 'coffer encrypt' has kept",
+                    advice: "When the encrypted file is in use: coffer erase \(path) --yes-erase "
+                        + FileNames.name(of: path)))
         case .plaintext?:
             result.append(
                 Finding(
@@ -168,7 +175,9 @@ struct FolderExamination {
             result.append(
                 Finding(
                     "database", of: path,
-                    "others can copy it, and try keys on the copy (mode \(mode(status)))",
+                    kind == .plaintext
+                        ? "others can read it (mode \(mode(status)))"
+                        : "others can copy it, and try keys on the copy (mode \(mode(status)))",
                     advice: "Run 'chmod go-r' on it, unless they are meant to read it."))
         }
         return result

@@ -122,4 +122,11 @@ struct DoctorTests {
             result.status == 1 && result.output.contains("FIX   core dumps")
                 && result.output.contains("ulimit -c 0"), "\(result)")
     }
+
+    @Test("advice that is the same for warnings in a row is shown once")
+    func repeatedAdvice() throws {
+        let lines = try Tool().run("doctor").output.split(separator: "\n")
+        let advice = lines.filter { $0.hasPrefix("      ") && $0.contains("Scripts/build-engine") }
+        #expect(advice.count <= 1 && advice.isEmpty == !lines.contains { $0.hasPrefix("warn") }, "\(lines)")
+    }
 }

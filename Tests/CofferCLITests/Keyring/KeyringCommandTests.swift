@@ -11,6 +11,57 @@ struct KeyringCommandTests: KeyringToolSuite {
 
     init() throws { tool = try Tool() }
 
+    @Test("a slot is removed by its name, and a name that does not tell which one is refused with the slots")
+    func removalByName() throws {
+        try make()
+        try tool.writeKey("ben.key", 2)
+        for name in ["Ben", "Ben", "1"] {
+            try expect(
+                tool.run(["key", "add", "a.db", "--new-key", "file:ben.key", "--name", name] + anna))
+        }
+        for words in [[], ["Ben"], ["Cleo"], ["--name", "Ben"], ["1"]] {
+            try expect(
+                tool.run(["key", "remove", "a.db"] + words + anna), status: 64,
+                "slot 1 (Anna), slot 2 (Ben), slot 3 (Ben), slot 4 (1)")
+        }
+        try expect(tool.run(["key", "remove", "a.db", "2", "--name", "Ben"] + anna), status: 64, "one slot")
+        try expect(tool.run(["key", "remove", "a.db", "2"] + anna), "removed slot 2 (Ben)")
+        try expect(tool.run(["key", "remove", "a.db", "Ben"] + anna), "removed slot 3 (Ben)")
+        try expect(tool.run(["key", "remove", "a.db", "--name", "1"] + anna), "removed slot 4 (1)")
+    }
+
+    @Test("the removal of the last slot but the recovery key is followed by a warning")
+    func removalOfLastSecret() throws {
+        try make()
+        try expect(tool.run(["key", "add", "a.db", "--recovery"] + anna))
+        try tool.writeKey("ben.key", 2)
+        try expect(tool.run(["key", "add", "a.db", "--new-key", "file:ben.key"] + anna))
+        let first = try tool.run(["key", "remove", "a.db", "--slot", "3"] + anna)
+        #expect(first.status == 0 && !first.errors.contains("warning"), "\(first)")
+        try expect(
+            tool.run(["key", "remove", "a.db", "--slot", "1"] + anna), "Only a recovery key opens 'a.db'")
+    }
+
+    @Test("the prompt of 'key recover' is for the recovery key")
+    func recoveryPrompt() throws {
+        try make()
+        let terminal = try PseudoTerminal(
+            Tool.program, ["key", "recover", "a.db"], folder: tool.directory.path, environment: [:])
+        try terminal.expect("Recovery key of a.db: ")
+        terminal.send(SIGINT)
+        #expect(try terminal.end() == 130)
+    }
+
+    @Test("a secret of a keyring that is missing without a terminal names --unlock")
+    func missingSecret() throws {
+        try make()
+        let setsid = try #require(ChildProcess.find("setsid"))
+        let result = try tool.run(
+            ["--wait", Tool.program, "key", "add", "a.db", "--recovery"], program: setsid)
+        expect(result, status: 64, "Give one with --unlock file:PATH")
+        #expect(!result.errors.contains("--key "), "\(result)")
+    }
+
     @Test("slots are added, changed, listed and removed, and all commands open the database by them")
     func slots() throws {
         try make()
@@ -337,7 +388,7 @@ struct KeyringCommandTests: KeyringToolSuite {
             let result = try tool.run(arguments + key)
             expect(
                 result, status: arguments[0] == "batch" ? 3 : 77,
-                "has a keyring (a.db.keys): open it with --unlock-file")
+                "has a keyring (a.db.keys): open it with --unlock file:PATH")
         }
         let other = try tool.run(["verify", "b.db"] + key)
         expect(other, status: 77)

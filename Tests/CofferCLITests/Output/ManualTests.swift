@@ -74,19 +74,67 @@ struct ManualTests {
         }
         #expect(places == places.sorted())
         #expect(!page.output.contains("How long to wait for locks"))
-        #expect(page.output.contains("(coffer help output): --json, --quiet,"), "\(page)")
+        #expect(page.output.contains("  output     --json, --quiet,"), "\(page)")
         // After "--", it is an argument.
         #expect(try Tool().run("verify", "--key-stdin", "--", "--help").status == 66)
     }
 
-    @Test("all pages of the help have fewer than 2,500 lines")
+    @Test("all pages of the help have fewer than 1,600 lines")
     func length() throws {
         let pages = try commands().map { command in
             let words = command.fullName.split(separator: " ").dropFirst().map(String.init)
             return try #require(try HelpRequest.page(words + ["--help"]), "\(words)")
         }
         #expect(pages.count > 40)
-        #expect(pages.joined(separator: "\n").count { $0 == "\n" } < 2500)
+        #expect(pages.joined(separator: "\n").count { $0 == "\n" } < 1600)
+    }
+
+    @Test("the page of a group begins with its commands, and its examples are not wrapped")
+    func groups() throws {
+        for words in [[], ["key"], ["batch"], ["audit"]] {
+            let page = try #require(try HelpRequest.page(words + ["--help"]))
+            #expect(try HelpRequest.page(["help"] + words) == page)
+            let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
+            let start = try #require(lines.firstIndex(of: "COMMANDS:"), "\(page)")
+            #expect(start < 6 && lines.allSatisfy { $0.count <= 80 }, "\(page)")
+        }
+        let root = try #require(try HelpRequest.page(["--help"]))
+        let commands = try CommandDescription.root().subcommands ?? []
+        #expect(commands.count > 20)
+        for command in commands where command.shouldDisplay && command.commandName != "help" {
+            #expect(root.contains("\n  \(command.commandName) "), "\(command.commandName)")
+        }
+        let places = try [
+            "\n  create ", "\n  health ", "'man coffer'", "EXAMPLES", "EXIT CODES", "--version",
+        ].map {
+            try #require(root.range(of: $0), "\($0)").lowerBound
+        }
+        #expect(places.dropLast() == places.dropLast().sorted())
+        #expect(!root.contains("generate-manual"))
+        let key = try #require(try HelpRequest.page(["key", "--help"]))
+        #expect(key.contains("\n  coffer key change app.db           change the passphrase\n"), "\(key)")
+    }
+
+    @Test(
+        "the arguments of a command have the names of its usage",
+        arguments: ["dump", "schema", "shell", "recover"])
+    func namesOfArguments(command: String) throws {
+        let page = try #require(try HelpRequest.page([command, "--help"]))
+        let usage = try #require(page.split(separator: "\n").first { $0.hasPrefix("USAGE: ") })
+        let names = page.matches(of: #/\n  (<[a-z]+>) /#).map(\.1)
+        #expect(names.count > 1 && names.allSatisfy { usage.contains($0) }, "\(page)")
+    }
+
+    @Test("the options of the audit log are named once in the help of a command, and the topic has them all")
+    func auditLog() throws {
+        let page = try #require(try HelpRequest.page(["backup", "--help"]))
+        let line = "  audit-log  --audit, --audit-required, --audit-key, --site-secret"
+        #expect(
+            page.split(separator: "\n").count { $0.contains("--audit") } == 1 && page.contains(line),
+            "\(page)")
+        let topic = try HelpTopic.auditLog.text
+        #expect(
+            topic.contains("--audit-key <source>") && topic.contains("--site-secret <source>"), "\(topic)")
     }
 
     @Test("each shared option of a command is explained by the topic that its help names")

@@ -5,14 +5,14 @@ internal import SystemCalls
 
 struct DumpCommand: AccessOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
-        "dump <file> [options]", abstract: "Write a database as an SQL script.",
+        "dump <file> [<table>...] [options]", abstract: "Write a database as an SQL script.",
         discussion: """
             The script creates the same content in any SQLite, byte for byte, with all row IDs, versions, \
             sequences, and the tables of virtual tables. It is one snapshot, even while other processes \
             write. Its last line has a digest of the content, with which coffer load proves its result; a \
             script that could not be completed ends with a ROLLBACK.
-            With --table, the script has only these tables, with their rows, indexes and triggers, and the \
-            content of virtual ones. It can also run in a database that has other tables, so it has no \
+            With tables, the script has only these, with their rows, indexes and triggers, and the content \
+            of virtual ones. It can also run in a database that has other tables, so it has no \
             digest and no versions.
             The script is readable without a key. It goes to the standard output, like the rows of a query; \
             a file needs --yes-plaintext, and is readable by you only.
@@ -20,19 +20,20 @@ struct DumpCommand: AccessOperation, FileOperation {
             EXAMPLES
               coffer dump app.db --key file:app.key | coffer load copy.db --key file:next.key
               coffer dump app.db --key file:app.key --out app.sql --yes-plaintext
-              coffer dump app.db --key file:app.key --table note --table tag
+              coffer dump app.db note tag --key file:app.key
             """)
 
     @Argument(help: "The database.", completion: .file())
     var file: String
 
+    @Argument(help: .value("table", "Tables; all content if none is given."))
+    var tables: [String] = []
+
     @Option(help: .value("script", "Write into a new file."), completion: .file())
     var out: String?
 
-    @Option(
-        name: .customLong("table"),
-        help: .value("name", "Write only this table, with its indexes and triggers (repeatable)."))
-    var tables: [String] = []
+    @Option(name: .customLong("table"), help: .hidden)
+    var tableOptions: [String] = []
 
     @Flag(help: "Confirm that the file is readable without a key.")
     var yesPlaintext = false
@@ -50,6 +51,10 @@ struct DumpCommand: AccessOperation, FileOperation {
     var output: OutputOptions
 
     func validate() throws {
+        if out == nil, let script = tables.first(where: { $0.hasSuffix(".sql") }) {
+            throw ValidationError(
+                "'\(script)' is not the name of a table. For a file, add: --out \(script) --yes-plaintext")
+        }
         if out != nil, !yesPlaintext {
             throw ValidationError(
                 "The script would be readable without a key. If that is intended, add --yes-plaintext.")
@@ -71,7 +76,6 @@ struct DumpCommand: AccessOperation, FileOperation {
 
     private func dump(_ opening: FileKey, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let configuration = session.configuration(opening.database, cipher.settings, readonly: true)
-        if out == nil { warnOfReaders(session.reporter) }
         try trail.record(file, .kept(opening.key)) { entry in
             let queue = try ReadableQueue.open(file, configuration)
             let summary = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
@@ -112,8 +116,10 @@ struct DumpCommand: AccessOperation, FileOperation {
         -> ScriptSummary
     {
         var hasBegun = false
+        let tables = tables + tableOptions
         do {
             let summary = try db.writeScript(tables: tables.isEmpty ? nil : tables) {
+                if out == nil, !hasBegun { warnOfReaders(session.reporter) }
                 hasBegun = true
                 try write($0)
                 if let lost = session.reporter.outputFailure { throw lost }
@@ -150,8 +156,8 @@ struct DumpCommand: AccessOperation, FileOperation {
         else { return }
         reporter.warning(
             "The script goes to a file that others can read (mode "
-                + "\(String(status.mode & 0o777, radix: 8))), without a key. --out creates one that only "
-                + "you can read.")
+                + "\(String(status.mode & 0o777, radix: 8))), without a key. --out FILE --yes-plaintext "
+                + "creates one that only you can read.")
     }
 }
 

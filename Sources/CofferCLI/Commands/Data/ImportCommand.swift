@@ -34,6 +34,9 @@ struct ImportCommand: AccessOperation, FileOperation {
     @Argument(help: "The table.")
     var table: String
 
+    @Argument(help: .hidden, completion: .file())
+    var source: String?
+
     @Option(help: .value("input", "Read the rows from a file."), completion: .file())
     var from: String?
 
@@ -91,6 +94,11 @@ struct ImportCommand: AccessOperation, FileOperation {
     var output: OutputOptions
 
     func validate() throws {
+        if source != nil, from != nil { throw ValidationError("Give the input once, with --from.") }
+        if table.contains("."), NewFile.exists(table) {
+            throw ValidationError(
+                "'\(table)' is a file. Give the table before it: coffer import \(file) TABLE --from \(table)")
+        }
         if delimiter != nil, form != .csv { throw ValidationError("--delimiter is for CSV.") }
         if let batchRows, batchRows < 1 { throw ValidationError("--batch-rows takes a positive number.") }
         if types != nil, !create {
@@ -106,11 +114,13 @@ struct ImportCommand: AccessOperation, FileOperation {
         }
     }
 
-    var inputUse: String? { from == nil || from == "-" ? "The rows" : nil }
+    var inputUse: String? { input == nil || input == "-" ? "The rows" : nil }
 
-    var names: [String] { [file] + (from.map { [$0] } ?? []) }
+    private var input: String? { from ?? source }
 
-    private var form: ImportFormat { format ?? ImportFormat(ofFile: from ?? "") }
+    var names: [String] { [file] + (input.map { [$0] } ?? []) }
+
+    private var form: ImportFormat { format ?? ImportFormat(ofFile: input ?? "") }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var options = RowImport.Options(
@@ -128,7 +138,7 @@ struct ImportCommand: AccessOperation, FileOperation {
         let skipsHeader = options.columns != nil && options.hasHeader
         if options.columns != nil { options.hasHeader = false }
         if let rejects { try NewFile.checkIsNew(rejects) }
-        let input = try InputFile(from, "input")
+        let input = try InputFile(self.input, "input")
         let keys = try session.keys(key, of: file)
         let reader = form.reader(ByteSource(input), nullText: nullText, delimiter: delimiter)
         if skipsHeader { _ = try reader.next() }

@@ -11,15 +11,18 @@ struct SchemaCommand: AccessOperation, FileOperation {
             omitted, unless --all is given. Exit code 1 if a name does not exist.
 
             EXAMPLES
-              coffer schema app.db
+              coffer schema app.db --tables
               coffer schema app.db note tag
             """)
 
     @Argument(help: "The database.", completion: .file())
     var file: String
 
-    @Argument(help: "Tables and views; all if none is given.")
+    @Argument(help: .value("name", "Tables and views; all if none is given."))
     var objects: [String] = []
+
+    @Flag(help: "Print only the names of tables and views.")
+    var tables = false
 
     @Flag(help: "Also print internal objects of SQLite and of virtual tables.")
     var all = false
@@ -51,8 +54,10 @@ struct SchemaCommand: AccessOperation, FileOperation {
             try queue.close()
             missing = objects.filter { name in !schema.objects.contains { $0.isOf(name) } }
             for object in schema.objects where objects.isEmpty || objects.contains(where: object.isOf) {
+                guard !tables || ["table", "view"].contains(object.type) else { continue }
                 session.reporter.result(
-                    object.json, text: [object.statement], isAnswer: true, keepsLines: true)
+                    object.json, text: [tables ? object.name : object.statement], isAnswer: true,
+                    keepsLines: !tables)
             }
             return false
         }

@@ -5,7 +5,7 @@ internal import Glibc
 
 struct ShellOperation: AccessOperation, FileOperation {
     static let configuration = CommandConfiguration.coffer(
-        "shell <file> [options]", abstract: "Run SQL interactively.",
+        "shell <file> [<command>...] [options]", abstract: "Run SQL interactively.",
         discussion: """
             Statements end with a semicolon, and can have several lines. Lines that begin with a dot are \
             commands: .help lists them. Tab completes commands, keywords, tables and columns; Ctrl-R \
@@ -24,6 +24,9 @@ struct ShellOperation: AccessOperation, FileOperation {
 
     @Argument(help: "The database.", completion: .file())
     var file: String
+
+    @Argument(help: .value("command", "Statements and shell commands to run instead of typed ones."))
+    var commands: [String] = []
 
     @Flag(help: "Allow statements to change the database.")
     var write = false
@@ -60,7 +63,7 @@ struct ShellOperation: AccessOperation, FileOperation {
         if plaintext, try key.isGiven { throw ValidationError("A database without encryption has no key.") }
     }
 
-    var inputUse: String? { "The statements" }
+    var inputUse: String? { commands.isEmpty ? "The statements" : nil }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         guard !plaintext else {
@@ -77,7 +80,7 @@ struct ShellOperation: AccessOperation, FileOperation {
         configuration.allowsPlaintext = plaintext
         // A transaction may span several statements.
         configuration.allowsUnsafeTransactions = true
-        let isInteractive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
+        let isInteractive = commands.isEmpty && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
         try trail.record(file, opening.map { .kept($0.key) } ?? .unknown) { [configuration] _ in
             let queue = try ReadableQueue.open(file, configuration)
             let shell = ShellSession(
@@ -87,6 +90,8 @@ struct ShellOperation: AccessOperation, FileOperation {
             shell.style = rows.style
             if isInteractive {
                 try shell.converse { try talk(shell, session) }
+            } else if !commands.isEmpty {
+                try runCommands(shell)
             } else {
                 try readLines(shell, session)
             }
@@ -98,6 +103,13 @@ struct ShellOperation: AccessOperation, FileOperation {
             return shell.isChanged
         }
         return .done
+    }
+
+    private func runCommands(_ shell: ShellSession) throws {
+        for command in commands where !shell.isOver && !shell.reporter.isOutputClosed {
+            try shell.take(command)
+            if !shell.isOver { try shell.takeEnd() }
+        }
     }
 
     /// Runs the lines of a script.

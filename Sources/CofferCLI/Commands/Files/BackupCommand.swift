@@ -66,7 +66,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     @Flag(
         help: """
             Copy the encrypted pages unchanged, so that backups share them. \
-            See its security cost above.
+            See its security cost below.
             """)
     var samePages = false
 
@@ -163,6 +163,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                 "'\(destination)' is a folder. For a backup with a dated name in it, give "
                     + "--into \(destination)."
             ).about(destination)
+        }
+        if let into, !NewFile.exists(into) {
+            throw Failure(.inputMissing, "missing", "The folder '\(into)' does not exist: mkdir \(into)")
+                .about(into)
         }
         let new = try newKey.requestIfGiven(besides: key)
         let folder = try (keep ?? Defaults.current.keep).flatMap { keep in

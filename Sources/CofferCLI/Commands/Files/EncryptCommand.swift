@@ -92,6 +92,12 @@ struct EncryptCommand: ChangingOperation {
             source, .encrypt(to: nil, key.database), keys: .changed(from: nil, to: key),
             keepOldPath: keepOld ?? source + ".plaintext", in: session)
         conversion.options.newCipher = cipher.settings
+        conversion.whenDone = { result in
+            guard let kept = result.keptOldPath else { return }
+            session.reporter.warning(
+                "'\(kept)' is readable without a key. When the encrypted file is in use, erase it: "
+                    + "coffer erase \(kept) --yes-erase \(FileNames.name(of: kept))")
+        }
         try conversion.perform(isDryRun: dryRun, in: session, trail)
         return .done
     }

@@ -8,7 +8,8 @@ struct EraseCommand: ChangingOperation, FileOperation {
         discussion: """
             Overwrites the start of each file first, including the salt, without which no passphrase opens \
             any remnants. It cannot promise more: snapshots, copy-on-write file systems and flash memory may \
-            keep old content, a raw key still reads remaining pages, and backups are separate files.
+            keep old content, a raw key still reads remaining pages, and backups and old files that another \
+            command has kept are separate files. Refuses files that are no databases.
 
             EXAMPLES
               coffer erase old.db --dry-run
@@ -21,6 +22,9 @@ struct EraseCommand: ChangingOperation, FileOperation {
     @Option(help: .value("name", "The name of the file, without its directory, to confirm."))
     var yesErase: String?
 
+    @Flag(help: "Also erase a file that is not a database.")
+    var anyFile = false
+
     @Flag(help: "Show the files to remove; change nothing.")
     var dryRun = false
 
@@ -32,15 +36,19 @@ struct EraseCommand: ChangingOperation, FileOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let database = DatabaseKeyring(databasePath: file)
+        let facts = ErasedFileFacts(of: file)
         guard !dryRun else {
             let files = try database.erasurePlan()
+            if !anyFile { try facts.checkIsDatabase() }
             session.reporter.result(
                 ["path": file, "dry_run": true, "changed": false, "files": files, "code": 0],
                 text: ["\(file): would be erased; nothing was changed"] + files.map { "  \($0)" },
                 isAnswer: true)
+            facts.tellKeptFiles(session.reporter)
             return .done
         }
         let name = try FileNames.confirmed(yesErase, "--yes-erase", of: file, "To erase it")
+        if !anyFile { try facts.checkIsDatabase() }
         var files: [String] = []
         try trail.record(file) { _ in
             files = try database.eraseDatabase(confirming: name, lockTimeout: session.lockTimeout)
@@ -51,6 +59,12 @@ struct EraseCommand: ChangingOperation, FileOperation {
             text: ["\(file): erased (\(counted: files.count, "file"))"])
         session.reporter.note(
             "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'.")
+        if facts.kind == .plaintext, facts.size > 65536 {
+            session.reporter.warning(
+                "'\(file)' was not encrypted. Only its first 64 KiB were overwritten: the disk may still "
+                    + "have the rest, readable without a key.")
+        }
+        facts.tellKeptFiles(session.reporter)
         return .done
     }
 }

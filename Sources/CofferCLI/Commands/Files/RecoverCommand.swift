@@ -5,7 +5,7 @@ internal import SystemCalls
 
 struct RecoverCommand: RecordedOperation {
     static let configuration = CommandConfiguration.coffer(
-        "recover <damaged> <destination> [options]",
+        "recover <source> <destination> [options]",
         abstract: "Copy the readable content of a damaged database to a new one.",
         discussion: """
             Reads every page with a correct MAC, also in the write-ahead log, and never writes to the \

@@ -5,7 +5,7 @@ internal import SystemCalls
 
 struct RestoreCommand: ChangingOperation {
     static let configuration = CommandConfiguration.coffer(
-        "restore <backup or folder> <file> [options]", abstract: "Replace a database with a backup.",
+        "restore <backup or folder> [<file>] [options]", abstract: "Replace a database with a backup.",
         discussion: """
             Copies the backup next to the database with a fresh salt, proves the copy (each page, the \
             structure, all content), and replaces the database with it atomically. Refuses if another \
@@ -34,8 +34,10 @@ struct RestoreCommand: ChangingOperation {
     @Argument(help: "The backup, or a folder with dated backups.", completion: .file())
     var backup: String
 
-    @Argument(help: "The database.", completion: .file())
-    var file: String
+    @Argument(
+        help: .value("file", "The database: by default the one in this folder that all backups are of."),
+        completion: .file())
+    var database: String?
 
     @Option(
         help: .value("path", "Keep the old file under this name, on the same file system."),
@@ -69,21 +71,29 @@ struct RestoreCommand: ChangingOperation {
     var output: OutputOptions
 
     func validate() throws {
-        try FileNames.checkIsNoDash(file, "the database")
+        if let database { try FileNames.checkIsNoDash(database, "the database") }
         if recipients.isGiven, try newKey.isGiven {
             throw ValidationError("Give the database a new key or recipients, not both.")
         }
         if let keepOld { try FileNames.checkIsNoDash(keepOld, "the old file") }
     }
 
-    var names: [String] { [backup, file] }
+    var names: [String] { [backup] + (database.map { [$0] } ?? []) }
+
+    /// The database, which ``run(in:_:)`` determines first.
+    private var file: String { database ?? "" }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        guard let database else {
+            var command = self
+            command.database = try DatedBackups.databaseHere(of: backup)
+            return try command.run(in: session, trail)
+        }
         guard let status = try? FileStatus(backup, followsLinks: true), status.isDirectory else {
             if before != nil { throw Failure.usage("--before is for a folder of dated backups.") }
             return try restore(in: session, trail)
         }
-        let choice = try DatedBackups.latest(of: file, in: backup, before: before, session.reporter)
+        let choice = try DatedBackups.latest(of: database, in: backup, before: before, session.reporter)
         session.reporter.note(choice.words)
         var command = self
         command.backup = choice.path

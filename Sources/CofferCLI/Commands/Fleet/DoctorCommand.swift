@@ -34,7 +34,9 @@ struct DoctorCommand: Operation {
             try FileNames.checkReadable(path)
             findings += try FolderExamination(path: path) { try session.interruption.check() }.findings()
         }
-        for finding in findings { finding.tell(session.reporter) }
+        for (index, finding) in findings.enumerated() {
+            finding.tell(session.reporter, before: findings.dropFirst(index + 1).first)
+        }
         let count = findings.count(where: \.isToMend)
         let warnings = findings.count(where: \.isWarning)
         session.reporter.note(

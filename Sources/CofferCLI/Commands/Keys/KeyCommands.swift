@@ -13,9 +13,9 @@ struct KeyCommands: ParsableCommand {
             commands take --unlock for files with a keyring.
 
             EXAMPLES
-              coffer key init app.db                          a new database; prompts for a passphrase
-              coffer key add app.db --recovery                a recovery key, to print or write down
-              coffer key change app.db                        another passphrase
+              coffer key init app.db             create a database with a passphrase
+              coffer key add app.db --recovery   print a recovery key, to write down
+              coffer key change app.db           change the passphrase
               coffer query app.db "SELECT 1" --unlock file:passphrase.txt
             """,
         subcommands: [

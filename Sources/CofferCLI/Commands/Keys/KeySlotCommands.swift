@@ -49,20 +49,26 @@ struct KeyAddCommand: KeyringOperation {
 
 struct KeyRemoveCommand: KeyringOperation {
     static let configuration = CommandConfiguration.coffer(
-        "key remove <file> --slot <number> [options]", abstract: "Remove a slot.",
+        "key remove <file> (--slot <number> | --name <name>) [options]", abstract: "Remove a slot.",
         discussion: """
             The secret of the slot still opens the database with an old copy of the keyring, until 'coffer \
             key rotate'. The last slot cannot be removed.
 
             EXAMPLES
-              coffer key remove app.db --slot 2
+              coffer key remove app.db --name Ben
             """)
 
     @Argument(help: "The database.", completion: .file())
     var file: String
 
+    @Argument(help: .hidden)
+    var word: String?
+
     @Option(help: .value("number", "The number of the slot in 'coffer key list'."))
-    var slot: Int
+    var slot: Int?
+
+    @Option(help: .value("name", "The name of the slot."))
+    var name: String?
 
     @OptionGroup(title: "The secret that opens the keyring")
     var unlock: UnlockOptions
@@ -73,8 +79,16 @@ struct KeyRemoveCommand: KeyringOperation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
+    func validate() throws {
+        if [slot.map(String.init), name, word].compactMap(\.self).count > 1 {
+            throw ValidationError("Give one slot, with --slot or --name.")
+        }
+    }
+
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let removed = try keyring.inspect().slot(slot)
+        let contents = try keyring.inspect()
+        let slot = try slot ?? number(in: contents)
+        let removed = contents.slot(slot)
         let secret = try session.keys.unlocking(unlock, file)
         let status = try change(
             session, trail, "removed \(removed?.title ?? "slot \(slot)")", slot: removed
@@ -82,7 +96,26 @@ struct KeyRemoveCommand: KeyringOperation {
             try keyring.remove(slot: slot, unlockedBy: secret, lockTimeout: session.lockTimeout)
         }
         session.reporter.note("Its secret still opens old copies of the keyring, until 'coffer key rotate'.")
+        let rest = contents.slots.filter { $0.number != slot }
+        if removed?.kind != .recoveryKey, rest.allSatisfy({ $0.kind == .recoveryKey }) {
+            session.reporter.warning(
+                "Only a recovery key opens '\(file)' now. Set a passphrase: coffer key recover \(file)")
+        }
         return status
+    }
+
+    /// Returns the number of the slot with the given name. A single word may also be the number.
+    private func number(in contents: DatabaseKeyring.Contents) throws(Failure) -> Int {
+        let found = contents.slots.filter { slot in
+            !slot.name.isEmpty && slot.name == name ?? word || word.map { Int($0) == slot.number } ?? false
+        }
+        guard found.count == 1 else {
+            let given = (name ?? word).map { found.isEmpty ? "There is no slot '\($0)'. " : "" } ?? ""
+            throw Failure.usage(
+                "\(given)Give the number of a slot with --slot. '\(keyring.path)' has "
+                    + contents.slots.map(\.title).joined(separator: ", ") + ".")
+        }
+        return found[0].number
     }
 }
 

@@ -1,0 +1,142 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite("Guesses of new users")
+struct GuessTests {
+    private let tool: Tool
+    private let key = ["--key-file", "a.key", "--key-type", "raw"]
+
+    /// Makes `a.db` with a table of three rows.
+    init() throws {
+        tool = try Tool()
+        try tool.makeDatabase(rows: 3)
+    }
+
+    @Test(
+        "arguments of other tools with one meaning stand for those of this tool",
+        arguments: [
+            ("tables a.db", "schema --tables a.db"), ("-q tables", "-q schema --tables"),
+            ("completion fish", "--generate-completion-script=fish"), ("man", "help man"),
+            ("man key add", "help key add"),
+            ("backup list safe", "backup --list safe"), ("backup list safe a.db", "backup --list safe a.db"),
+            ("query a.db --csv", "query a.db --format=csv"), ("shell a.db -csv", "shell a.db --format=csv"),
+            ("batch query x --mode csv", "batch query x --format csv"),
+            ("query --mode=line a.db", "query --format=line a.db"),
+        ])
+    func guesses(_ given: String, _ meant: String) {
+        func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+        #expect(ArgumentGuess.resolving(words(given)) == words(meant))
+    }
+
+    @Test(
+        "other arguments stay as they are",
+        arguments: [
+            "", "-q", "completion", "completion tcsh", "manual rotate", "backup list", "backup a.db list",
+            "query a.db -- --csv", "import a.db --csv", "batch verify --mode csv", "help tables",
+        ])
+    func otherArguments(_ text: String) {
+        let words = text.split(separator: " ").map(String.init)
+        #expect(ArgumentGuess.resolving(words) == words)
+    }
+
+    @Test("names of tables are listed, without indexes and statements")
+    func tables() throws {
+        _ = try tool.shell().run("CREATE INDEX i ON t (text); CREATE VIEW v AS SELECT 1;")
+        for words in [["tables", "a.db"], ["schema", "a.db", "--tables"]] {
+            let result = try tool.run(words + key)
+            #expect(result.status == 0 && result.output == "t\nv\n", "\(result)")
+        }
+    }
+
+    @Test("rows are printed as CSV by the option of another shell")
+    func csv() throws {
+        let result = try tool.run(["query", "a.db", "SELECT id FROM t LIMIT 1", "--csv"] + key)
+        #expect(result.status == 0 && result.output == "id\n1\n", "\(result)")
+    }
+
+    @Test("a table after the database is the only one in a dump, and the name of a script is refused")
+    func dump() throws {
+        _ = try tool.shell().run("CREATE TABLE u (a);")
+        let result = try tool.run(["dump", "a.db", "u"] + key)
+        #expect(
+            result.status == 0 && result.output.contains("CREATE TABLE u") && !result.output.contains("row 1")
+        )
+        #expect(try tool.run(["dump", "a.db", "--table", "u"] + key).output == result.output)
+        let script = try tool.run(["dump", "a.db", "a.sql"] + key)
+        #expect(script.status == 64 && script.errors.contains("--out a.sql --yes-plaintext"), "\(script)")
+        #expect(try tool.run(["dump", "a.db", "--out", "a.sql", "--yes-plaintext"] + key).status == 0)
+    }
+
+    @Test("the shell runs the commands and statements of its command line, up to the first failure")
+    func shellCommands() throws {
+        let result = try tool.run(
+            ["shell", "a.db", ".tables", ".mode csv", "SELECT count(*) AS n FROM t", "SELECT 7 AS n;"] + key,
+            input: "SELECT 'not read';")
+        #expect(result.status == 0 && result.output.hasPrefix("t"), "\(result)")
+        #expect(result.output.hasSuffix("n\n3\nn\n7\n"), "\(result)")
+        let failing = try tool.run(["shell", "a.db", "SELEKT 1", "SELECT 'later'"] + key)
+        #expect(failing.status == 64 && !failing.output.contains("later"), "\(failing)")
+        let input = try tool.run(
+            "shell", "a.db", ".tables", "--key-stdin", "--key-type", "raw", input: tool.text(of: "a.key"))
+        #expect(input.status == 0 && input.output.hasPrefix("t"), "\(input)")
+    }
+
+    @Test("the input of an import can follow the table, but is not taken for the table")
+    func importing() throws {
+        try tool.write("text\nrow 4\n", to: "rows.csv")
+        #expect(try tool.run(["import", "a.db", "t", "rows.csv"] + key).status == 0)
+        #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["4"])
+        let result = try tool.run(["import", "a.db", "rows.csv"] + key)
+        #expect(result.status == 64 && result.errors.contains("import a.db TABLE --from rows.csv"))
+        let twice = try tool.run(["import", "a.db", "t", "rows.csv", "--from", "rows.csv"] + key)
+        #expect(twice.status == 64 && twice.errors.contains("Give the input once"), "\(twice)")
+    }
+
+    @Test("a second key names the option for more keys, and a number of backups its unit, once")
+    func options() throws {
+        let keys = try tool.run("verify", "a.db", "--key", "file:a.key", "--key", "file:a.key")
+        #expect(keys.status == 64 && keys.errors.contains("--previous-key"), "\(keys)")
+        let number = try tool.run(["backup", "a.db", "--into", "safe", "--keep", "7"] + key)
+        #expect(number.status == 64 && number.errors.contains("7d for seven days"), "\(number)")
+        #expect(number.errors.components(separatedBy: "'7'").count == 2, "\(number)")
+        let folder = try tool.run(["backup", "a.db", "--into", "safe"] + key)
+        #expect(folder.status == 66 && folder.errors.contains("mkdir safe"), "\(folder)")
+    }
+
+    @Test("the latest backup replaces the database in this folder if all backups are of it")
+    func restoring() throws {
+        _ = try tool.directory.makeFolder("safe")
+        #expect(try tool.run(["backup", "a.db", "--into", "safe"] + key).status == 0)
+        let list = try tool.run("backup", "list", "safe")
+        #expect(list.status == 0 && list.output.hasPrefix("a.db "), "\(list)")
+        _ = try tool.shell().run("DELETE FROM t;")
+        #expect(try tool.run(["restore", "safe"] + key).status == 0)
+        #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["3"])
+        let other = try tool.run(["restore", "safe", "b.db"] + key)
+        #expect(other.status == 66 && other.errors.contains("backups of a.db."), "\(other)")
+        // A database at another path, which the backups may not be of.
+        _ = try tool.directory.makeFolder("other")
+        try tool.makeDatabase("other/b.db")
+        #expect(try tool.run(["backup", "other/b.db", "--into", "safe"] + key).status == 0)
+        let several = try tool.run(["restore", "safe"] + key)
+        #expect(several.status == 64 && several.errors.contains("coffer restore safe a.db"), "\(several)")
+        let file = try tool.run(["restore", "a.db"] + key)
+        #expect(file.status == 64 && file.errors.contains("coffer restore a.db DATABASE"), "\(file)")
+    }
+
+    @Test("'coffer help man' names the manual, and the places of its pages and of the completion")
+    func manual() throws {
+        let page = try tool.run("man")
+        #expect(page.status == 0 && page.output.hasPrefix("OVERVIEW: The manual pages"), "\(page)")
+        for words in ["man coffer", "generate-manual", "bash-completion/completions"] {
+            #expect(page.output.contains(words))
+        }
+        let script = try tool.run("completion", "bash")
+        #expect(script.status == 0 && script.output.contains("complete"), "\(script)")
+        #expect(try tool.run("completion").errors.contains("Use 'coffer completion bash > "))
+    }
+}
