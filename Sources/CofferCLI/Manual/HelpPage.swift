@@ -31,7 +31,7 @@ struct HelpPage {
 
     /// Returns one line for each visible command of a group.
     private static func commands(_ commands: [any ParsableCommand.Type]) -> [String] {
-        let configurations = commands.map(\.configuration).filter(\.shouldDisplay)
+        let configurations = commands.map { $0.configuration }.filter(\.shouldDisplay)
         let width = configurations.compactMap { $0.commandName?.count }.max() ?? 0
         let lines = configurations.flatMap { configuration in
             let name = "  \(configuration.commandName ?? "")"
