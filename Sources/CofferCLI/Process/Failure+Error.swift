@@ -135,7 +135,7 @@ extension Failure {
     /// Returns advice that names options and commands. The library's messages address programmers.
     private static func advice(on failure: EncryptionFailure) -> String {
         switch failure {
-        case .noKey: "The file is encrypted, and no key was given that opens it."
+        case .noKey: "The file is encrypted, and no key was given."
         case .wrongKey:
             "The key does not open this file. Check the key, its type, and the cipher options if the file "
                 + "needs any."
