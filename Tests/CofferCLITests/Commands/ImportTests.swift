@@ -222,10 +222,10 @@ struct ImportTests {
                 "'9007199254740993.0'",
             ])
         #expect(
-            try rows("SELECT typeof(a), a FROM n") == [
+            try rows("SELECT typeof(a), a FROM n LIMIT 4") == [
                 "'real',1.0", "'real',1.5", "'real',100.0", "'text','😀'",
-                "'real',0.1",
             ])
+        #expect(try rows("SELECT a = 0.1 FROM n LIMIT -1 OFFSET 4") == ["1"])
         let bad = [
             #"{"a":12345678901234567890}"#, #"{"a":9007199254740993.0}"#, #"{"a":1e400}"#,
             #"{"a":1e-400}"#, #"{"r":9007199254740993}"#, #"{"a":-0.12345678901234567891}"#,

@@ -272,7 +272,7 @@ struct KeyringCommandTests: KeyringToolSuite {
         try DatabaseKeyring(databasePath: tool.directory.path("b.db")).make([.secret(secret)])
         try tool.directory.write(try tool.directory.bytes(of: "b.db.keys"), to: "a.db.keys")
         let command = ["key", "init", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw"]
-        try expect(tool.run(command), status: 64, "--key-")
+        try expect(tool.run(command), status: 64, "--key file:")
         try expect(tool.run(command + ["--key-file", "a.key", "--key-type", "raw"]), "has a keyring now")
         try expect(tool.run(["query", "a.db", "SELECT text FROM t"] + anna), "row 1")
     }
