@@ -173,6 +173,6 @@ enum SystemFile {
     /// Opens the directory of a file, to make its names permanent later: for an operation that cannot be
     /// undone, in which opening it afterwards could fail.
     static func openDirectory(of path: String) throws(DatabaseFileError) -> FileDescriptor {
-        try FileDescriptor(directory(of: path), flags: O_RDONLY | O_DIRECTORY)
+        try FileDescriptor(directory: directory(of: path))
     }
 }
