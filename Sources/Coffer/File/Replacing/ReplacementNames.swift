@@ -36,12 +36,21 @@ struct ReplacementNames {
     /// Throws if an old file cannot be kept under a name, because the database's own files have such names.
     static func checkCanKeep(_ kept: String, of path: String) throws(DatabaseFileError) {
         try checkIsNoCompanion(kept)
-        let notes = ReplacementOperation.allCases.map { ReplacementNames(path: path, operation: $0).note }
-        guard !(notes + ["\(path).keys"]).contains(kept) else {
+        guard !(notes(of: path) + ["\(path).keys"]).contains(kept) else {
             throw DatabaseFileError(
                 .unsupported("This name is for a file that belongs to the database. Choose another name."),
                 path: kept)
         }
+    }
+
+    /// The paths that the notes of all operations on a file can have.
+    static func notes(of path: String) -> [String] {
+        let replacements = ReplacementOperation.allCases.flatMap { operation in
+            let names = ReplacementNames(path: path, operation: operation)
+            return [names.note, names.nextNote]
+        }
+        let names = NewFileNames(path: path)
+        return replacements + [names.lock, names.nextLock]
     }
 
     /// Returns the files that interrupted runs of any operation left next to a file, including runs that made
