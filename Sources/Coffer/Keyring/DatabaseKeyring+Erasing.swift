@@ -120,7 +120,7 @@ extension KeyringPlace {
     }
 
     /// The path of the database with symbolic links resolved.
-    private var ownPath: String { String(file.path.dropLast(".keys".count)) }
+    private var ownPath: String { file.path.without(ending: ".keys") ?? file.path }
 }
 
 extension KeyringFile {

@@ -19,7 +19,10 @@ struct MetricsOptions: ParsableArguments {
     var path: String? { file ?? Defaults.current.metrics }
 
     func validate() throws {
-        if let path = file { try FileNames.checkIsNoDash(path, "the metrics file") }
+        if let path = file {
+            try FileNames.checkIsNoDash(path, "the metrics file")
+            try NewFile.checkName(path)
+        }
         if target != nil && path == nil {
             throw ValidationError("--metrics-target needs --metrics.")
         }

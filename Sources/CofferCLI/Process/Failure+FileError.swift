@@ -1,5 +1,6 @@
 internal import Coffer
 internal import Glibc
+internal import SystemCalls
 
 extension Failure {
     init(_ error: DatabaseFileError) {
@@ -38,7 +39,7 @@ extension Failure {
 
     /// True for a copy in the making, whose name says nothing to users.
     private static func isTemporary(_ path: String) -> Bool {
-        FileNames.name(of: path).hasPrefix(".coffer-")
+        FileNames.name(of: path).begins(withBytesOf: ".coffer-")
     }
 
     private static func words(of error: DatabaseFileError) -> String {

@@ -55,7 +55,7 @@ struct FileSearch {
     /// - Parameter seen: the folders that were searched. A mount may show one of them again.
     private func files(in folder: String, _ seen: inout Set<FileIdentity>) throws -> [FoundFile] {
         var folder = folder
-        while folder.hasSuffix("/"), folder != "/" { folder.removeLast() }
+        while folder != "/", let shorter = folder.without(ending: "/") { folder = shorter }
         var (found, waiting) = ([FoundFile](), [FoundFile(folder, place: FileNames.canonical(folder))])
         while let next = waiting.popLast() {
             try checkpoint()

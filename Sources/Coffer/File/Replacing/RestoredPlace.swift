@@ -43,6 +43,7 @@ struct RestoredPlace {
         try ReplacementNames.checkCanKeep(keptPath, of: SystemFile.absolute(path))
         try SystemFile.checkIsWritable(directoryOf: path)
         guard try SystemFile.status(path) != nil else {
+            try ReplacementNames.checkIsNoCompanion(path)
             (old, attributes) = (nil, nil)
             return
         }

@@ -80,14 +80,9 @@ enum SystemFile {
         return text
     }
 
-    static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
+    static func directory(of path: String) -> String { path.folder }
 
-    static func name(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
-    }
+    static func name(of path: String) -> String { path.lastComponent }
 
     /// Returns the absolute path of a file, which need not exist: its directory without symbolic links, and
     /// its name.
