@@ -49,6 +49,7 @@ extension DatabaseFile {
         try FileUsers.checkIsNotOpenHere(status, path)
         let users = try FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
+        try NewDatabaseFile.removeKeptNames(of: path)
         let present = try erasedFiles()
         let directory = try SystemFile.openDirectory(of: path)
         try FailPoint.locked.pass(path)

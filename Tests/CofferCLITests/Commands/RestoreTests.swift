@@ -316,6 +316,17 @@ struct RestoreTests {
     }
 
     @Test(
+        "a step that fails after the log was merged leaves the whole old database, and nothing else",
+        arguments: ["journal-left", "locked"], [true, false])
+    func failuresAfterMerging(_ point: String, _ wal: Bool) throws {
+        try interruptWriter(wal: wal)
+        let result = try restore(environment: ["COFFER_FAIL_POINT": "\(point):error"])
+        #expect(result.status == 74, "\(result)")
+        #expect(kept().isEmpty && !tool.directory.fileNames().contains { $0.contains(".coffer-") })
+        #expect(try rowCount() == "52 ok")
+    }
+
+    @Test(
         "a step that fails before the new file is there leaves the old one as it was",
         arguments: ["copied", "old-kept", "locked"])
     func failures(_ point: String) throws {

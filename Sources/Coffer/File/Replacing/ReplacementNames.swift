@@ -168,10 +168,11 @@ struct NewFileNames {
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         let names = NewFileNames(path: path)
         var result = try NoteFile.leftovers(note: names.lock, next: names.nextLock, copy: names.temporary)
-        guard let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }) else { return result }
+        let note = NoteFile.read(names.lock)
+        guard let id = note.flatMap({ RunIdentifier($0.id) }) else { return result }
         for name in [names.merged(id), names.keyring(id)] where try SystemFile.status(name) != nil {
             result.append(name)
         }
-        return result
+        return try result + (LeftOldFile(note, of: path)?.paths ?? [])
     }
 }
