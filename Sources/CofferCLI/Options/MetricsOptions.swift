@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Coffer
 
 /// The options for metrics.
 struct MetricsOptions: ParsableArguments {
@@ -21,7 +22,9 @@ struct MetricsOptions: ParsableArguments {
     func validate() throws {
         if let path = file {
             try FileNames.checkIsNoDash(path, "the metrics file")
-            try NewFile.checkName(path)
+            if let objection = DatabaseFile.objection(toNameOf: path) {
+                throw ValidationError("'\(path)' cannot be the metrics file: \(objection)")
+            }
         }
         if target != nil && path == nil {
             throw ValidationError("--metrics-target needs --metrics.")
