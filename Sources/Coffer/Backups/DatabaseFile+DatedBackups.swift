@@ -135,9 +135,10 @@ extension DatabaseFile {
     package static func isNameOfDatedBackup(_ name: String) -> Bool { BackupName(name) != nil }
 
     private static func backups(in folder: String, _ name: (String) -> BackupName?) throws -> [DatedBackup] {
-        try SystemFile.names(in: folder).compactMap(name)
+        let start = folder.ends(inBytesOf: "/") ? folder : folder + "/"
+        return try SystemFile.names(in: folder).compactMap(name)
             .sorted { ($0.time, $0.start, $0.database.name) < ($1.time, $1.start, $1.database.name) }
-            .map { DatedBackup(path: "\(folder.hasSuffix("/") ? folder : folder + "/")\($0.text)", name: $0) }
+            .map { DatedBackup(path: "\(start)\($0.text)", name: $0) }
     }
 
     private func strayKeyrings(in folder: String) throws -> [String] {

@@ -32,7 +32,7 @@ enum EmptyFilePlace {
         guard status.isRegular else { return true }
         guard status.size > 0 else { return false }
         // Opening a pipe that has taken the place of the file since does not wait for its other end.
-        guard side.hasSuffix("-journal"),
+        guard side.ends(inBytesOf: "-journal"),
             let file = try? Descriptor(opening: side, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC),
             let start = try? file.readAll(upTo: 28)
         else { return true }

@@ -16,9 +16,9 @@ extension DatabaseFile {
     /// Makes a database unreadable, and removes it with all files that belong to it: its log, its journal,
     /// and the leftovers of interrupted operations.
     ///
-    /// The beginning of each file is overwritten and synced first: without the salt at the beginning, an
-    /// encrypted database cannot be opened even with its key, unless the salt was kept elsewhere. See
-    /// ``ErasureResult/limits`` for data that this does not reach.
+    /// The beginning of each file, except notes, is overwritten and synced first: without the salt at the
+    /// beginning, an encrypted database cannot be opened even with its key, unless the salt was kept
+    /// elsewhere. See ``ErasureResult/limits`` for data that this does not reach.
     ///
     ///     try DatabaseFile(path: path).erase(confirming: "vault.db")
     ///
@@ -48,14 +48,20 @@ extension DatabaseFile {
         try FileUsers.checkIsNotOpenHere(status, path)
         let users = try FileUsers.others(of: status)
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
+        try NewDatabaseFile.removeKeptNames(of: path)
         let present = try erasedFiles()
         let directory = try SystemFile.openDirectory(of: path)
         try FailPoint.locked.pass(path)
         try destroyKeyring()
         // The database is overwritten first: after an interruption, the remaining files are useless without
         // it. It is removed last, and notes after the files that they name, so the next run finds the rest.
+        // So notes, which have no secrets, keep their content.
         var overwritten = 0
-        for file in present { overwritten += try DatabaseFile.overwriteBeginning(of: file) }
+        let notes = ReplacementNames.notes(of: path)
+        for file in present where !notes.contains(file.path) {
+            overwritten += try DatabaseFile.overwriteBeginning(of: file)
+        }
+        try FailPoint.rekeyed.pass(path)
         for file in present.reversed() { try SystemFile.remove(file.path) }
         try directory.synchronize()
         try FailPoint.directorySynchronized.pass(path)

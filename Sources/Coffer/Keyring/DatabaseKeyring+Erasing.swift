@@ -96,9 +96,10 @@ extension DatabaseKeyring {
 
 extension KeyringPlace {
     /// Destroys the copy of this keyring that a killed restore made for the old file, and removes the second
-    /// name that the old file may have got. Called while the keyring is locked, if it is there.
+    /// name that the old file may have got, or the old file if a merged copy has its place. Called while the
+    /// keyring is locked, if it is there.
     ///
-    /// - Returns: the path of the copy, if there was one.
+    /// - Returns: the paths of the copy and the old file, if there were any.
     fileprivate func removeKeptCopy() throws -> [String] {
         let path = ownPath
         let names = NewFileNames(path: path)
@@ -107,9 +108,10 @@ extension KeyringPlace {
             try KeyringFile(path: names.keyring(id)).destroyIfOnlyName()
         }
         let copy = try keptCopy()
+        let old = try LeftOldFile(NoteFile.read(names.lock), of: path)?.paths ?? []
         if let copy { try KeyringFile(path: copy.path).destroy(copy.content) }
         try NewDatabaseFile.removeSecondNames(of: path)
-        return copy.map { [$0.path] } ?? []
+        return (copy.map { [$0.path] } ?? []) + old
     }
 
     /// The copy of this keyring that a killed restore made for the old file, if the database is still the old
@@ -120,7 +122,7 @@ extension KeyringPlace {
     }
 
     /// The path of the database with symbolic links resolved.
-    private var ownPath: String { String(file.path.dropLast(".keys".count)) }
+    private var ownPath: String { file.path.without(ending: ".keys") ?? file.path }
 }
 
 extension KeyringFile {

@@ -96,7 +96,7 @@ struct LeftKeyrings {
     }
 
     private static func isLeft(_ path: String, salt: [UInt8]) throws -> Bool {
-        guard try SystemFile.status(String(path.dropLast(".keys".count))) == nil,
+        guard let copy = path.without(ending: ".keys"), try SystemFile.status(copy) == nil,
             let document = try? KeyringFile(path: path).trustedDocument(), document.generation == 1
         else { return false }
         return try KeyringCode.salt(id: document.id, epoch: document.epochs[0]) == salt
@@ -112,7 +112,7 @@ struct StrayKeyring {
     static func all(of origin: BackupOrigin, in folder: String) throws -> [StrayKeyring] {
         let names = try Set(SystemFile.names(in: folder))
         return names.compactMap { name in
-            guard name.hasSuffix(".keys"), let backup = BackupName(String(name.dropLast(5)), of: origin),
+            guard let backup = name.without(ending: ".keys").flatMap({ BackupName($0, of: origin) }),
                 !names.contains(backup.text)
             else { return nil }
             return StrayKeyring(path: "\(folder == "/" ? "" : folder)/\(name)", backup: backup)

@@ -64,8 +64,7 @@ extension DatabasePools {
 
         func names() throws -> [String] {
             let suffix = ".\(fileExtension)"
-            return try SystemFile.names(in: folder).filter { $0.hasSuffix(suffix) }
-                .map { String($0.dropLast(suffix.count)) }
+            return try SystemFile.names(in: folder).compactMap { $0.without(ending: suffix) }
                 .filter { (try? check($0)) != nil }.sorted()
         }
     }

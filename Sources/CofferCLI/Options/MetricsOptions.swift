@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Coffer
 
 /// The options for metrics.
 struct MetricsOptions: ParsableArguments {
@@ -19,7 +20,12 @@ struct MetricsOptions: ParsableArguments {
     var path: String? { file ?? Defaults.current.metrics }
 
     func validate() throws {
-        if let path = file { try FileNames.checkIsNoDash(path, "the metrics file") }
+        if let path = file {
+            try FileNames.checkIsNoDash(path, "the metrics file")
+            if let objection = DatabaseFile.objection(toNameOf: path) {
+                throw ValidationError("'\(path)' cannot be the metrics file: \(objection)")
+            }
+        }
         if target != nil && path == nil {
             throw ValidationError("--metrics-target needs --metrics.")
         }

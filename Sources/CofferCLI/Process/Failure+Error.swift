@@ -1,4 +1,5 @@
 internal import Coffer
+internal import SystemCalls
 
 extension Failure {
     /// Creates the failure that reports any error to the user of the tool.
@@ -18,7 +19,7 @@ extension Failure {
         let (status, reason) = Failure.meaning(of: failure)
         self.init(status, reason, Failure.advice(on: failure))
         if case .keyring(let path, _) = failure {
-            self.path = path.hasSuffix(".keys") ? String(path.dropLast(".keys".count)) : path
+            self.path = path.without(ending: ".keys") ?? path
         }
     }
 

@@ -39,7 +39,7 @@ extension Failure {
 
     /// True for a copy in the making, whose name says nothing to users.
     private static func isTemporary(_ path: String) -> Bool {
-        FileNames.name(of: path).hasPrefix(".coffer-")
+        FileNames.name(of: path).begins(withBytesOf: ".coffer-")
     }
 
     private static func words(of error: DatabaseFileError) -> String {

@@ -82,14 +82,11 @@ enum FileNames {
 
     /// Returns a path with its relative form starting at a folder.
     static func located(_ path: String, in folder: String) -> String {
-        path.hasPrefix("/") || folder == "." ? path : folder + "/" + path
+        path.begins(withBytesOf: "/") || folder == "." ? path : folder + "/" + path
     }
 
     /// Returns the directory part of a path.
-    static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
+    static func folder(of path: String) -> String { path.folder }
 
     /// The folder for short-lived files. The tool looks for it in the same way as SQLite.
     static var temporaryFolder: String {
@@ -98,9 +95,7 @@ enum FileNames {
     }
 
     /// Returns the last component of a path.
-    static func name(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
-    }
+    static func name(of path: String) -> String { path.lastComponent }
 
     /// Returns the absolute path of a file without links, which does not depend on how the path was typed.
     /// The missing end of a path is appended unchanged.

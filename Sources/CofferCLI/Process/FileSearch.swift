@@ -56,7 +56,7 @@ struct FileSearch {
     ///   again: its files are not repeated.
     private func files(in folder: String, _ seen: inout Set<FileIdentity>) throws -> [FoundFile] {
         var folder = folder
-        while folder.hasSuffix("/"), folder != "/" { folder.removeLast() }
+        while folder != "/", let shorter = folder.without(ending: "/") { folder = shorter }
         var (found, waiting) = ([FoundFile](), [FoundFile(folder, place: FileNames.canonical(folder))])
         var isPartlyKnown = false
         while let next = waiting.popLast() {

@@ -1,3 +1,4 @@
+internal import Coffer
 internal import Glibc
 internal import KeyMaterial
 internal import SystemCalls
@@ -11,15 +12,17 @@ struct NewFile: ~Copyable {
 
     static func exists(_ path: String) -> Bool { (try? FileStatus(path)) != nil }
 
-    /// Throws if the file exists, or if its name is that of another database's journal, log or index: SQLite
-    /// could remove it.
+    /// Throws if the file exists, or if SQLite or Coffer could remove a file of its name.
     static func checkIsNew(_ path: String) throws(Failure) {
-        if let ending = ["-journal", "-wal", "-shm"].first(where: path.hasSuffix) {
-            throw Failure.usage(
-                "SQLite would treat '\(path)' as part of another database, because its name ends in "
-                    + "'\(ending)', and could remove it. Choose another name.")
-        }
+        try checkName(path)
         if exists(path) { throw isThere(path).about(path) }
+    }
+
+    /// Throws if SQLite or Coffer could remove a file of this name.
+    static func checkName(_ path: String) throws(Failure) {
+        if let objection = DatabaseFile.objection(toNameOf: path) {
+            throw Failure.usage("'\(path)' cannot be created: \(objection)")
+        }
     }
 
     static func isThere(_ path: String) -> Failure {

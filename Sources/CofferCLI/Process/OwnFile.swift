@@ -1,10 +1,12 @@
+internal import Coffer
 internal import Glibc
 internal import SystemCalls
 
 /// Files of the tool, such as logs and states, whose content it trusts later.
 enum OwnFile {
     /// Opens or creates a file. It must be a regular file with a single name that belongs to this user or to
-    /// root. Links are not followed, because another user could choose where they lead.
+    /// root, and that SQLite and Coffer do not remove. Links are not followed, because another user could
+    /// choose where they lead.
     ///
     /// - Parameters:
     ///   - name: the subject of error messages, capitalized.
@@ -15,6 +17,9 @@ enum OwnFile {
     {
         func refuse(_ words: String) -> Failure {
             Failure(.outputExists, reason, "\(name) \(action): \(words).")
+        }
+        if let objection = DatabaseFile.objection(toNameOf: path) {
+            throw Failure(.outputExists, reason, "\(name) \(action): \(objection)")
         }
         let file = try opened(path, flags, refuse)
         guard let status = try? file.status() else { throw refuse("its status cannot be read") }

@@ -95,8 +95,8 @@ struct FolderExamination {
                 "leftover", of: path, "of an active or interrupted run (\(size: status.size))",
                 advice: "If no run is active, run the same command again: it completes or removes it.")
         }
-        guard name.hasSuffix(".keys") else { return nil }
-        if !NewFile.exists(String(path.dropLast(".keys".count))),
+        guard let database = path.without(ending: ".keys") else { return nil }
+        if !NewFile.exists(database),
             name.hasSuffix(".backup.keys") || start?.starts(with: "coffer keyring ".utf8) == true
         {
             return Finding(
@@ -115,8 +115,7 @@ struct FolderExamination {
 
     /// Returns the damage of a keyring, or nil for another file.
     private func keyring(_ path: String, _ start: [UInt8]?) -> Finding? {
-        guard path.hasSuffix(".keys"), let start else { return nil }
-        let database = String(path.dropLast(".keys".count))
+        guard let database = path.without(ending: ".keys"), let start else { return nil }
         let isKeyring =
             start.starts(with: "coffer keyring ".utf8)
             || FolderExamination.databaseEndings.contains(where: database.lowercased().hasSuffix)

@@ -105,6 +105,19 @@ struct AuditFileTests {
         #expect(!tool.exists("nowhere"))
     }
 
+    @Test(
+        "a log does not get a name under which SQLite or Coffer would remove it",
+        arguments: ["a.db-journal", "a.db-wal", "a.db-shm", ".coffer-log"])
+    func namesOfOthers(name: String) throws {
+        let names = tool.directory.fileNames()
+        let result = try work(name)
+        #expect(result.status == 73 && result.errors.contains("Choose another name"), "\(result)")
+        #expect(tool.directory.fileNames() == names)
+        let lenient = try work(name, isRequired: false)
+        #expect(lenient.status == 0 && lenient.errors.contains("Choose another name"), "\(lenient)")
+        #expect(!tool.exists(name))
+    }
+
     @Test("a log of another user is not believed", .enabled(if: geteuid() == 0, "needs root"))
     func otherOwner() throws {
         #expect(try work().status == 0)

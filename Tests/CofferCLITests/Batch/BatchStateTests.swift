@@ -247,6 +247,13 @@ struct BatchStateTests {
         if ["link", "hard"].contains(kind) { #expect(try tool.text(of: "other") == text) }
     }
 
+    @Test("a state does not get the name of another file's journal, which SQLite would remove")
+    func nameOfJournal() throws {
+        let result = try rotate("--state", "1.db-journal")
+        #expect(result.status == 73 && "\(result)".contains("Choose another name"), "\(result)")
+        #expect(!tool.exists("1.db-journal") && opens("1.db", 1))
+    }
+
     @Test(
         "an empty state is what a crash has left before the first line: it is gone on with, and nothing else is"
     )

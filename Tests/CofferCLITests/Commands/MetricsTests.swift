@@ -167,6 +167,16 @@ struct MetricsTests {
         #expect(!tool.directory.fileNames().contains { $0.hasSuffix(".tmp") })
     }
 
+    @Test(
+        "nothing is done if SQLite or Coffer would remove a metrics file of this name",
+        arguments: ["a.db-wal", "m/.coffer-x"])
+    func namesOfOthers(name: String) throws {
+        let names = tool.directory.fileNames()
+        let result = try tool.run(["verify", "a.db", "--metrics", name] + key)
+        #expect(result.status == 64 && result.errors.contains("Choose another name"), "\(result)")
+        #expect(tool.directory.fileNames() == names)
+    }
+
     @Test("a full disk and a folder that is locked are said, and the file stays as it was")
     func refusals() throws {
         let arguments = ["verify", "a.db", "--quiet", "--metrics", "m/c.prom", "--lock-timeout", "0"] + key

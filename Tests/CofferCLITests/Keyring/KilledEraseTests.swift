@@ -109,6 +109,25 @@ struct KilledEraseTests {
         #expect(try tool.run(["verify", "old.db"] + anna).status == 0)
     }
 
+    @Test(
+        "a run that is killed after it overwrote the files finds all of them the next time",
+        arguments: ["restore", "vacuum"])
+    func leftovers(_ command: String) throws {
+        let anna = ["--unlock-file", "anna.key", "--unlock-type", "raw"]
+        #expect(try tool.run(["backup", "a.db", "safe.db"] + anna).status == 0)
+        let killed = try tool.run(
+            [command] + (command == "restore" ? ["safe.db", "a.db"] : ["a.db"]) + anna,
+            environment: ["COFFER_FAIL_POINT": "verified"])
+        #expect(killed.status == -SIGKILL, "\(killed)")
+        let copy = command == "restore" ? ".tmp" : ".vacuum"
+        #expect(tool.directory.fileNames().contains { $0.hasPrefix(".coffer-") && $0.hasSuffix(copy) })
+        let first = try tool.run(erase, environment: ["COFFER_FAIL_POINT": "rekeyed"])
+        #expect(first.status == -SIGKILL && tool.exists("a.db"), "\(first)")
+        let second = try tool.run(erase)
+        #expect(second.status == 0, "\(second)")
+        #expect(tool.directory.fileNames() == ["anna.key", "safe.db", "safe.db.keys"])
+    }
+
     @Test("'key destroy' completes its own killed run, and the doctor names the overwritten keyring")
     func destroys() throws {
         let destroy = ["key", "destroy", "a.db", "--yes-destroy", "a.db"]

@@ -1,3 +1,4 @@
+import Coffer
 import CofferTestSupport
 import Foundation
 import Testing
@@ -87,6 +88,83 @@ struct KilledRestoreTests {
             ["restore", "safe.db", "a.db"] + anna, environment: ["COFFER_FAIL_POINT": "\(point):error"])
         #expect(result.status == 74, "\(result)")
         #expect(tool.directory.fileNames() == names)
+    }
+
+    // MARK: - After the log of the old file was merged
+
+    /// Leaves a row in the log of `a.db`, as a process that is killed does.
+    private func leaveLog() throws {
+        var configuration = Configuration()
+        configuration.key = .keyring(unlockedBy: .rawKey([UInt8](repeating: 1, count: 32)))
+        let queue = try DatabaseQueue(path: tool.directory.path("a.db"), configuration: configuration)
+        try queue.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+                    INSERT INTO t VALUES ('logged')
+                    """)
+            for ending in ["", "-wal"] {
+                try tool.directory.write(tool.directory.bytes(of: "a.db\(ending)"), to: "left\(ending)")
+            }
+        }
+        try queue.close()
+        let files = FileManager.default
+        for ending in ["", "-wal"] {
+            try? files.removeItem(atPath: tool.directory.path("a.db\(ending)"))
+            try files.moveItem(
+                atPath: tool.directory.path("left\(ending)"), toPath: tool.directory.path("a.db\(ending)"))
+        }
+    }
+
+    private func replaced() -> [String] { tool.directory.fileNames().filter { $0.contains(".replaced-") } }
+
+    private static let nextCommands =
+        destructions + [["restore", "safe.db", "a.db"], ["vacuum", "a.db"], ["key", "rotate", "a.db"]]
+
+    /// Kills a restore after the old file was replaced by a copy that has the content of its log.
+    ///
+    /// - Returns: the name of the old file.
+    private func killAfterMerging(at point: String) throws -> String {
+        try leaveLog()
+        try kill(["restore", "safe.db", "a.db"] + anna, at: point)
+        let name = try #require(kept().first)
+        #expect(replaced() == [name, "\(name)-wal", "\(name).keys"])
+        return name
+    }
+
+    @Test(
+        "each command that replaces or destroys the database removes the old file, its log, and its keyring",
+        arguments: ["journal-left", "locked"], nextCommands)
+    func merged(_ point: String, _ command: [String]) throws {
+        let name = try killAfterMerging(at: point)
+        let result = try tool.run(command + (Self.destructions.contains(command) ? [] : anna))
+        #expect(result.status == 0, "\(result)")
+        #expect(!replaced().contains { $0.hasPrefix(name) }, "\(replaced())")
+        if command[0] == "restore" {
+            #expect(try kept().count == 1 && content(kept()[0]).contains("logged"))
+        } else if !Self.destructions.contains(command) {
+            #expect(try content("a.db").contains("logged"))
+        }
+    }
+
+    @Test("an old file that was used since stays with its keyring", arguments: nextCommands)
+    func mergedAndUsed(_ command: [String]) throws {
+        let name = try killAfterMerging(at: "locked")
+        let used = try tool.run(["query", name, "INSERT INTO t VALUES ('mine')", "--write"] + anna)
+        #expect(used.status == 0, "\(used)")
+        let result = try tool.run(command + (Self.destructions.contains(command) ? [] : anna))
+        #expect(result.status == 0, "\(result)")
+        #expect(try content(name).contains("mine"))
+    }
+
+    @Test("a step that fails then leaves the whole old database", arguments: ["journal-left", "locked"])
+    func failuresAfterMerging(_ point: String) throws {
+        try leaveLog()
+        let result = try tool.run(
+            ["restore", "safe.db", "a.db"] + anna, environment: ["COFFER_FAIL_POINT": "\(point):error"])
+        #expect(result.status == 74, "\(result)")
+        #expect(replaced() == [] && litter() == [])
+        #expect(try content("a.db").contains("logged"))
     }
 
     @Test("the names of the kept file and of its keyring must be free")

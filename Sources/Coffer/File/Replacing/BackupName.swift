@@ -30,7 +30,7 @@ struct BackupName: Hashable {
     init?(_ text: String, of database: BackupOrigin) {
         let start = "\(database.name)."
         let end = "-\(database.place)\(BackupName.ending)"
-        guard text.hasPrefix(start), text.hasSuffix(end) else { return nil }
+        guard text.begins(withBytesOf: start), text.ends(inBytesOf: end) else { return nil }
         let rest = text.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
         guard rest.count == BackupTime.length + 9, let time = BackupTime(rest.prefix(BackupTime.length))
         else { return nil }

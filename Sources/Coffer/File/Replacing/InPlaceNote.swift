@@ -27,6 +27,7 @@ struct InPlaceNote {
                 throw DatabaseFileError(.missing, path: path)
             }
             try note.removeLeftovers(names, of: status, at: path)
+            try NewDatabaseFile.removeKeptNames(of: path)
             try note.write(
                 ReplacementNote(
                     .rotate, id: .random(), step: "rekey", journalMode: self.journalMode.rawValue,

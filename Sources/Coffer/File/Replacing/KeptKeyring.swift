@@ -66,10 +66,13 @@ struct KeptKeyring: ~Copyable {
     }
 
     mutating func keep() { stays = true }
+
+    /// Removes a copy that was to be kept.
+    func remove() { file?.removeName(path) }
 }
 
-/// The copy of a keyring that a killed run made, while the path of the database still leads to the old file.
-/// Afterwards, the copy belongs to the kept file.
+/// The copy of a keyring that a killed run made, while the path of the database still leads to the old file,
+/// or to that file merged with its log. Afterwards, the copy belongs to the kept file.
 struct LeftKeptKeyring {
     let path: String
     let content: [UInt8]
@@ -85,12 +88,68 @@ struct LeftKeptKeyring {
     init?(_ note: ReplacementNote?, of database: String) throws(DatabaseFileError) {
         guard let note, let kept = note.keepOldPath, let old = note.original, let digest = note.keyringDigest,
             let present = try SystemFile.status(database)?.identity,
-            try SystemFile.status(kept)?.identity ?? old == present,
+            try LeftKeptKeyring.isOld(present, kept, old, note, database),
             let content = try? KeptKeyring.bytes(of: "\(kept).keys"),
             // A run that was killed while it destroyed the copy leaves zeros.
             content.allSatisfy({ $0 == 0 }) || (try? Digest.sha256(content).hexadecimal) == digest
         else { return nil }
         path = "\(kept).keys"
         self.content = content
+    }
+
+    private static func isOld(
+        _ present: FileIdentity, _ kept: String, _ old: FileIdentity, _ note: ReplacementNote,
+        _ database: String
+    ) throws(DatabaseFileError) -> Bool {
+        if try SystemFile.status(kept)?.identity ?? old == present { return true }
+        return try LeftOldFile(note, of: database) != nil
+    }
+}
+
+/// The old file, with its log or journal, that a run had kept when it was killed or failed, after the merged
+/// copy had taken its place and before the new file did. The merged copy has all its content.
+struct LeftOldFile {
+    /// The existing files, in the order in which they can be removed.
+    let paths: [String]
+
+    /// Returns nil if there is no such file, or if it was used or changed since.
+    ///
+    /// The run's new file under its temporary name shows that the run did not replace the database: it gets
+    /// its place by a renaming. Until then the merged copy has its name, so its identity is not reused.
+    ///
+    /// - Parameters:
+    ///   - note: the note of the run.
+    ///   - database: the path of the database.
+    init?(_ note: ReplacementNote?, of database: String) throws(DatabaseFileError) {
+        guard let note, let kept = note.keepOldPath, kept.begins(withBytesOf: "/"), let merged = note.merged,
+            let run = RunIdentifier(note.id), try SystemFile.status(database)?.identity == merged,
+            try SystemFile.status(NewFileNames(path: database).temporary(run)) != nil
+        else { return nil }
+        guard let status = try SystemFile.status(kept) else {
+            paths = []
+            return
+        }
+        guard status.identity == note.original, status.modified == note.originalModified,
+            status.linkCount == 1, try FileUsers.ownDescriptorCount(of: status) == 0,
+            try FileUsers.others(of: status).isEmpty
+        else { return nil }
+        // Another database may have been copied over the merged copy.
+        if let start = try? LeftOldFile.start(of: database), try LeftOldFile.start(of: kept) != start {
+            return nil
+        }
+        var logs: [String] = []
+        for path in ["\(kept)-wal", "\(kept)-journal"] where try SystemFile.status(path) != nil {
+            logs.append(path)
+        }
+        paths = logs + [kept]
+    }
+
+    /// Returns the salt, which the old file and the merged copy have in common.
+    private static func start(of path: String) throws(DatabaseFileError) -> [UInt8] {
+        try FileDescriptor.openNote(path, forWriting: false).read(at: 0, count: 16)
+    }
+
+    func remove() throws(DatabaseFileError) {
+        for path in paths { try SystemFile.remove(path) }
     }
 }

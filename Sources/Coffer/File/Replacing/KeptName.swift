@@ -51,7 +51,7 @@ struct KeptName: ~Copyable {
     static func isAnotherName(_ kept: String, of status: FileStatus, than database: String)
         throws(DatabaseFileError) -> Bool
     {
-        guard kept.hasPrefix("/"), try SystemFile.status(kept)?.isSameFile(as: status) == true,
+        guard kept.begins(withBytesOf: "/"), try SystemFile.status(kept)?.isSameFile(as: status) == true,
             let now = try SystemFile.status(database), now.isSameFile(as: status), now.linkCount >= 2,
             let there = try SystemFile.status(SystemFile.directory(of: kept), followsLinks: true),
             let here = try SystemFile.status(SystemFile.directory(of: database), followsLinks: true)

@@ -37,7 +37,7 @@ struct NewDatabaseFile: ~Copyable {
         if place.name == nil && !place.replaces {
             try ReplacementNames.checkIsNoCompanion(path)
             guard try SystemFile.status(path) == nil else {
-                NewDatabaseFile.removeLeftovers(names)
+                NewDatabaseFile.removeLeftovers(names, path)
                 throw DatabaseFileError(.exists, path: path)
             }
             try NewDatabaseFile.checkIsAlone(path)
@@ -67,13 +67,19 @@ struct NewDatabaseFile: ~Copyable {
 
     deinit {
         guard !isPublished else { return }
-        file.removeName(file.path)
-        // The next run needs the note to find a file that could not be removed.
+        // The next run needs the note, and this file, to find files that could not be removed.
         do {
             let names = NewFileNames(path: path)
+            let left = NoteFile.read(names.lock)
+            if let old = try? LeftOldFile(left, of: path),
+                try !old.paths.isEmpty || LeftKeptKeyring(left, of: path) != nil
+            {
+                return
+            }
+            file.removeName(file.path)
             guard try !file.hasName(file.path) else { return }
             try names.removeCopiesOfOld(run)
-            guard try LeftKeptKeyring(NoteFile.read(names.lock), of: path) == nil else { return }
+            guard try LeftKeptKeyring(left, of: path) == nil else { return }
             try note.remove()
         } catch {}
     }
@@ -109,8 +115,8 @@ struct NewDatabaseFile: ~Copyable {
         let names = NewFileNames(path: path)
         guard try !NewFileNames.leftovers(of: path).isEmpty else { return }
         let note = try NewDatabaseFile.take(names, path)
-        try note.removeCopy(names)
         try note.removeKeptNames(of: path)
+        try note.removeCopy(names)
         try note.remove()
     }
 
@@ -136,12 +142,15 @@ struct NewDatabaseFile: ~Copyable {
 
     /// Removes the leftovers of a run that was interrupted at its very end, when its file was already
     /// complete.
-    private static func removeLeftovers(_ names: NewFileNames) {
+    private static func removeLeftovers(_ names: NewFileNames, _ path: String) {
         guard (try? SystemFile.status(names.lock)) != nil,
             let note = try? NoteFile.take(names.lock, next: names.nextLock)
         else { return }
-        try? note.removeCopy(names)
-        try? note.remove()
+        do {
+            try note.removeKeptNames(of: path)
+            try note.removeCopy(names)
+            try note.remove()
+        } catch {}
     }
 
     /// Syncs the file and gives it its name.
@@ -201,11 +210,9 @@ struct NewDatabaseFile: ~Copyable {
         try FailPoint.copySynchronized.pass(path)
         let (note, run) = (note, run)
         let (merged, keyring) = (NewFileNames(path: path).merged(run), NewFileNames(path: path).keyring(run))
-        let names = RestoredFileNames(merged: merged, keyring: keyring) { kept, old, digest in
+        let names = RestoredFileNames(merged: merged, keyring: keyring) { change in
             var content = ReplacementNote(nil, id: run, step: "publish")
-            content.keepOldPath = kept
-            content.original = old
-            content.keyringDigest = digest
+            change(&content)
             try note.write(content)
         }
         guard var aside = try setAside(names) else {
@@ -257,8 +264,8 @@ struct RestoredFileNames {
     let merged: String
     /// The copy of the keyring for the old file, until it is complete.
     let keyring: String
-    /// Notes the name that the old file is about to get, its identity, and the digest of its keyring.
-    let note: (_ kept: String, _ old: FileIdentity?, _ keyring: String?) throws -> Void
+    /// Writes a note with facts about the old file, before it gets its other name.
+    let note: (_ change: (inout ReplacementNote) -> Void) throws -> Void
 }
 
 /// The path of a new file.
@@ -279,8 +286,8 @@ extension NoteFile {
     fileprivate func makeCopy(_ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace) throws
         -> HeldFile
     {
-        try removeCopy(names)
         try removeKeptNames(of: place.path)
+        try removeCopy(names)
         // The run that had the note before may have completed.
         guard try place.name != nil || place.replaces || SystemFile.status(place.path) == nil else {
             throw DatabaseFileError(.exists, path: place.path)
@@ -313,12 +320,16 @@ extension NoteFile {
     /// that ended before it replaced the file.
     fileprivate func removeKeptNames(of path: String) throws(DatabaseFileError) {
         guard let kept = previous?.keepOldPath else { return }
+        let keyring = try LeftKeptKeyring(previous, of: path)
+        if let old = try LeftOldFile(previous, of: path) {
+            if let keyring { try SystemFile.remove(keyring.path) }
+            return try old.remove()
+        }
         // If the kept name leads to another file, the run had replaced the old one. The log or journal there
         // belongs to the kept file, and stays.
         if let file = try SystemFile.status(kept), try SystemFile.status(path)?.isSameFile(as: file) != true {
             return
         }
-        let keyring = try LeftKeptKeyring(previous, of: path)
         for ending in ["-wal", "-journal", ""] {
             guard let status = try SystemFile.status(path + ending), status.isRegular else { continue }
             try KeptName.remove(kept + ending, of: status, at: path + ending)

@@ -1,3 +1,5 @@
+internal import SystemCalls
+
 /// The names of the files that a replacement keeps next to the database.
 ///
 /// Only the name of the note contains the database's name, so that people can see it. The other names begin
@@ -18,30 +20,35 @@ struct ReplacementNames {
 
     private var beside: NamesBeside { NamesBeside(path: path) }
 
-    private static let endings = ["-journal", "-wal", "-shm"]
+    fileprivate static let endings = ["-journal", "-wal", "-shm"]
 
     /// The paths of the files that SQLite may keep next to a database file.
     static func companions(of path: String) -> [String] { endings.map { path + $0 } }
 
-    /// Throws if a new file at a path would be a journal, a log or an index for SQLite, which overwrites or
-    /// removes such files when it opens the database that they belong to by their name.
+    /// Throws if no new file may have a path: see ``DatabaseFile/objection(toNameOf:)``.
     static func checkIsNoCompanion(_ path: String) throws(DatabaseFileError) {
-        guard let ending = endings.first(where: path.hasSuffix) else { return }
-        throw DatabaseFileError(
-            .unsupported(
-                "SQLite would treat a file whose name ends in '\(ending)' as part of another database, and "
-                    + "could remove it. Choose another name."), path: path)
+        guard let objection = DatabaseFile.objection(toNameOf: path) else { return }
+        throw DatabaseFileError(.unsupported(objection), path: path)
     }
 
     /// Throws if an old file cannot be kept under a name, because the database's own files have such names.
     static func checkCanKeep(_ kept: String, of path: String) throws(DatabaseFileError) {
         try checkIsNoCompanion(kept)
-        let notes = ReplacementOperation.allCases.map { ReplacementNames(path: path, operation: $0).note }
-        guard !(notes + ["\(path).keys"]).contains(kept) else {
+        guard !(notes(of: path) + ["\(path).keys"]).contains(kept) else {
             throw DatabaseFileError(
                 .unsupported("This name is for a file that belongs to the database. Choose another name."),
                 path: kept)
         }
+    }
+
+    /// The paths that the notes of all operations on a file can have.
+    static func notes(of path: String) -> [String] {
+        let replacements = ReplacementOperation.allCases.flatMap { operation in
+            let names = ReplacementNames(path: path, operation: operation)
+            return [names.note, names.nextNote]
+        }
+        let names = NewFileNames(path: path)
+        return replacements + [names.lock, names.nextLock]
     }
 
     /// Returns the files that interrupted runs of any operation left next to a file, including runs that made
@@ -64,10 +71,28 @@ struct ReplacementNames {
     }
 }
 
+extension DatabaseFile {
+    /// Returns the reason why no new file may have a name, as a sentence; nil if it may.
+    ///
+    /// SQLite overwrites or removes a journal, a log or an index when it opens the database that they belong
+    /// to by their name. Coffer does the same with names that begin with `.coffer-`.
+    package static func objection(toNameOf path: String) -> String? {
+        if let ending = ReplacementNames.endings.first(where: { path.ends(inBytesOf: $0) }) {
+            return "SQLite would treat a file whose name ends in '\(ending)' as part of another database, "
+                + "and could remove it. Choose another name."
+        }
+        guard path.lastComponent.begins(withBytesOf: NamesBeside.start) else { return nil }
+        return "Coffer would treat a file whose name begins with '\(NamesBeside.start)' as a leftover of its "
+            + "own, and could remove it. Choose another name."
+    }
+}
+
 /// Hidden names next to a file. They do not contain its name, which may already have the maximum length.
 struct NamesBeside {
     private let directory: String
     private let stem: String
+
+    fileprivate static let start = ".coffer-"
 
     init(path: String) {
         directory = SystemFile.directory(of: path)
@@ -75,7 +100,7 @@ struct NamesBeside {
         let number = SystemFile.name(of: path).utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
-        stem = ".coffer-\(RunIdentifier(number: number).text)"
+        stem = "\(NamesBeside.start)\(RunIdentifier(number: number).text)"
     }
 
     func path(_ ending: String) -> String {
@@ -143,10 +168,11 @@ struct NewFileNames {
     static func leftovers(of path: String) throws(DatabaseFileError) -> [String] {
         let names = NewFileNames(path: path)
         var result = try NoteFile.leftovers(note: names.lock, next: names.nextLock, copy: names.temporary)
-        guard let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }) else { return result }
+        let note = NoteFile.read(names.lock)
+        guard let id = note.flatMap({ RunIdentifier($0.id) }) else { return result }
         for name in [names.merged(id), names.keyring(id)] where try SystemFile.status(name) != nil {
             result.append(name)
         }
-        return result
+        return try result + (LeftOldFile(note, of: path)?.paths ?? [])
     }
 }

@@ -26,6 +26,11 @@ struct ReplacementNote: Codable, Equatable {
     var original: FileIdentity?
     /// The SHA-256 of the keyring of which the old file gets a copy, in hexadecimal digits.
     var keyringDigest: String?
+    /// The identity of the old file merged with its log, which has the name of the file until the new file
+    /// does.
+    var merged: FileIdentity?
+    /// The time at which the old file was modified, in nanoseconds since 1970.
+    var originalModified: Int64?
     /// The identity of the copy, which has the name of the file afterwards.
     var copy: FileIdentity?
 

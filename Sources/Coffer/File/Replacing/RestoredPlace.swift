@@ -43,6 +43,7 @@ struct RestoredPlace {
         try ReplacementNames.checkCanKeep(keptPath, of: SystemFile.absolute(path))
         try SystemFile.checkIsWritable(directoryOf: path)
         guard try SystemFile.status(path) != nil else {
+            try ReplacementNames.checkIsNoCompanion(path)
             (old, attributes) = (nil, nil)
             return
         }
@@ -127,7 +128,7 @@ extension RestoredPlace {
             throw DatabaseFileError(.unsafeFile(.notARegularFile), path: path)
         }
         guard let old else {
-            try names.note(keptPath, nil, nil)
+            try names.note { $0.keepOldPath = keptPath }
             try keep(companions)
             if !companions.isEmpty { try removeOrphans(companions) }
             return nil
@@ -135,12 +136,20 @@ extension RestoredPlace {
         let merged = try merge(companions, names.merged, progress)
         let lock = try RestoredPlace.lock(path, old)
         try checkIsAsBefore(old, companions)
-        try names.note(keptPath, old.identity, keyring.map(KeptKeyring.digest))
+        let digest = try keyring.map(KeptKeyring.digest)
+        let mergedIdentity = try merged?.status().identity
+        try names.note { note in
+            note.keepOldPath = keptPath
+            note.original = old.identity
+            note.keyringDigest = digest
+            note.merged = mergedIdentity
+            note.originalModified = old.modified
+        }
         let keyring = try KeptKeyring(copying: keyring, beside: keptPath, through: names.keyring)
         let kept = try KeptName.give(keptPath, to: old, at: path)
         var aside = AsideFile(
-            old: old, path: path, keptPath: keptPath, merged: merged, kept: kept, keyring: keyring,
-            lock: lock)
+            old: old, logs: companions.map(\.status.identity), path: path, keptPath: keptPath, merged: merged,
+            kept: kept, keyring: keyring, lock: lock)
         try keep(companions)
         try FailPoint.oldKept.pass(path)
         if let merged {
@@ -268,23 +277,34 @@ extension RestoredPlace {
     }
 }
 
-/// The old file while the new one takes its place. Destroying this value removes the other names of the log
-/// and the journal, unless the file has been replaced.
+/// The old file while the new one takes its place. Destroying this value removes the other names of the file,
+/// the log and the journal, unless the file has been replaced.
 struct AsideFile: ~Copyable {
+    private enum State {
+        /// The old file has both names.
+        case linked
+        /// The other name is the only name of the old file, and the merged copy has the place.
+        case merged
+        /// The new file has the place.
+        case replaced
+    }
+
     fileprivate let old: FileStatus
+    private let logs: [FileIdentity]
     fileprivate let path: String
     fileprivate let keptPath: String
     fileprivate let merged: HeldFile?
     fileprivate var kept: KeptName
     private var keyring: KeptKeyring
     fileprivate let lock: FileDescriptor
-    private var stays = false
+    private var state = State.linked
 
     fileprivate init(
-        old: FileStatus, path: String, keptPath: String, merged: HeldFile?, kept: consuming KeptName,
-        keyring: consuming KeptKeyring, lock: consuming FileDescriptor
+        old: FileStatus, logs: [FileIdentity], path: String, keptPath: String, merged: HeldFile?,
+        kept: consuming KeptName, keyring: consuming KeptKeyring, lock: consuming FileDescriptor
     ) {
         self.old = old
+        self.logs = logs
         self.path = path
         self.keptPath = keptPath
         self.merged = merged
@@ -295,19 +315,45 @@ struct AsideFile: ~Copyable {
 
     deinit {
         if let merged { merged.removeName(merged.path) }
-        guard !stays else { return }
-        // A log or journal that still has its first name loses the other one.
-        for ending in ["-wal", "-journal"] {
-            guard let status = try? SystemFile.status(path + ending) else { continue }
-            _ = try? KeptName.remove(keptPath + ending, of: status, at: path + ending)
+        switch state {
+        case .linked:
+            // A log or journal that still has its first name loses the other one.
+            for ending in ["-wal", "-journal"] {
+                guard let status = try? SystemFile.status(path + ending) else { continue }
+                _ = try? KeptName.remove(keptPath + ending, of: status, at: path + ending)
+            }
+        case .merged: removeOld()
+        case .replaced: break
         }
+    }
+
+    /// Removes the old file, its log, and its keyring. The merged copy has all its content, and its name is
+    /// permanent first. If a step fails, the next run finds the rest by the note.
+    private func removeOld() {
+        do {
+            guard let merged, try merged.hasName(path) else { return }
+            try SystemFile.synchronizeAtFailure(directoryOf: path)
+            for ending in ["-wal", "-journal"] {
+                let name = keptPath + ending
+                guard let status = try SystemFile.status(name), logs.contains(status.identity) else {
+                    continue
+                }
+                try SystemFile.remove(name)
+            }
+            keyring.remove()
+            guard try SystemFile.status(keptPath)?.isSameFile(as: old) == true else { return }
+            try SystemFile.remove(keptPath)
+            // A process that waits for the lock must not use a file without a name as the database.
+            guard try lock.status().linkCount == 0 else { return }
+            try lock.writer.write((0..<512).map { _ in UInt8.random(in: 0...255) }, at: 0)
+        } catch {}
     }
 
     /// Notes that the other name is now the only name of the old file.
     fileprivate mutating func didMerge() {
         kept.keep()
         keyring.keep()
-        stays = true
+        state = .merged
     }
 
     /// Throws if another process has opened the file: it would write into a file without a name.
@@ -321,7 +367,10 @@ struct AsideFile: ~Copyable {
     }
 
     /// Notes that the new file has the place.
-    mutating func didReplace() { didMerge() }
+    mutating func didReplace() {
+        didMerge()
+        state = .replaced
+    }
 
     /// Makes the merged copy unusable once it has permanently lost its name. A process that waits for its
     /// lock must not use it as the database. The copy is not needed: the kept log has its pages.

@@ -12,7 +12,7 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
     private var words: String {
         switch reason {
         case .missing: "There is no such file."
-        case .exists where path.hasSuffix("-wal") || path.hasSuffix("-journal"):
+        case .exists where path.ends(inBytesOf: "-wal") || path.ends(inBytesOf: "-journal"):
             "The file was left by a former database of this name, and would be replayed into the new one. "
                 + "Move it away, or delete it if it is not needed."
         case .exists: "A file of this name already exists, and is not overwritten."

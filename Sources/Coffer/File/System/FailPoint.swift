@@ -28,7 +28,7 @@ enum FailPoint: String, CaseIterable {
     case reopened
     case audited
     case noteRemoved = "note-removed"
-    /// In rotations in place only.
+    /// In rotations in place, and in erasures after the content was overwritten.
     case rekeyed
     /// In rotations of a database in use only.
     case released

@@ -21,6 +21,14 @@ struct FileDescriptor: ~Copyable {
         self.file = file
     }
 
+    /// Opens a directory, also through a symbolic link, as in all other uses of its path.
+    init(directory path: String) throws(DatabaseFileError) {
+        file = try SystemFile.call("open", path) { () throws(Errno) in
+            try Descriptor(opening: path, O_RDONLY | O_DIRECTORY)
+        }
+        self.path = path
+    }
+
     private static func opened(_ path: String, _ flags: Int32, _ mode: UInt32) throws(DatabaseFileError)
         -> Descriptor
     {

@@ -78,14 +78,9 @@ enum SystemFile {
         return text
     }
 
-    static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
+    static func directory(of path: String) -> String { path.folder }
 
-    static func name(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
-    }
+    static func name(of path: String) -> String { path.lastComponent }
 
     /// Returns the absolute path of a file, which need not exist: its directory without symbolic links, and
     /// its name.
@@ -171,6 +166,6 @@ enum SystemFile {
     /// Opens the directory of a file, to make its names permanent later: for an operation that cannot be
     /// undone, in which opening it afterwards could fail.
     static func openDirectory(of path: String) throws(DatabaseFileError) -> FileDescriptor {
-        try FileDescriptor(directory(of: path), flags: O_RDONLY | O_DIRECTORY)
+        try FileDescriptor(directory: directory(of: path))
     }
 }

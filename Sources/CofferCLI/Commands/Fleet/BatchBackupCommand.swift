@@ -113,12 +113,13 @@ struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
     /// Returns the folder for the backups of a file. It mirrors the file's path, relative to the root or the
     /// manifest.
     private static func folder(of path: String, in folder: String) throws(Failure) -> String {
-        let parts = path.split(separator: "/").dropLast().filter { $0 != "." }
+        // A slash and a mark after it are one character.
+        let parts = path.unicodeScalars.split(separator: "/").dropLast().map(String.init).filter { $0 != "." }
         guard !parts.contains("..") else {
             throw Failure.manifest(
                 "A path with '..' has no unique place in the folder of backups. Give it without '..'.")
         }
-        return ([folder] + parts.map(String.init)).joined(separator: "/")
+        return ([folder] + parts).joined(separator: "/")
     }
 
     /// Creates a folder and its missing parents, accessible only to this user.
