@@ -82,12 +82,15 @@ enum FileNames {
 
     /// Returns a path with its relative form starting at a folder.
     static func located(_ path: String, in folder: String) -> String {
-        path.hasPrefix("/") || folder == "." ? path : folder + "/" + path
+        path.utf8.first == slash || folder == "." ? path : folder + "/" + path
     }
+
+    /// A byte, because a slash before a combining mark is part of another character.
+    private static let slash = UInt8(ascii: "/")
 
     /// Returns the directory part of a path.
     static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
+        guard let slash = path.utf8.lastIndex(of: slash) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
@@ -99,7 +102,7 @@ enum FileNames {
 
     /// Returns the last component of a path.
     static func name(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+        path.utf8.lastIndex(of: slash).map { String(path[path.utf8.index(after: $0)...]) } ?? path
     }
 
     /// Returns the absolute path of a file without links, which does not depend on how the path was typed.
