@@ -21,6 +21,23 @@ extension DatabaseFile {
 
         /// Eight digits that stand for the path of that database.
         package var databasePlace: String { name.database.place }
+
+        /// Returns the reason why the file is not proved to be a backup that was made under its name; nil if
+        /// it is. No key is needed.
+        ///
+        /// - Parameter owner: a user whose files count, like those of this user and of the superuser.
+        package func objection(owner: UInt32?) throws -> String? {
+            guard let status = try SystemFile.status(path) else { return "it no longer exists" }
+            guard status.isRegular else { return "it is not a regular file" }
+            guard status.isOwn || status.userID == 0 || status.userID == owner else {
+                return "it belongs to another user"
+            }
+            guard status.size > 0 else { return "it is empty" }
+            guard let file = try? FileDescriptor.openNote(path, forWriting: false) else {
+                return "it cannot be read"
+            }
+            return try name.isMatched(by: ReadFile(file)) ? nil : "its salt does not match its name"
+        }
     }
 
     /// The backups of a folder, divided into kept and outdated ones.
@@ -28,7 +45,8 @@ extension DatabaseFile {
         /// The backups that the retention keeps.
         public var kept: [DatedBackup] = []
 
-        /// The backups that it does not keep. Each is proved to be a backup that was made under its name.
+        /// The backups that it does not keep, oldest first. Each is proved to be a backup that was made under
+        /// its name, or that was given another salt later.
         public var outdated: [DatedBackup] = []
 
         /// The files that have the name of a backup but are not proved to be one, or that are open in this
@@ -149,11 +167,11 @@ extension DatabaseFile {
     /// Determines which backups of this file in a folder are outdated. Nothing is removed.
     ///
     /// A file counts as a backup, to keep or to remove, if three conditions hold. Its name is one that a
-    /// backup of this file gets. It is a regular file of this user with only this name. And its content
-    /// proves it: its salt matches the first digits in the name, so that backups with a discarded key can be
-    /// removed without that key; or else one of `keys` opens it. Any other file stays, regardless of its
-    /// name, and is never a reason to remove a backup. The pages are not verified: see
-    /// ``verify(key:options:progress:)``.
+    /// backup of this file gets. It is a regular file of this user with only this name. And its salt matches
+    /// the first digits in the name, so that backups with a discarded key can be removed without that key.
+    /// A file with another salt that one of `keys` opens may be a copy of an older backup: it is removed when
+    /// the backups that count make it outdated. Any other file stays, regardless of its name. Neither is ever
+    /// a reason to remove a backup. The pages are not verified: see ``verify(key:options:progress:)``.
     ///
     /// - Parameters:
     ///   - retention: the backups to keep, in addition to the newest one.
@@ -167,32 +185,56 @@ extension DatabaseFile {
         cipher: CipherSettings = CipherSettings()
     ) throws -> BackupPruning {
         let all = try backups(in: folder)
-        try FolderSafety(owner: nil).check(directoryOf: "\(folder)/backup")
+        try DatabaseFile.checkIsSafe(backupFolder: folder, owner: nil)
         let now = BackupTime.now
-        let proof = BackupProof(keys, cipher)
+        let (proof, proofBySalt) = (BackupProof(keys, cipher), BackupProof([], cipher))
         var result = BackupPruning()
         result.future = all.filter { $0.name.time > now }
         var past: [DatedBackup] = []
+        var rotated: [BackupPruning.Unproved] = []
         for backup in all where backup.name.time <= now {
-            switch try proof.objection(to: backup, toBeRemoved: false) {
+            switch try proofBySalt.objection(to: backup, toBeRemoved: false) {
             case nil: past.append(backup)
             case .isGone: break
-            case let objection?: result.reasons.append(.init(backup: backup, reason: objection.words))
+            case let objection?:
+                if let other = try proof.objection(to: backup, toBeRemoved: false) {
+                    result.reasons.append(.init(backup: backup, reason: other.words))
+                } else {
+                    rotated.append(.init(backup: backup, reason: objection.words))
+                }
             }
         }
         let plannedTime = planned.map { BackupTime(milliseconds: Int($0.timeIntervalSince1970 * 1000)) }
         result.strayKeyrings = try strayKeyrings(in: folder)
-        let times = retention.kept(past.map(\.name.time) + (plannedTime.map { [$0] } ?? []))
-        for backup in past {
-            if times.contains(backup.name.time) {
-                result.kept.append(backup)
-            } else if let objection = try proof.objection(to: backup) {
+        let counted = past.map(\.name.time) + (plannedTime.map { [$0] } ?? [])
+        let times = retention.kept(counted)
+        result.kept = past.filter { times.contains($0.name.time) }
+        var candidates = past.filter { !times.contains($0.name.time) }
+        for file in rotated {
+            // Each is compared with the backups that count, and not with the other files.
+            let time = file.backup.name.time
+            if retention.kept(counted + [time]).contains(time) {
+                result.reasons.append(file)
+            } else {
+                candidates.append(file.backup)
+            }
+        }
+        for backup in candidates.sorted(by: { $0.name.time < $1.name.time }) {
+            if let objection = try proof.objection(to: backup) {
                 result.reasons.append(.init(backup: backup, reason: objection.words))
             } else {
                 result.outdated.append(backup)
             }
         }
         return result
+    }
+
+    /// Throws if other users can rename files in a folder of backups, so that names prove nothing.
+    ///
+    /// - Parameter owner: a user who may own the folder, like this user and the superuser.
+    /// - Throws: a ``DatabaseFileError``: `unsafeFile(.sharedDirectory)`.
+    package static func checkIsSafe(backupFolder folder: String, owner: UInt32?) throws {
+        try FolderSafety(owner: owner).check(directoryOf: "\(folder)/backup")
     }
 
     /// Removes a backup that ``backupPruning(in:keeping:planned:keys:cipher:)`` has found outdated, after it
@@ -317,9 +359,7 @@ private struct BackupProof {
     }
 
     private func isMade(under name: BackupName, _ file: ReadFile) throws -> Bool {
-        let start = try file.read(at: 0, count: 16)
-        guard start.count == 16 else { return false }
-        if BackupName(database: name.database, time: name.time, start: start) == name { return true }
+        if try name.isMatched(by: file) { return true }
         return try keys.contains { key in
             do {
                 return try FileProtection.encrypted(key, cipher: cipher).opens(viewing: file)
@@ -327,5 +367,13 @@ private struct BackupProof {
                 return false
             }
         }
+    }
+}
+
+extension BackupName {
+    /// Returns true if a file begins with the bytes that the name states.
+    fileprivate func isMatched(by file: ReadFile) throws -> Bool {
+        let start = try file.read(at: 0, count: 16)
+        return start.count == 16 && BackupName(database: database, time: time, start: start) == self
     }
 }

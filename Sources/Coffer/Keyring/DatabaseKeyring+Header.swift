@@ -43,7 +43,8 @@ extension DatabaseKeyring {
             let content = try KeyringText.file(of: unlocked.document)
             guard try SystemFile.status(file.path) != nil else {
                 try checkIsOfDatabase()
-                return try file.make(content, waiting: lockTimeout)
+                try file.make(content, waiting: lockTimeout)
+                return place.giveOwnerOfDatabase(to: unlocked)
             }
             try file.replace(waiting: lockTimeout, isCut: true) { present in
                 // Check only while holding the lock: a rotation holds it as long as only the present keyring

@@ -77,6 +77,34 @@ struct KeyringPlace {
         }
     }
 
+    /// Gives a new keyring the owner of its database, if this process can: the programs of that user could
+    /// not open the database with a keyring of the superuser. Its mode lets no other user read it.
+    ///
+    /// A keyring whose data key the database does not have is not changed: the next run completes an
+    /// interrupted one only if the keyring belongs to the same user. Nor is a file with another content.
+    func giveOwnerOfDatabase(to keyring: UnlockedKeyring) {
+        try? {
+            // The database is only opened for a keyring of another user.
+            guard let database = try SystemFile.status(databasePath, followsLinks: true),
+                let present = try SystemFile.status(file.path),
+                (present.userID, present.groupID) != (database.userID, database.groupID),
+                let salt = try databaseSalt()
+            else { return }
+            _ = try keyring.epoch(ofSalt: salt, file)
+            let content = try KeyringText.file(of: keyring.document)
+            let made = try FileDescriptor.openNote(file.path, forWriting: false)
+            let status = try made.status()
+            guard status.isRegular, status.linkCount == 1, status.isOwn,
+                try made.read(at: 0, count: content.count + 1) == content
+            else { return }
+            let attributes = FileAttributes(
+                userID: database.userID, groupID: database.groupID, permissions: status.permissions & 0o600)
+            guard attributes.canBeKeptByThisProcess else { return }
+            try attributes.apply(to: made)
+            try made.synchronize()
+        }()
+    }
+
     /// Removes a new keyring whose database was not created, unless the database may need it. Called while
     /// the keyring is locked.
     ///

@@ -75,6 +75,7 @@ extension NewKeyring {
                     }
                     let result = Swift.Result { try work(key()) }
                     if case .failure = result, isOwn { place.takeBack(content) }
+                    place.giveOwnerOfDatabase(to: content)
                     return result
                 }
             } catch {

@@ -63,6 +63,8 @@ extension AuditKeyOptions {
     /// Returns the function that chains the log.
     func seal(_ keys: KeyReader) throws -> AuditSeal {
         guard let source = try source() ?? Defaults.current.auditKey?.untyped() else { return .plain }
-        return try AuditSeal(keys.secret(from: source, subject: "the audit log"), sourceName: source.name)
+        return try AuditSeal(
+            keys.secret(from: source, AuditKeyOptions.prefix, subject: "the audit log"),
+            sourceName: source.name)
     }
 }

@@ -30,7 +30,22 @@ struct ManifestOptions: ParsableArguments {
         let descriptor = try Descriptor.reading(manifest, name: "The manifest '\(manifest)'")
         return try Manifest(
             descriptor.number, form: form, folder: isStream ? "." : FileNames.folder(of: manifest),
-            name: "'\(manifest)'")
+            name: "'\(manifest)'", danger: ManifestOptions.danger(of: descriptor))
+    }
+
+    /// Returns the way in which other users can change a manifest, or nil. It is looked up in the open file,
+    /// because the path may lead elsewhere the next time.
+    private static func danger(of file: borrowing Descriptor) -> String? {
+        guard let status = try? file.status() else { return "its status cannot be read" }
+        // Only programs that inherit a pipe without a name can write to it.
+        guard status.isRegular || status.mode & S_IFMT == S_IFIFO && !file.isUnnamedPipe else { return nil }
+        guard status.isOwn || status.userID == 0 else {
+            return "it belongs to another user, who can change it"
+        }
+        guard status.mode & 0o022 == 0 else {
+            return "others can write to it (mode \(String(status.permissions, radix: 8))). Run 'chmod go-w'"
+        }
+        return nil
     }
 
     /// Returns the default path of the state of a batch, or of one shard. The result is nil for a list from

@@ -27,6 +27,8 @@ struct Manifest: Sendable {
         /// the parts that the command line adds.
         var line = ""
 
+        fileprivate var namesKeys: Bool { key != nil || newKey != nil || previousKeys != nil }
+
         /// Returns the item with all relative paths starting at a folder.
         fileprivate func located(in folder: String) -> Item {
             var item = self
@@ -96,8 +98,11 @@ struct Manifest: Sendable {
     /// The maximum length of a line, in bytes. It is ample: a path has at most 4096 bytes.
     static let longestLine = 131_072
 
-    /// - Parameter folder: the folder that relative paths start from.
-    init(_ input: CInt, form: Form, folder: String, name: String) throws(Failure) {
+    /// - Parameters:
+    ///   - folder: the folder that relative paths start from.
+    ///   - danger: the way in which other users can change the manifest, or nil. They could have a command
+    ///     run or choose a key, so such a manifest must not name any.
+    init(_ input: CInt, form: Form, folder: String, name: String, danger: String? = nil) throws(Failure) {
         var written: [Item] = []
         // Bytes, because strings that compare equal may have different bytes and name different files.
         var seen: Set<[UInt8]> = []
@@ -112,6 +117,9 @@ struct Manifest: Sendable {
             }
             let line = Line(number: line.number, form: form, text: text)
             guard var item = try line.item() else { continue }
+            if let danger, item.namesKeys {
+                throw Failure.manifest("The manifest \(name) names keys or commands, but \(danger).")
+            }
             let location = FileNames.located(item.path, in: folder)
             guard seen.insert(Array(location.utf8)).inserted else {
                 throw line.bad("'\(item.path)' is listed twice")

@@ -24,8 +24,7 @@ enum ArgumentMistake {
             }
             let name = argument.prefix { $0 != "=" }
             if let option = (keyOptions + passphraseOptions).first(where: { $0 == name }) {
-                // Without a source after it, it stands for a prompt.
-                if option == "--unlock", name.count == argument.count {
+                if option == "--unlock", name.count == argument.count, isPrompt(at: index, arguments) {
                     rest.append(argument)
                     continue
                 }
@@ -45,6 +44,25 @@ enum ArgumentMistake {
         }
         return found.map { (words(for: $0), rest) }
     }
+
+    /// Returns true if `--unlock` stands for a prompt: no argument follows, or an option, a file or a
+    /// statement. Any other word that is not a source may be a passphrase, and must not become a file's name.
+    static func isPrompt(at index: Int, _ arguments: [String]) -> Bool {
+        guard arguments.indices.contains(index + 1) else { return true }
+        let next = arguments[index + 1]
+        if TypedSource.isSource(next) { return false }
+        let isInQuery = queryStart(arguments).map { $0 <= index } ?? false
+        return next.hasPrefix("-") || NewFile.exists(next)
+            || isInQuery && statementWords.contains(next.prefix(while: \.isLetter).uppercased())
+    }
+
+    /// The words that statements begin with.
+    private static let statementWords: Set<String> = [
+        "ALTER", "ANALYZE", "ATTACH", "BEGIN", "COMMIT", "CREATE", "DELETE", "DETACH", "DROP", "END",
+        "EXPLAIN",
+        "INSERT", "PRAGMA", "REINDEX", "RELEASE", "REPLACE", "ROLLBACK", "SAVEPOINT", "SELECT", "UPDATE",
+        "VACUUM", "VALUES", "WITH",
+    ]
 
     /// Returns the error message if the parser's message shows the argument after `--unlock`, which may be a
     /// secret.

@@ -118,13 +118,14 @@ struct SourceArgument: ExpressibleByArgument, Sendable {
         }
     }
 
-    /// Returns the arguments with a value after each `--unlock` that has none: it stands for a prompt.
+    /// Returns the arguments with a value after each `--unlock` that stands for a prompt.
     static func addingPrompts(_ arguments: [String]) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.count
         return arguments.enumerated().map { index, argument in
-            guard argument == "--unlock", index < end else { return argument }
-            let next = index + 1 < end ? arguments[index + 1] : ""
-            return TypedSource.isSource(next) ? argument : "--unlock=\(TypedSource.bareUnlock.text)"
+            guard argument == "--unlock", index < end, ArgumentMistake.isPrompt(at: index, arguments) else {
+                return argument
+            }
+            return "--unlock=\(TypedSource.bareUnlock.text)"
         }
     }
 }

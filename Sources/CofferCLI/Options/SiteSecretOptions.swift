@@ -32,6 +32,7 @@ struct SiteSecretOptions: UntypedSourceOptions {
     /// Returns the secret, or nil if none was given.
     func secret(_ keys: KeyReader) throws -> SiteSecret? {
         guard let source = try source() else { return nil }
-        return try SiteSecret(keys.secret(from: source, subject: "the site"), sourceName: source.name)
+        return try SiteSecret(
+            keys.secret(from: source, Self.prefix, subject: "the site"), sourceName: source.name)
     }
 }

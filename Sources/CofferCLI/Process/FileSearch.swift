@@ -38,12 +38,25 @@ struct FileSearch {
     /// The endings of the usual files, for the help.
     static let usualEndings = [".db", ".db3", ".sqlite", ".sqlite3"]
 
-    /// Returns the named files, and the databases in the named folders instead of these.
+    /// Returns the named files, and the databases in the named folders instead of these. Each is returned
+    /// once, even if it is named and in a folder.
     func files(of paths: [String]) throws -> [FoundFile] {
         var seen: Set<FileIdentity> = []
+        // Bytes, because strings that compare equal may name different files.
+        var places: Set<[UInt8]> = []
         return try paths.flatMap { path in
-            FileSearch.isFolder(path) ? try files(in: path, &seen) : [FoundFile(path)]
+            guard FileSearch.isFolder(path) else {
+                let place = FileSearch.place(FileNames.name(of: path), in: FileNames.folder(of: path))
+                return places.insert(place).inserted ? [FoundFile(path)] : []
+            }
+            return try files(in: path, &seen).filter { places.insert(Array($0.place.utf8)).inserted }
         }
+    }
+
+    /// Returns the place of a named file as files in folders have it. Links are named files of their own.
+    private static func place(_ name: String, in folder: String) -> [UInt8] {
+        let folder = FileNames.canonical(folder)
+        return Array((folder == "/" ? "/" + name : "\(folder)/\(name)").utf8)
     }
 
     static func isFolder(_ path: String) -> Bool {

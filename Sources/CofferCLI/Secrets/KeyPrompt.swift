@@ -7,31 +7,40 @@ enum KeyPrompt {
     /// Prompts for a key. A new key is asked for twice, because a mistyped key would make the file
     /// inaccessible.
     static func read(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
-        let option =
-            switch (request.role, request.use) {
-            case (.current, .unlocking): "--unlock"
-            case (.current, .key): "--key"
-            default: "--new-key"
-            }
+        let (noun, option) = (noun(request), option(request))
         let terminal = try open(
             orSay:
-                "No \(request.role == .current ? "key" : "new key") was given, and there is no terminal for "
-                + "a prompt. Give one with \(option) file:PATH or another source: see 'coffer help keys'.")
-        let isRecovery = if case .unlocking(.recovery) = request.use { true } else { false }
+                "No \(noun) was given, and there is no terminal for a prompt. Give one with \(option) "
+                + "file:PATH or another source: see 'coffer help keys'.")
         let form =
             switch request.use {
             case .key(.raw): " (64 hexadecimal digits)"
             case .key(.rawWithSalt): " (96 hexadecimal digits)"
             default: ""
             }
-        let what = isRecovery ? "Recovery key of" : request.role == .current ? "Key of" : "New key for"
-        let first = try ask("\(what) \(subject)\(form): ", on: terminal)
+        let words = noun.prefix(1).uppercased() + noun.dropFirst() + (request.role == .new ? " for" : " of")
+        let first = try ask("\(words) \(subject)\(form): ", on: terminal)
         guard request.role == .new else { return first }
         let second = try ask("Repeat it: ", on: terminal)
         guard first == second else {
             throw Failure(.badData, "confirmation_mismatch", "The two entries differ. Nothing was changed.")
         }
         return first
+    }
+
+    private static func noun(_ request: KeyRequest) -> String {
+        switch (request.role, request.use) {
+        case (_, .unlocking(.recovery)): "recovery key"
+        case (.current, _): "key"
+        case (.previous, _): "previous key"
+        case (.new, _): "new key"
+        }
+    }
+
+    /// Returns the option that asked for the prompt, or that would have named another source.
+    private static func option(_ request: KeyRequest) -> String {
+        if let name = request.origin.name, name.hasPrefix("--") { return name }
+        return request.role == .current && request.opensKeyring ? "--unlock" : request.role.option
     }
 
     private static func open(orSay words: String) throws(Failure) -> Descriptor {

@@ -108,9 +108,13 @@ struct KeyReader {
 
     /// Reads a secret that is not the key of a file.
     ///
-    /// - Parameter subject: the owner of the secret, for the prompt.
-    func secret(from source: SecretSource, subject: String) throws(Failure) -> SecretBytes {
-        try bytes(KeyRequest(role: .current, source: source, use: .key(nil)), subject: subject)
+    /// - Parameters:
+    ///   - option: the option for its source.
+    ///   - subject: the owner of the secret, for the prompt.
+    func secret(from source: SecretSource, _ option: String, subject: String) throws(Failure) -> SecretBytes {
+        try bytes(
+            KeyRequest(role: .current, source: source, use: .key(nil), origin: .named("--\(option)")),
+            subject: subject)
     }
 
     /// Returns true if a passphrase is weak by its length or its number of distinct bytes alone.

@@ -84,6 +84,16 @@ struct SiteConfiguration: Sendable {
         Failure(.unsafeConfiguration, "configuration", "The configuration '\(path)': \(words)")
     }
 
+    private static func folder(of path: String) throws(Failure) -> OpenFolder {
+        do throws(OpenFolder.Problem) { return try OpenFolder.open(FileNames.folder(of: path)) } catch {
+            switch error {
+            case .system(let error): throw failure(path, "it cannot be read: \(error.words).")
+            case .linkOfAnotherUser:
+                throw failure(path, "its path has a symbolic link of another user, who can change it.")
+            }
+        }
+    }
+
     private static func bytes(of path: String) throws(Failure) -> [UInt8] {
         func reading<T: ~Copyable>(_ step: () throws(Errno) -> T) throws(Failure) -> T {
             do throws(Errno) { return try step() } catch {
@@ -94,16 +104,15 @@ struct SiteConfiguration: Sendable {
                         : "it cannot be read: \(error.words).")
             }
         }
+        let folder = try folder(of: path)
         // NONBLOCK: if the path is a pipe, the tool must not wait for its writer.
         let file = try reading { () throws(Errno) in
-            try Descriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            try folder.file(FileNames.name(of: path), O_RDONLY | O_NONBLOCK)
         }
         let status = try reading { () throws(Errno) in try file.status() }
-        let folder = try reading { () throws(Errno) in
-            try FileStatus(FileNames.folder(of: path), followsLinks: true)
-        }
+        let folderStatus = try reading { () throws(Errno) in try folder.status() }
         guard status.isRegular else { throw failure(path, "it is not a regular file.") }
-        for (name, status) in [("it", status), ("its folder", folder)] {
+        for (name, status) in [("it", status), ("its folder", folderStatus)] {
             guard status.isOwn || status.userID == 0 else {
                 throw failure(path, "\(name) belongs to another user, who can change it.")
             }

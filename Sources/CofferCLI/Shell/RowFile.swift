@@ -8,7 +8,7 @@ final class RowFile {
     let reporter: Reporter
 
     init(_ path: String, command: String) throws(Failure) {
-        try NewFile.checkName(path)
+        try NewFile.checkIsNew(path)
         do throws(Errno) {
             descriptor = try Descriptor(
                 opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)

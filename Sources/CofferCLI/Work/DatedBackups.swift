@@ -7,6 +7,8 @@ struct DatedBackups {
     private struct Entry {
         let backup: DatabaseFile.DatedBackup
         let size: Int64
+        /// The reason why the file is not proved to be a backup that was made under its name, or nil.
+        let objection: String?
 
         var keyring: String? {
             let path = backup.path + ".keys"
@@ -18,21 +20,26 @@ struct DatedBackups {
     /// The oldest one first.
     private let entries: [Entry]
 
-    private init(_ backups: [DatabaseFile.DatedBackup], in folder: String) {
-        self.folder = folder
-        entries = backups.compactMap { backup in
-            // Links and folders of such a name are no backups.
-            guard let status = try? FileStatus(backup.path), status.isRegular else { return nil }
-            return Entry(backup: backup, size: status.size)
-        }
-    }
-
     /// Returns the backups of one database, or of all databases.
-    init(in folder: String, of database: String?) throws {
+    ///
+    /// - Parameter owner: a user whose files count too; nil for the owner of the database.
+    init(in folder: String, of database: String?, owner: UInt32? = nil) throws {
+        self.folder = folder
         let backups =
             try database.map { try DatabaseFile(path: $0).backups(in: folder) }
             ?? DatabaseFile.allBackups(in: folder)
-        self.init(backups, in: folder)
+        let owner = owner ?? database.flatMap(DatedBackups.owner)
+        entries = try backups.compactMap { backup in
+            // Links and folders of such a name are no backups.
+            guard let status = try? FileStatus(backup.path), status.isRegular else { return nil }
+            return Entry(backup: backup, size: status.size, objection: try backup.objection(owner: owner))
+        }
+    }
+
+    /// Returns the owner of a database, or nil if there is none. The owner of a symbolic link does not count.
+    private static func owner(of database: String) -> UInt32? {
+        guard let status = try? FileStatus(database), status.isRegular else { return nil }
+        return status.userID
     }
 
     // MARK: Listing
@@ -48,7 +55,8 @@ struct DatedBackups {
             return [
                 backup.databaseName + (isOneOfSeveral ? " (\(backup.databasePlace))" : ""),
                 DatedBackups.words(for: backup), TextLayout.size(entry.size),
-                entry.keyring == nil ? "no keyring" : "keyring", FileNames.name(of: backup.path),
+                entry.keyring == nil ? "no keyring" : "keyring",
+                FileNames.name(of: backup.path) + (entry.objection.map { " (not proved: \($0))" } ?? ""),
             ]
         }
         for (entry, line) in zip(entries, TextLayout.table(lines)) {
@@ -56,7 +64,7 @@ struct DatedBackups {
                 [
                     "path": entry.backup.path, "database": entry.backup.databaseName,
                     "place": entry.backup.databasePlace, "time": DatedBackups.text(of: entry.backup),
-                    "size": entry.size, "keyring": entry.keyring,
+                    "size": entry.size, "keyring": entry.keyring, "unproved": entry.objection,
                 ], text: [line], isAnswer: true)
         }
         if entries.isEmpty { reporter.note("\(harmless: folder): no dated backups") }
@@ -121,19 +129,31 @@ struct DatedBackups {
     /// Returns the latest backup of a database in a folder.
     ///
     /// A database that was moved, or is restored on another machine, has no backups of its own: then all of
-    /// its name count, if they are of one database.
+    /// its name count, if they are of one database. Files that are not proved to be backups do not count.
     ///
     /// - Parameter end: nil, or the time before which the backup was made.
     static func latest(of database: String, in folder: String, before end: Date?, _ reporter: Reporter) throws
         -> Choice
     {
         let name = FileNames.name(of: database)
+        let owner = owner(of: database)
         var entries = try DatedBackups(in: folder, of: database).entries
-        let isMoved = entries.isEmpty
+        try checkIsSafe(folder, owner: owner)
+        let isMoved = !entries.contains { $0.objection == nil }
         if isMoved {
-            entries = try DatedBackups(in: folder, of: nil).entries.filter {
+            entries = try DatedBackups(in: folder, of: nil, owner: owner).entries.filter {
                 $0.backup.databaseName.utf8.elementsEqual(name.utf8)
             }
+        }
+        for entry in entries {
+            guard let objection = entry.objection else { continue }
+            reporter.warning(
+                "\(harmless: entry.backup.path): is not proved to be a backup, so it does not count: "
+                    + "\(objection).")
+        }
+        let fileCount = entries.count
+        entries.removeAll { $0.objection != nil }
+        if isMoved {
             let count = Set(entries.map(\.backup.databasePlace)).count
             guard count <= 1 else {
                 throw Failure.usage(
@@ -151,7 +171,8 @@ struct DatedBackups {
             throw Failure(
                 .inputMissing, "missing",
                 entries.isEmpty
-                    ? "'\(folder)' has no dated backup of '\(name)'.\(try others(in: folder))"
+                    ? "'\(folder)' has no dated backup of '\(name)'"
+                        + (fileCount == 0 ? ".\(try others(in: folder))" : " that counts.")
                     : "'\(folder)' has no backup of '\(name)' before that time. The oldest is of "
                         + "\(words(for: entries[0].backup)).")
         }
@@ -160,5 +181,19 @@ struct DatedBackups {
             path: chosen.backup.path,
             words: "\(harmless: chosen.backup.path): the backup of \(words(for: chosen.backup))\(place), "
                 + "\(counted: entries.count, "backup") in the folder")
+    }
+
+    private static func checkIsSafe(_ folder: String, owner: UInt32?) throws {
+        do {
+            try DatabaseFile.checkIsSafe(backupFolder: folder, owner: owner)
+        } catch let error as DatabaseFileError {
+            var failure = Failure(error)
+            guard case .unsafeFile(.sharedDirectory) = error.reason else { throw failure }
+            failure = Failure(
+                failure.status, failure.reason,
+                "'\(folder)': Other users can rename files in this folder, so names do not show which backup "
+                    + "is the latest. List them with 'coffer backup --list', and name the file.")
+            throw failure
+        }
     }
 }

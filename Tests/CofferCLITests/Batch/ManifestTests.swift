@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import Glibc
 import Testing
 
 @testable import CofferCLI
@@ -119,6 +120,39 @@ struct ManifestTests {
         let result = try verify(line + "\n")
         #expect(result.status == 78, "\(result)")
         #expect(try paths(verify(#"{"path": "a.db", "key-command": "echo \"{:\" , [:]"}"#)).isEmpty)
+    }
+
+    @Test(
+        "a manifest that others can change names neither commands nor keys, but it may list files",
+        arguments: [
+            #""key": "raw:command:./give""#, #""key-command": "./give", "key-type": "raw""#,
+            #""unlock": "program:./give""#, #""key": "raw:file:a.key", "new-key": "command:./give""#,
+            #""previous-key": ["file:a.key", "raw:command:./give"]"#, #""key": "raw:file:a.key""#,
+        ])
+    func changeable(members: String) throws {
+        try tool.write("#!/bin/sh\ntouch ran\ncat a.key\n", to: "give", mode: 0o700)
+        func verify(_ name: String) throws -> Tool.Result {
+            try tool.run(["batch", "verify", "--manifest", name] + key)
+        }
+        func expectRefused(_ words: String) throws {
+            for name in ["list", "/dev/stdin"] {
+                let command = "exec '\(Tool.program)' batch verify --manifest \(name) < list"
+                let result = try tool.run(["-c", command], program: "/bin/sh")
+                #expect(result.status == 78 && result.errors.contains(words), "\(result)")
+                #expect(!tool.exists("ran"))
+            }
+        }
+        for mode in [0o666, 0o620, 0o602] {
+            try tool.write("a.db\n", to: "list", mode: mode)
+            #expect(try verify("list").status == 0)
+            try tool.write("{\"path\": \"a.db\", \(members)}\n", to: "list", mode: mode)
+            try expectRefused("chmod go-w")
+        }
+        if getuid() == 0 {
+            try tool.write("{\"path\": \"a.db\", \(members)}\n", to: "list")
+            try #require(unsafe chown(tool.directory.path("list"), 65534, 65534) == 0)
+            try expectRefused("another user")
+        }
     }
 
     @Test("a comment and an empty line say nothing, in a file of another system as well")

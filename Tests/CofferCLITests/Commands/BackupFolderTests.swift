@@ -169,6 +169,20 @@ struct BackupFolderTests {
         #expect(result.errors.contains("T020000") && result.errors.contains("T030000"), "\(result)")
     }
 
+    @Test("a copy under another salt's name takes no backup's place, and goes when backups replace it")
+    func copyUnderOtherName() throws {
+        try makeOld(daysAgo: [3])
+        let old = try #require(names().first)
+        let place = try #require(old.split(separator: "-").last)
+        let copy = "\(old.prefix("a.db.20260101".count))T020000.000Z-00000000-\(place)"
+        try tool.directory.write(try tool.directory.bytes(of: "safe/\(old)"), to: "safe/\(copy)")
+        let result = try backUp("--keep", "7d")
+        #expect(result.status == 0 && result.errors.contains("salt does not match its name"), "\(result)")
+        #expect(names().contains(old) && names().contains(copy), "\(names())")
+        #expect(try backUp("--keep", "1d").status == 0)
+        #expect(names().count == 1, "\(names())")
+    }
+
     @Test("an old backup that another process reads stays for now, and the new one is made")
     func readBackup() throws {
         try makeOld(daysAgo: [3])

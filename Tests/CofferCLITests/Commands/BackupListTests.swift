@@ -1,6 +1,7 @@
 import Coffer
 import CofferTestSupport
 import Foundation
+import Glibc
 import Testing
 
 @testable import CofferCLI
@@ -212,6 +213,56 @@ struct BackupListTests {
         #expect(warned.errors.contains(#"safe/a\nb.db.2999"#), "\(warned)")
         let databases = try tool.run(["shell", name] + key, input: ".databases\n")
         #expect(databases.output.split(separator: "\n").count == 1, "\(databases)")
+    }
+
+    @Test("empty files, copies under another name and files of others are marked, and are not the latest")
+    func unproved() throws {
+        let name = try makeBackup(at: "20240101T000000.000Z", rows: 4)
+        let place = try #require(name.split(separator: "-").last)
+        let bytes = try tool.directory.bytes(of: "safe/\(name)")
+        let (copy, empty) = (
+            "a.db.20240102T000000.000Z-00000000-\(place)", "a.db.20240103T000000.000Z-00000000-\(place)"
+        )
+        try tool.directory.write(bytes, to: "safe/\(copy)")
+        try tool.directory.write([], to: "safe/\(empty)")
+        var reasons = [
+            copy: "its salt does not match its name", empty: "it is empty",
+        ]
+        if getuid() == 0 {
+            let foreign = name.replacing("20240101", with: "20240104")
+            try tool.directory.write(bytes, to: "safe/\(foreign)")
+            try #require(unsafe chown(tool.directory.path("safe/\(foreign)"), 65534, 65534) == 0)
+            reasons[foreign] = "it belongs to another user"
+        }
+        let listed = try list("--json")
+        #expect(try Schema.problems(listed) == [])
+        let objects = try listed.objects.filter { $0["type"] as? String == "result" }
+        let found = objects.compactMap { object in
+            (object["unproved"] as? String).map {
+                (String((object["path"] as? String ?? "").dropFirst(5)), $0)
+            }
+        }
+        #expect(objects.count == reasons.count + 1 && Dictionary(uniqueKeysWithValues: found) == reasons)
+        let result = try restore()
+        #expect(result.status == 0 && result.output.contains("a.db: restored"), "\(result)")
+        for (file, reason) in reasons {
+            #expect(result.errors.contains("safe/\(file): is not proved"), "\(result)")
+            #expect(result.errors.contains(reason), "\(result)")
+        }
+        #expect(try rowCount() == ["4"])
+        try FileManager.default.removeItem(atPath: tool.directory.path("safe/\(name)"))
+        let none = try restore()
+        #expect(none.status == 66 && none.errors.contains("of 'a.db' that counts"), "\(none)")
+    }
+
+    @Test("no latest backup is chosen where others can rename files, but a named one is restored")
+    func sharedFolder() throws {
+        let name = try makeBackup(at: "20240101T000000.000Z")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o777], ofItemAtPath: tool.directory.path("safe"))
+        let result = try restore()
+        #expect(result.status == 73 && result.errors.contains("name the file"), "\(result)")
+        #expect(try tool.run(["restore", "safe/\(name)", "a.db"] + key).status == 0)
     }
 
     @Test("damage in the chosen backup is reported with its name")

@@ -97,6 +97,25 @@ struct FolderTests {
         #expect(try tool.run(["batch", "verify", "srv", "srv/deep"] + key).status == 0)
     }
 
+    @Test("a file that is named twice, or named and in a folder, is returned once")
+    func repetitions() throws {
+        let all = ["srv/a.db", "srv/deep/b.SQLITE"]
+        for (paths, expected) in [
+            (["srv", "srv/"], all), (["srv", "srv/deep/../deep"], all), (["srv", "srv/a.db"], all),
+            (["srv/a.db", "srv"], all), (["srv/../srv/a.db", "srv/a.db"], ["srv/../srv/a.db"]),
+        ] {
+            let found = try find(paths)
+            #expect(names(found) == expected && found.allSatisfy { $0.problem == nil }, "\(paths)")
+        }
+        _ = try tool.directory.makeFolder("none")
+        #expect(try find(["none", "none/"]).compactMap { $0.problem?.reason } == ["no_files"])
+        // Names that compare equal are different files.
+        for name in ["\u{e9}.db", "e\u{301}.db"] { try tool.directory.write([], to: "none/\(name)") }
+        #expect(try find(["none", "none/\u{e9}.db"]).count == 2)
+        let result = try verify("srv", "srv/", "srv/a.db")
+        #expect(try result.status == 0 && paths(result) == all, "\(result)")
+    }
+
     @Test("the place of a file does not depend on how its folder was typed")
     func places() throws {
         let places = try find(["srv"]).map(\.place)

@@ -163,9 +163,37 @@ struct DefaultTests {
         #expect(!doctor.description.contains("s3cret"))
     }
 
+    @Test("the path of a configuration may have links of this user, to folders anywhere")
+    func linkedFolders() throws {
+        _ = try configuration(#""key": "file:\#(tool.directory.path("a.key"))""#)
+        for name in ["links", "links/more"] { _ = try tool.directory.makeFolder(name) }
+        for (name, target) in [
+            ("links/up", ".."), ("links/more/up", "../up"), ("links/far", tool.directory.path),
+            ("to", "links/far/"),
+        ] {
+            #expect(unsafe symlink(target, tool.directory.path(name)) == 0)
+        }
+        #expect(unsafe symlink("loop", tool.directory.path("loop")) == 0)
+        for folder in [
+            "", "./", "links/..", "links/up//", "links/more/up/to/", "to",
+            tool.directory.path("to/links/more/up"),
+        ] {
+            let path = folder.isEmpty ? "config.json" : "\(folder)/config.json"
+            let result = try tool.run("verify", "a.db", environment: ["COFFER_CONFIG": path])
+            #expect(result.status == 0, "\(path): \(result)")
+        }
+        for folder in ["loop", "none", "a.key", "to/none", "to/\u{301}"] {
+            let path = "\(folder)/config.json"
+            let result = try tool.run("verify", "a.db", environment: ["COFFER_CONFIG": path])
+            #expect(result.status == 78 && result.errors.contains("cannot be read"), "\(path): \(result)")
+        }
+    }
+
     @Test(
         "a configuration that others could change, or that is not a file, is refused",
-        arguments: ["writable", "folder", "link", "pipe", "directory", "large", "missing", "owner"])
+        arguments: [
+            "writable", "folder", "link", "pipe", "directory", "large", "missing", "owner", "linked folder",
+        ])
     func unsafeConfigurations(kind: String) throws {
         var environment = try configuration(#""key": "file:a.key""#, mode: kind == "writable" ? 0o664 : 0o644)
         let path = tool.directory.path("config.json")
@@ -183,13 +211,18 @@ struct DefaultTests {
         case "owner":
             guard geteuid() == 0 else { return }
             #expect(unsafe chown(path, 65534, 65534) == 0)
+        case "linked folder":
+            guard geteuid() == 0 else { return }
+            let link = tool.directory.path("linked")
+            #expect(unsafe symlink(".", link) == 0 && lchown(link, 65534, 65534) == 0)
+            environment["COFFER_CONFIG"] = tool.directory.path("linked/config.json")
         default: break
         }
         let result = try tool.run("verify", "a.db", environment: environment)
         #expect(result.status == 78 && result.errors.contains("The configuration '"), "\(result)")
         let hint = [
             "writable": "go-w", "folder": "its folder", "link": "symbolic link", "large": "65,536",
-            "owner": "another user",
+            "owner": "another user", "linked folder": "symbolic link of another user",
         ]
         #expect(result.errors.contains(hint[kind] ?? "it "), "\(result)")
     }

@@ -33,6 +33,14 @@ struct PromptTests {
         try query.expect("42")
         #expect(try query.end() == 0)
         #expect(!query.screen.contains("sesame"))
+
+        try tool.write("another\n", to: "b.key")
+        let second = try terminal(
+            "query", "a.db", "SELECT 40 + 2", "--key", "file:b.key", "--previous-key", "ask")
+        try second.expect("Previous key of a.db: ")
+        second.type("open sesame\n")
+        try second.expect("42")
+        #expect(try second.end() == 0)
     }
 
     @Test("a second entry that differs ends with 65, and changes nothing")

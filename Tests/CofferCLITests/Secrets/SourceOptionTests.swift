@@ -59,11 +59,15 @@ struct SourceOptionTests {
         }
     }
 
-    @Test("--unlock without a source stands for a prompt, and takes nothing else as its source")
+    @Test("--unlock stands for a prompt before options, files and statements, but not before other words")
     func bareUnlock() {
+        let file = tool.directory.path("a.db")
         let prompt = "--unlock=passphrase:ask"
         for (arguments, expected) in [
-            (["--unlock"], [prompt]), (["--unlock", "SELECT 1"], [prompt, "SELECT 1"]),
+            (["--unlock"], [prompt]), (["--unlock", file], [prompt, file]),
+            (["query", "--unlock", "select(1)"], ["query", prompt, "select(1)"]),
+            (["query", "--unlock", "my words"], ["query", "--unlock", "my words"]),
+            (["--unlock", "SELECT 1"], ["--unlock", "SELECT 1"]), (["--unlock", ""], ["--unlock", ""]),
             (["--unlock", "--json"], [prompt, "--json"]), (["--unlock", "--"], [prompt, "--"]),
             (["--unlock", "file:a"], ["--unlock", "file:a"]),
             (["--unlock", "fd:x"], ["--unlock", "fd:x"]), (["--unlock=file:a"], ["--unlock=file:a"]),
@@ -170,9 +174,17 @@ struct SourceOptionTests {
         try expectRefused(["verify", "a.db"] + options)
     }
 
-    @Test("a word after --unlock that the command does not take may be a secret")
-    func secretAfterUnlock() throws {
-        try expectRefused(["key", "list", "a.db", "--unlock", "s3cret"])
+    @Test(
+        "a word after --unlock that is neither a source nor a file may be a secret, and is written nowhere",
+        arguments: [
+            ["key", "list", "a.db", "--unlock", "s3cret"], ["verify", "a.db", "--unlock", "s3cret"],
+            ["verify", "--unlock", "s3cret", "a.db", "--metrics", "m.prom"],
+            ["query", "a.db", "--unlock", "my s3cret", "--audit", "log"],
+            ["batch", "verify", "--unlock", "s3cret"], ["backup", "a.db", "--unlock", "s3cret"],
+        ])
+    func secretAfterUnlock(_ arguments: [String]) throws {
+        try expectRefused(arguments)
+        for name in ["m.prom", "log", "s3cret"] { #expect(!tool.exists(name)) }
     }
 
     private func expectRefused(_ arguments: [String]) throws {

@@ -144,7 +144,7 @@ enum Schema {
             ])
         let dated = Shape(required: [
             "path": .text, "database": .text, "place": .text, "time": .text, "size": .count,
-            "keyring": .optionalText,
+            "keyring": .optionalText, "unproved": .optionalText,
         ])
         let vacuum = conversion.map {
             Shape(required: $0.required.merging(before) { $1 }, optional: $0.optional)

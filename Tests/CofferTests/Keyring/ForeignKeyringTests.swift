@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import SystemCalls
 import Testing
 
 @testable import Coffer
@@ -126,6 +127,36 @@ struct ForeignKeyringTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.keyring.path))
         try takeBack(export)
         try fixture.keyring.restoreHeader(from: export, unlockedBy: anna)
+    }
+
+    @Test(
+        "a keyring that the superuser makes belongs to the owner of its database", .enabled(if: getuid() == 0)
+    )
+    func ownerOfDatabase() throws {
+        func makeDatabase(ofUser user: UInt32) throws {
+            let queue = try DatabaseQueue(path: fixture.path, configuration: .rawKeyed)
+            try queue.write { try $0.execute(sql: "CREATE TABLE item (title TEXT)") }
+            try queue.close()
+            try #require(unsafe chown(fixture.path, user, user) == 0 && chmod(fixture.path, 0o644) == 0)
+        }
+        func expectOwner() throws {
+            let status = try #require(try SystemFile.status(fixture.keyring.path))
+            #expect(status.userID == 65534 && status.groupID == 65534 && status.permissions == 0o600)
+        }
+        let (keyring, key) = (fixture.keyring, try #require(Configuration.rawKeyed.key))
+        try makeDatabase(ofUser: 65534)
+        try keyring.adopt([.secret(anna)], key: key)
+        try expectOwner()
+        #expect(try fixture.items(anna) == [])
+        // A change keeps the owner.
+        try keyring.add(.secret(KeyringFixture.ben), unlockedBy: anna)
+        try expectOwner()
+        let export = fixture.directory.path("header")
+        try keyring.exportHeader(to: export)
+        #expect(try SystemFile.status(export)?.userID == 0)
+        try FileManager.default.removeItem(atPath: keyring.path)
+        try keyring.restoreHeader(from: export, unlockedBy: anna)
+        try expectOwner()
     }
 
     @Test("a user takes a keyring of the superuser, and none of a third user", .enabled(if: getuid() == 0))
