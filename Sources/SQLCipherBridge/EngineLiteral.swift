@@ -1,9 +1,16 @@
 internal import CSQLCipher
 
 extension Double {
-    /// The finite number as SQLite's `QUOTE` function writes it, except for the sign of zero: with 15 digits,
-    /// or with 20 if 15 digits denote another number.
-    package var engineLiteral: String { exactShortLiteral ?? Self.format("%!0.20e", self) ?? description }
+    /// The finite number as SQLite's `QUOTE` function writes it, except for the sign of zero.
+    ///
+    /// SQLite 3.53 writes the shortest of up to 17 digits. Older versions write 15 digits, or 20 if 15 digits
+    /// denote another number.
+    package var engineLiteral: String {
+        if Engine.sqliteVersionNumber >= 3_053_000, self != 0 {
+            return Self.format("%!0.17g", self) ?? description
+        }
+        return exactShortLiteral ?? Self.format("%!0.20e", self) ?? description
+    }
 
     /// The finite number with 15 digits in SQLite's format; nil if they denote another number. For some
     /// numbers, SQLite reads a longer text, such as the 20 digits of `QUOTE`, as a neighboring number.

@@ -17,7 +17,7 @@ struct ConnectionAdditions {
         collations.append(collation)
     }
 
-    /// Adds something that a higher layer of the library knows how to install.
+    /// Adds something that a higher layer of the library knows how to install, once the key is known.
     ///
     /// - Parameter name: the identity of the addition. It replaces an earlier one with the same name.
     mutating func add(named name: String, install: @escaping (Database) -> Void) {
@@ -36,6 +36,13 @@ struct ConnectionAdditions {
             for collation in collations { db.add(collation: collation) }
             for other in others { other.install(db) }
             if let trace { db.trace(options: trace.options, trace.function) }
+        }
+    }
+
+    /// Installs the additions that need the schema, and so wait for the key of the file.
+    func installAwaitingKey(on db: Database) {
+        db.withAccess {
+            for other in others { other.install(db) }
         }
     }
 }

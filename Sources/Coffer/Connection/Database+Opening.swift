@@ -140,9 +140,16 @@ extension Database {
 
     /// Continues the setup of a connection that has just received its key.
     func didReceiveKey(of ring: KeyRing, isFileEmpty: Bool?) throws {
+        let wasAwaited = protection == .awaitingKey
         keying.didReceiveKey(of: ring, isFileEmpty: isFileEmpty)
         inspector.pragmas.isKeyed = true
         try setUpPageStorage()
+        if wasAwaited { installAwaitingKey() }
+    }
+
+    private func installAwaitingKey() {
+        let added = additions
+        added.installAwaitingKey(on: self)
     }
 
     /// Applies all settings, runs the preparations, and gives a new file its salt and journal mode.
@@ -191,6 +198,7 @@ extension Database {
             try handle.verifyPlaintext()
             keying.didReadPlaintext()
             try setUpPageStorage()
+            installAwaitingKey()
         }
     }
 

@@ -27,8 +27,6 @@ extension ConnectionHandle {
         }
         do throws(EngineError) {
             try verifyKey()
-            try masked?.settle(on: self)
-            return true
         } catch {
             if error.code == EngineCode.refusedSideFile { return try watch.explainRefusal(self) }
             if error.code == EngineCode.cantOpen, let failure = EncryptionFailure(otherNameOf: self) {
@@ -37,17 +35,26 @@ extension ConnectionHandle {
             switch error.primaryCode {
             // The code depends on which page is not authentic, and on the plaintext header.
             case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false
-            // Page 1 was decrypted. If it has a MAC, the key is right. Without MACs, its structure must
-            // confirm the key.
             case EngineCode.corrupt:
-                if !settings.usesHMAC {
-                    guard try hasRootOfSchema(material, settings) else { return false }
-                }
-                let pages = try damagedPages(material, settings) ?? []
+                guard let pages = try damagedPagesUnderRightKey(material, settings) else { return false }
                 throw .encryption(.damaged(pages: pages), code: error.code)
             default: throw KeyError(error)
             }
         }
+        try masked?.settle(on: self)
+        return true
+    }
+
+    /// Returns the damaged pages of a file whose page 1 the engine calls corrupt; nil if the key is wrong.
+    private func damagedPagesUnderRightKey(_ material: KeyRing.Material, _ settings: CipherSettings)
+        throws(KeyError) -> [Int]?
+    {
+        // Without MACs, the structure of page 1 must confirm the key.
+        guard settings.usesHMAC else { return try hasRootOfSchema(material, settings) ? [] : nil }
+        let pages = try damagedPages(material, settings)
+        // The engine has decrypted page 1, so the key is right. But since SQLCipher 4.19, this is also its
+        // answer to a wrong key if it finds a header in the clear.
+        return settings.plaintextHeaderSize > 0 ? pages : pages ?? []
     }
 
     /// Sets a random key, which is not kept, on a connection to an in-memory database, so that encrypted
@@ -73,6 +80,9 @@ extension ConnectionHandle {
 /// derive their keys, so Coffer never changes it. Instead, it keys the connection with a salt that the
 /// engine's mask turns into the right one. Once the keys are derived, it gives the connection the salt of the
 /// file, which the connection writes to page 1. Both the keys and the salt belong to this connection only.
+///
+/// Since version 4.7, SQLCipher ignores a salt that is set after the first page was read or written. With such
+/// an engine, these files are refused.
 struct MaskedSalt {
     /// The salt at the start of the file, or the one that will be written there.
     private let stored: [UInt8]
@@ -81,6 +91,16 @@ struct MaskedSalt {
     let given: [UInt8]
 
     private let isFileEmpty: Bool
+
+    /// SQLCipher 4.7, the first engine that ignores the salt, contains this version of SQLite.
+    private static let firstRefusingSQLite: CInt = 3_049_001
+
+    /// The refusal of an engine that cannot open files of another mask.
+    static let refusal = EncryptionFailure.invalidCipherSettings(
+        .refused(
+            "SQLCipher since version 4.7 cannot use files with another hmacSaltMask than 0x3a, because it "
+                + "ignores cipher_salt after the first use of the key. Upgrade the file once with SQLCipher "
+                + "4.5 or 4.6"))
 
     /// - Returns: nil if the engine's own mask is the right one.
     init?(_ material: KeyRing.Material, _ settings: CipherSettings, _ handle: ConnectionHandle)
@@ -102,7 +122,21 @@ struct MaskedSalt {
 
     /// Gives the connection the salt of the file. Call it after the key is verified and before anything is
     /// written.
-    func settle(on handle: ConnectionHandle) throws(EngineError) {
+    ///
+    /// - Throws: ``refusal`` if the engine ignores the salt.
+    func settle(on handle: ConnectionHandle) throws(KeyError) {
+        do throws(EngineError) {
+            if try accepts(handle) { return }
+        } catch {
+            throw KeyError(error)
+        }
+        throw .failure(MaskedSalt.refusal)
+    }
+
+    private func accepts(_ handle: ConnectionHandle) throws(EngineError) -> Bool {
+        // No key is in use yet, so every engine would accept the salt of an empty file. One that ignores it
+        // later could not open the file again.
+        if isFileEmpty, Engine.sqliteVersionNumber >= MaskedSalt.firstRefusingSQLite { return false }
         // Keys are derived when the first page is read or written. An empty file has no page to read, and its
         // first page would be written with the salt that the connection was keyed with. The integrity check
         // derives the keys first.
@@ -112,8 +146,6 @@ struct MaskedSalt {
             throw EngineError.misuse("SQLCipher did not derive its keys when it was expected to")
         }
         try handle.execute(trusted: "PRAGMA cipher_salt = \"x'\(stored.hexadecimal)'\"")
-        guard try handle.firstText(trusted: "PRAGMA cipher_salt") == stored.hexadecimal else {
-            throw EngineError.misuse("SQLCipher did not accept the salt of the file")
-        }
+        return try handle.firstText(trusted: "PRAGMA cipher_salt") == stored.hexadecimal
     }
 }

@@ -88,9 +88,10 @@ extension KeyedOpening {
         do throws(KeyError) {
             return try probe.handle.unlock(with: material, of: ring, settings: settings)
         } catch {
-            // The file is damaged, but page 1 was decrypted, so the format is right.
+            // Page 1 was decrypted, so the format is right, but the file is damaged, or the engine cannot use
+            // its mask.
             switch error.failure {
-            case .damaged, .foreignSideFile, .sideFileOfAnotherUser: return true
+            case .damaged, .foreignSideFile, .sideFileOfAnotherUser, MaskedSalt.refusal: return true
             default: return false
             }
         }

@@ -66,7 +66,8 @@ extension Database {
     /// Adds a tokenizer written in Swift, or replaces the one with the same name.
     ///
     /// Each connection that uses a table needs the table's tokenizer: add it in
-    /// ``Configuration/prepareDatabase(_:)``. Without it, statements that use the table throw.
+    /// ``Configuration/prepareDatabase(_:)``. Without it, statements that use the table throw. Before the key
+    /// of an encrypted file, it is only noted, and added as soon as the connection has the key.
     ///
     /// - Parameter tokenizer: the type of the tokenizer. Tables that the connection has already used keep
     ///   their current tokenizer.
@@ -74,6 +75,9 @@ extension Database {
         checkIsUsedInItsAccess()
         precondition(
             !isClosed, "The tokenizer \(tokenizer.name) could not be added: the connection is closed.")
+        additions.add(named: "tokenizer \(tokenizer.name)") { $0.add(tokenizer: tokenizer) }
+        // Newer engines read the schema for the statement that looks up the module.
+        guard protection != .awaitingKey else { return }
         do {
             try fullTextModule().addTokenizer(tokenizer.name) { [reference] arguments throws(EngineError) in
                 guard let self = reference.database else {
@@ -88,7 +92,6 @@ extension Database {
         } catch {
             fatalError("The tokenizer \(tokenizer.name) could not be added: \(error.words).")
         }
-        additions.add(named: "tokenizer \(tokenizer.name)") { $0.add(tokenizer: tokenizer) }
     }
 
     /// Returns the FTS5 API of the current SQLite connection.

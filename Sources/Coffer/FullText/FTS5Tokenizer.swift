@@ -141,6 +141,7 @@ extension Database {
     /// - Throws: a ``DatabaseError`` if there is no such tokenizer, or it rejects its arguments.
     public func makeTokenizer(_ descriptor: FTS5TokenizerDescriptor) throws -> any FTS5Tokenizer {
         checkIsUsedInItsAccess()
+        try checkProtection()
         do {
             let module = try fullTextModule()
             return EngineBackedTokenizer(

@@ -265,17 +265,18 @@ struct TokenizerTests {
     // MARK: Life on connections
 
     @Test(
-        "all connections of a pool and a keyed file have a tokenizer that is added when they are prepared, also before the key"
+        "all connections of a pool have a tokenizer that is added when they are prepared, also before the key, and without one"
     )
     func pool() throws {
-        for usesKeyProperty in [true, false] {
+        for kind in ["property", "preparation", "plaintext"] {
             var configuration = Configuration()
-            if usesKeyProperty { configuration = .rawKeyed }
+            if kind == "property" { configuration = .rawKeyed }
+            configuration.allowsPlaintext = kind == "plaintext"
             configuration.prepareDatabase { db throws in
                 db.add(tokenizer: WithoutArticles.self)
-                if !usesKeyProperty { try db.usePassphrase("secret") }
+                if kind == "preparation" { try db.usePassphrase("secret") }
             }
-            let pool = try directory.makePool("\(usesKeyProperty).db", configuration)
+            let pool = try directory.makePool("\(kind).db", configuration)
             try pool.write { db throws in
                 try create(db, WithoutArticles.tokenizerDescriptor())
                 try db.execute(sql: "INSERT INTO noteText VALUES ('The red tulip')")

@@ -36,7 +36,25 @@ extension ConnectionHandle {
     /// version 3.53, the engine's checks of the whole schema end with an error for full-text tables of this
     /// kind.
     func hasVirtualTableOfApplication() throws(EngineError) -> Bool {
-        try errorsOfVirtualTables().contains { ConnectionHandle.namesWhatAnApplicationHas($0.words) }
+        if try errorsOfVirtualTables().contains(where: {
+            ConnectionHandle.namesWhatAnApplicationHas($0.words)
+        }) {
+            return true
+        }
+        return try virtualTables().contains { $0.module == "fts5" && lacksTokenizer(of: $0) }
+    }
+
+    /// Returns true if a search in a full-text table that opens needs a tokenizer that only its application
+    /// has: newer engines look for the tokenizer at its first use. The search is for a text without tokens, so
+    /// it reads no index, which may be a crafted one.
+    private func lacksTokenizer(of table: VirtualTable) -> Bool {
+        do throws(EngineError) {
+            _ = try firstText(
+                trusted: "SELECT 1 FROM main.\(table.name.quotedDatabaseIdentifier)('\".\"') LIMIT 1")
+            return false
+        } catch {
+            return ConnectionHandle.namesWhatAnApplicationHas(error.message ?? "")
+        }
     }
 
     private func errorsOfVirtualTables() throws(EngineError) -> [(name: String, words: String)] {
