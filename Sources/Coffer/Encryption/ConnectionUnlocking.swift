@@ -81,8 +81,8 @@ extension ConnectionHandle {
 /// engine's mask turns into the right one. Once the keys are derived, it gives the connection the salt of the
 /// file, which the connection writes to page 1. Both the keys and the salt belong to this connection only.
 ///
-/// Since version 4.7, SQLCipher ignores a salt that is set after the first page was read or written. With such
-/// an engine, these files are refused.
+/// Since version 4.7, SQLCipher ignores a salt that is set after the first page was read or written. With
+/// such an engine, these files are refused.
 struct MaskedSalt {
     /// The salt at the start of the file, or the one that will be written there.
     private let stored: [UInt8]
