@@ -3,7 +3,7 @@ internal import CSQLCipher
 extension Double {
     /// The finite number as SQLite's `QUOTE` function writes it, except for the sign of zero.
     ///
-    /// SQLite 3.53 writes the shortest of up to 17 digits. Older versions write 15 digits, or 20 if 15 digits
+    /// SQLite 3.53 writes up to 17 digits. Older versions write 15 digits, or 20 if 15 digits
     /// denote another number.
     package var engineLiteral: String {
         if Engine.sqliteVersionNumber >= 3_053_000, self != 0 {

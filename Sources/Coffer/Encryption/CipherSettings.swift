@@ -48,7 +48,8 @@ public struct CipherSettings: Sendable, Hashable {
     /// SQLCipher 2 use 0, and 4,000 for ``hmacKeyIterations``.
     ///
     /// SQLCipher has one mask for the whole process. Coffer leaves it unchanged, and applies this value only
-    /// to connections with these settings.
+    /// to connections with these settings. SQLCipher 4.7 and later cannot use another mask than 0x3a: such
+    /// files are refused with ``EncryptionFailure/CipherSettingsProblem/refused(_:)``.
     public var hmacSaltMask = PageCipher.Layout.engineSaltMask
 
     /// A Boolean value that indicates whether each page has a message authentication code (MAC). Without

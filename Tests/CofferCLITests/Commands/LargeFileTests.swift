@@ -60,8 +60,10 @@ struct LargeFileTests {
         let (result, most) = try runAndMeasure([], salvage)
         #expect(result.status == 0, "\(result)")
         #expect(try Schema.problems(result) == [])
-        // The limit is 64 MB. The engine of `Scripts/build-engine` uses more for each connection.
-        #expect(most > 5 << 10 && most < 67 << 10, "\(most) kB for \(Self.megabytes) MB")
+        // The limit is 64 MB. Newer engines use more for each connection: the one of `Scripts/build-engine`
+        // stays below 67 MB, and SQLite 3.53 needs 67.4 MB.
+        let limit = Database.sqliteLibVersionNumber < 3_053_000 ? 67 : 70
+        #expect(most > 5 << 10 && most < limit << 10, "\(most) kB for \(Self.megabytes) MB")
         let progress = try result.objects.filter { $0["phase"] as? String == "copying" }.compactMap {
             $0["completed"] as? Int
         }

@@ -49,7 +49,7 @@ struct OddCallTests {
 
     @Test(
         "without /proc the tool says that this is what is missing",
-        .enabled(if: geteuid() == 0 && ChildProcess.find("unshare") != nil, "needs root"))
+        .enabled(if: geteuid() == 0 && PrivateMounts.isPossible, "needs root and private mounts"))
     func noProc() throws {
         let script = "mount -t tmpfs none /proc && exec '\(Tool.program)' info a.db"
         let result = try tool.run(

@@ -100,7 +100,12 @@ struct CipherInteroperabilityTests {
     static let betaSettings =
         "PRAGMA cipher_compatibility = 2; PRAGMA fast_kdf_iter = 4000; PRAGMA cipher_hmac_salt_mask = \"x'00'\";"
 
-    static let cases = keys + formats + pageSizes + others + unusual
+    static let cases = keys + formats + pageSizes + ofThisEngine(others) + unusual
+
+    /// Leaves out the cases with another salt mask if the engine refuses them: see ``RefusedSaltMaskTests``.
+    private static func ofThisEngine(_ cases: [Case]) -> [Case] {
+        cases.filter { $0.settings.hmacSaltMask == CipherSettings().hmacSaltMask || OtherMask.isPossible }
+    }
 
     @Test("a file made by Coffer opens in the shell", arguments: cases)
     func coffersFile(_ item: Case) throws {
@@ -112,7 +117,10 @@ struct CipherInteroperabilityTests {
             "PRAGMA key = \(item.shellKey); \(item.shellSettings) SELECT count(*), sum(length(x)) FROM t; ")
         #expect(output == "20|10000")
         let wrong = try file.shell("PRAGMA key = 'wrong'; \(item.shellSettings) SELECT count(*) FROM t;")
-        #expect(wrong.contains("not a database") || wrong.contains("SQL logic error"))
+        // With a header in the clear, SQLCipher 4.19 calls the pages behind it malformed.
+        let isMalformed = item.settings.plaintextHeaderSize > 0 && wrong.contains("malformed")
+        #expect(
+            wrong.contains("not a database") || wrong.contains("SQL logic error") || isMalformed, "\(wrong)")
     }
 
     @Test(
@@ -129,7 +137,7 @@ struct CipherInteroperabilityTests {
         #expect(try file.shell("\(keyed) SELECT group_concat(x) FROM t;") == "from the shell,from Coffer")
     }
 
-    static let unusual: [Case] = [
+    static let unusual = ofThisEngine([
         Case(
             name: "big-endian machine", key: .passphrase("pw"), shellKey: "'pw'",
             settings: .ofBigEndianMachines,
@@ -142,7 +150,7 @@ struct CipherInteroperabilityTests {
             name: "beta on a big-endian machine", key: .passphrase("pw"), shellKey: "'pw'",
             settings: CipherSettings.unusualFormats[2],
             shellSettings: betaSettings + "PRAGMA cipher_hmac_pgno = be;"),
-    ]
+    ])
 
     @Test("an unusual file of SQLCipher 2 is recognized, verified and upgraded", arguments: unusual)
     func unusualFile(_ item: Case) throws {

@@ -1,12 +1,15 @@
 import CofferTestSupport
 import Foundation
+import SQLCipherBridge
 import Testing
 
 @testable import Coffer
 
 /// SQLCipher has one HMAC salt mask for the whole process, which must not change while files with a different
 /// mask are in use.
-@Suite("Files whose key for HMAC was derived with another mask")
+@Suite(
+    "Files whose key for HMAC was derived with another mask",
+    .enabled(if: OtherMask.isPossible, "SQLCipher since 4.7 ignores a salt after the first use of the key"))
 struct SaltMaskTests {
     private static let shellSettings = CipherInteroperabilityTests.betaSettings
 
@@ -138,5 +141,75 @@ struct SaltMaskTests {
             #expect(error?.resultCode == .SQLITE_AUTH)
             #expect(try String.fetchOne(db, sql: "PRAGMA cipher_hmac_salt_mask") == "3a")
         }
+    }
+}
+
+/// Trial of the engine with a file that needs another mask.
+enum OtherMask {
+    /// True unless the engine refuses such files. The tests of them fail for any other error.
+    static let isPossible: Bool = {
+        do {
+            let file = try EncryptedFile()
+            let ring = try KeyRing(key: .rawKey(rawKeyBytes), settings: .ofFormat2Beta)
+            try file.run(ring, "CREATE TABLE t(x)")
+            try file.run(ring)
+            return true
+        } catch let error as KeyError where error.failure == MaskedSalt.refusal {
+            print("this engine cannot use another salt mask: tests of such files are left out")
+            return false
+        } catch {
+            return true
+        }
+    }()
+}
+
+/// The refusal of an engine that ignores the salt of the file after the first use of the key.
+@Suite("Files of another mask with an engine that cannot use them")
+struct RefusedSaltMaskTests {
+    private static let configuration = {
+        var configuration = Configuration()
+        configuration.key = .passphrase("pw")
+        configuration.cipher = .ofFormat2Beta
+        return configuration
+    }()
+
+    @Test("only engines of SQLCipher 4.7 and later refuse them")
+    func engines() {
+        #expect(OtherMask.isPossible == (Engine.sqliteVersionNumber < 3_049_001))
+    }
+
+    @Test(
+        "the settings are recognized, the refusal has its own type, and the file is unchanged",
+        .enabled(if: !OtherMask.isPossible, "this engine can use them"))
+    func refusal() throws {
+        let file = try EncryptedFile()
+        let settings = CipherInteroperabilityTests.betaSettings
+        #expect(try file.shell("PRAGMA key = 'pw'; \(settings) CREATE TABLE t(x);") == "")
+        let before = try file.bytes
+        let error = #expect(throws: DatabaseError.self) {
+            try DatabaseQueue(path: file.path, configuration: Self.configuration)
+        }
+        #expect(error?.encryptionFailure == MaskedSalt.refusal)
+        #expect(error?.message?.contains("4.6") == true, "\(error as Any)")
+        #expect(failure { try file.run(KeyRing(key: .passphrase("pw"))) } == .otherSettings(.ofFormat2Beta))
+        #expect(failure { try file.run(KeyRing(key: .passphrase("another"))) } == .wrongKey)
+        let another = try KeyRing(key: .passphrase("another"), settings: .ofFormat2Beta)
+        #expect(failure { try file.run(another) } == .wrongKey)
+        #expect(throws: (any Error).self) {
+            try DatabaseFile(path: file.path).upgrade(key: .passphrase("pw"))
+        }
+        #expect(try file.bytes == before)
+    }
+
+    @Test(
+        "no new file is written either, because it could not be opened again",
+        .enabled(if: !OtherMask.isPossible, "this engine can use them"))
+    func newFile() throws {
+        let file = try EncryptedFile()
+        let error = #expect(throws: DatabaseError.self) {
+            try DatabaseQueue(path: file.path, configuration: Self.configuration)
+        }
+        #expect(error?.encryptionFailure == MaskedSalt.refusal)
+        #expect(try file.bytes == [])
     }
 }

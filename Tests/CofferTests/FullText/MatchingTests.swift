@@ -136,7 +136,7 @@ struct MatchingTests {
 
     @Test("a pattern that does not fit the table throws when the request is used")
     func misfit() throws {
-        let pattern = try FTS3Pattern(rawPattern: "red AND")
+        let pattern = try FTS3Pattern(rawPattern: "red.")
         try inDatabase { db throws in
             let error = #expect(throws: DatabaseError.self) { try Row.fetchAll(db, Text.matching(pattern)) }
             #expect(error?.resultCode == .SQLITE_ERROR)

@@ -118,7 +118,7 @@ import Testing
     func impossible() async {
         await #expect(processExitsWith: .failure) {
             try DatabaseQueue().writeWithoutTransaction { db throws in
-                db.add(function: DatabaseFunction("f", argumentCount: 1000) { _ in 1 })
+                db.add(function: DatabaseFunction("f", argumentCount: 40_000) { _ in 1 })
             }
         }
     }

@@ -45,8 +45,8 @@ extension ConnectionHandle {
     }
 
     /// Returns true if a search in a full-text table that opens needs a tokenizer that only its application
-    /// has: newer engines look for the tokenizer at its first use. The search is for a text without tokens:
-    /// it reads no index, which may be a crafted one.
+    /// has: newer engines look for the tokenizer at its first use. The search is for a text without tokens,
+    /// so it reads no index, which may be a crafted one.
     private func lacksTokenizer(of table: VirtualTable) -> Bool {
         do throws(EngineError) {
             _ = try firstText(

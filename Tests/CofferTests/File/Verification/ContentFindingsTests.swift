@@ -184,10 +184,16 @@ struct ContentFindingsTests {
         // The content is copied as stored, because the pages and trees are intact.
         try DatabaseFile(path: directory.path("a.db")).backup(to: directory.path("b.db"), key: key)
         #expect(try DatabaseFile(path: directory.path("b.db")).verify(key: key).contentFindings.count == 1)
-        let definitions = [
-            "fts5(a, tokenize=''mine'')", "fts4(a, tokenize=mine)", "mine(a)", "fts5(a, mine=1)",
-            "fts4(a, mine=1)",
-        ]
+        // Newer engines look for the tokenizer only after the tables of the index, so it needs them.
+        let tokenized = try verify(
+            "t.db",
+            """
+            CREATE VIRTUAL TABLE g USING fts5(a);
+            UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE g USING fts5(a, tokenize=''mine'')'
+                WHERE name = 'g';
+            """)
+        #expect(tokenized.isIntact && tokenized.contentFindings == [], "\(tokenized)")
+        let definitions = ["fts4(a, tokenize=mine)", "mine(a)", "fts5(a, mine=1)", "fts4(a, mine=1)"]
         for (index, definition) in definitions.enumerated() {
             let found = try verify(
                 "\(index).db",
