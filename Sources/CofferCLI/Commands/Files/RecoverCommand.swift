@@ -24,7 +24,7 @@ struct RecoverCommand: RecordedOperation {
               coffer recover app.db salvaged.db --key file:app.key --salt 000102030405060708090a0b0c0d0e0f
             """)
 
-    @Argument(help: .value("damaged", "The damaged database."), completion: .file())
+    @Argument(help: "The damaged database.", completion: .file())
     var source: String
 
     @Argument(help: "The file to create.", completion: .file())
