@@ -209,10 +209,16 @@ struct HygieneTests {
         }
         try #require(end >= 0, "\(command.arguments) did not read its key")
         #expect(unsafe write(end, secret, secret.utf8.count) == secret.utf8.count)
+        // The tool has the key once the pipe is empty, and waits for the end of the file.
+        var unread: Int32 = 1
+        while unread > 0, ContinuousClock.now < deadline {
+            #expect(unsafe ioctl(end, UInt(FIONREAD), &unread) == 0)
+            usleep(500)
+        }
         let limits = KernelText.read("/proc/\(run.processID)/limits")
-        close(end)
         run.send(SIGSEGV)
         #expect(run.wait().status == -SIGSEGV)
+        close(end)
         #expect(limits?.contains(/Max core file size +0 +0/) == true)
         #expect(!tool.directory.fileNames().contains { $0.hasPrefix("core") })
         try FileManager.default.removeItem(atPath: pipe)
