@@ -5,7 +5,7 @@ internal import SystemCalls
 
 /// A text for the terminal, such as the rows of a statement. A text longer than the screen goes to a pager.
 ///
-/// The text is collected until it is complete, so that a person who reads a page keeps no lock on a database.
+/// The text is collected until it is complete, so that no lock on a database is held while a page is read.
 /// Only a text beyond ``limit`` goes to the pager earlier.
 final class PagedText: Sendable {
     /// In bytes.

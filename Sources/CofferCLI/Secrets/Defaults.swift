@@ -86,23 +86,11 @@ struct Defaults: Sendable {
             case .unusable(let words): throw failure("cannot be used: \(words)")
             }
         }
-        typed.source = typed.source.wholly(locatedIn: folder)
+        typed.source = typed.source.located(in: folder)
         let given = GivenSource(typed, origin)
         do throws(Failure) { try use.check(given) } catch {
             throw failure("cannot be used: \(error.message)")
         }
         return given
-    }
-}
-
-extension SecretSource {
-    /// Returns the source with a relative path, also that of a program, starting at a folder. In the current
-    /// folder, another user could have put a program of that name.
-    fileprivate func wholly(locatedIn folder: String) -> SecretSource {
-        guard case .command(var words) = self, let program = words.first, program.contains("/") else {
-            return located(in: folder)
-        }
-        words[0] = FileNames.located(program, in: folder)
-        return .command(words)
     }
 }

@@ -1,3 +1,5 @@
+internal import SystemCalls
+
 /// The source of a secret. It is never an argument, because every user of the machine can read those.
 enum SecretSource: Sendable, Hashable {
     case file(String)
@@ -145,9 +147,16 @@ struct KeyRequest: Sendable, Hashable {
 }
 
 extension SecretSource {
-    /// Returns the source with a relative path starting at a folder.
+    /// Returns the source with a relative path, also that of a program, starting at a folder. In the current
+    /// folder, another user could have put a program of that name.
     func located(in folder: String) -> SecretSource {
-        guard case .file(let path) = self else { return self }
-        return .file(FileNames.located(path, in: folder))
+        switch self {
+        case .file(let path): return .file(FileNames.located(path, in: folder))
+        case .command(var words):
+            guard let program = words.first, program.lastSlash != nil else { return self }
+            words[0] = FileNames.located(program, in: folder)
+            return .command(words)
+        default: return self
+        }
     }
 }

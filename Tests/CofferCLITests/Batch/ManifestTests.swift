@@ -122,6 +122,16 @@ struct ManifestTests {
         #expect(try paths(verify(#"{"path": "a.db", "key-command": "echo \"{:\" , [:]"}"#)).isEmpty)
     }
 
+    @Test("a relative path of a program starts at the folder of the manifest, not at the current one")
+    func relativeProgram() throws {
+        _ = try tool.directory.makeFolder("fleet")
+        try tool.write("#!/bin/sh\ntouch ran\ncat a.key\n", to: "give", mode: 0o700)
+        try tool.write("#!/bin/sh\ncat a.key\n", to: "fleet/give", mode: 0o700)
+        try tool.write(#"{"path": "../a.db", "key": "raw:command:./give"}"# + "\n", to: "fleet/list")
+        let result = try tool.run("batch", "verify", "--manifest", "fleet/list")
+        #expect(result.status == 0 && !tool.exists("ran"), "\(result)")
+    }
+
     @Test(
         "a manifest that others can change names neither commands nor keys, but it may list files",
         arguments: [

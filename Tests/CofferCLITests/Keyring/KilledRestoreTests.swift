@@ -157,6 +157,16 @@ struct KilledRestoreTests {
         #expect(try content(name).contains("mine"))
     }
 
+    @Test("an old file whose log was written since stays with its keyring", arguments: nextCommands)
+    func mergedAndLogged(_ command: [String]) throws {
+        let name = try killAfterMerging(at: "locked")
+        let log = try tool.directory.bytes(of: "\(name)-wal")
+        try tool.directory.write(log, to: "\(name)-wal")
+        let result = try tool.run(command + (Self.destructions.contains(command) ? [] : anna))
+        #expect(result.status == 0, "\(result)")
+        #expect(try tool.directory.bytes(of: "\(name)-wal") == log && tool.exists(name))
+    }
+
     @Test("a step that fails then leaves the whole old database", arguments: ["journal-left", "locked"])
     func failuresAfterMerging(_ point: String) throws {
         try leaveLog()

@@ -138,7 +138,10 @@ struct LeftOldFile {
             return nil
         }
         var logs: [String] = []
-        for path in ["\(kept)-wal", "\(kept)-journal"] where try SystemFile.status(path) != nil {
+        for path in ["\(kept)-wal", "\(kept)-journal"] {
+            guard let log = try SystemFile.status(path) else { continue }
+            // The merged copy lacks transactions that were written to the log after the merge.
+            guard let limit = note.mergedModified, log.modified <= limit else { return nil }
             logs.append(path)
         }
         paths = logs + [kept]

@@ -29,8 +29,8 @@ struct ReplacementNote: Codable, Equatable {
     /// The identity of the old file merged with its log, which has the name of the file until the new file
     /// does.
     var merged: FileIdentity?
-    /// The time at which the old file was modified, in nanoseconds since 1970.
-    var originalModified: Int64?
+    /// The times at which the old file and the merged copy were modified, in nanoseconds since 1970.
+    var originalModified, mergedModified: Int64?
     /// The identity of the copy, which has the name of the file afterwards.
     var copy: FileIdentity?
 

@@ -137,13 +137,14 @@ extension RestoredPlace {
         let lock = try RestoredPlace.lock(path, old)
         try checkIsAsBefore(old, companions)
         let digest = try keyring.map(KeptKeyring.digest)
-        let mergedIdentity = try merged?.status().identity
+        let mergedStatus = try merged?.status()
         try names.note { note in
             note.keepOldPath = keptPath
             note.original = old.identity
             note.keyringDigest = digest
-            note.merged = mergedIdentity
+            note.merged = mergedStatus?.identity
             note.originalModified = old.modified
+            note.mergedModified = mergedStatus?.modified
         }
         let keyring = try KeptKeyring(copying: keyring, beside: keptPath, through: names.keyring)
         let kept = try KeptName.give(keptPath, to: old, at: path)

@@ -59,7 +59,7 @@ struct EraseCommand: ChangingOperation, FileOperation {
             text: ["\(file): erased (\(counted: files.count, "file"))"])
         session.reporter.note(
             "Snapshots, backups and the disk itself may still have its content; see 'coffer erase --help'.")
-        if facts.kind == .plaintext, facts.size > 65536 {
+        if facts.isLargePlaintext {
             session.reporter.warning(
                 "'\(file)' was not encrypted. Only its first 64 KiB were overwritten: the disk may still "
                     + "have the rest, readable without a key.")
