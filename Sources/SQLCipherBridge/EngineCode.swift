@@ -14,7 +14,6 @@ package enum EngineCode {
     package static let cantOpen: CInt = 14
     package static let tooBig: CInt = 18
     package static let constraint: CInt = 19
-    package static let mismatch: CInt = 20
     /// `SQLITE_CANTOPEN` with an extension of Coffer: a file next to the database file was rejected.
     package static let refusedSideFile: CInt = 14 | 0x7f << 8
     /// `SQLITE_CANTOPEN` with an extension of Coffer: a database in a directory without write permission was

@@ -147,9 +147,4 @@ extension StatementHandle {
         }
         return unsafe UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, index)))
     }
-
-    /// Returns the value of a column, valid while the row is current.
-    package func value(at index: CInt) -> ValueHandle? {
-        unsafe sqlite3_column_value(pointer, index).map { unsafe ValueHandle($0) }
-    }
 }

@@ -37,11 +37,6 @@ enum DatabaseLocation: Sendable, Equatable {
         }
     }
 
-    /// True if the database has a name in memory by which other connections can share it.
-    var isShared: Bool {
-        if case .memory(.some) = self { true } else { false }
-    }
-
     var isFile: Bool {
         if case .file = self { true } else { false }
     }

@@ -135,15 +135,6 @@ extension Row {
         try decode(type, forColumn: column.name)
     }
 
-    /// Decodes the value at a position, or returns nil for NULL.
-    @usableFromInline
-    func decodeIfPresent<Value: DatabaseValueConvertible>(_ type: Value.Type = Value.self, atIndex index: Int)
-        throws -> Value?
-    {
-        checkIndex(index)
-        return try decodeStoredIfPresent(type, at: index)
-    }
-
     /// Decodes the value of the first column with this name, or returns nil for NULL and for a missing
     /// column.
     @usableFromInline

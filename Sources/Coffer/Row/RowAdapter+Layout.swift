@@ -15,9 +15,6 @@ public struct _LayoutedColumnMapping: Sendable {
         let first = _layoutColumns.first?.0
         firstOfFollowingColumns = _layoutColumns.enumerated().allSatisfy { $1.0 - $0 == first } ? first : nil
     }
-
-    /// Returns the name of the column at `position` in the adapted row.
-    func columnName(atPosition position: Int) -> String { _layoutColumns[position].1 }
 }
 
 extension _LayoutedColumnMapping: _RowLayout {

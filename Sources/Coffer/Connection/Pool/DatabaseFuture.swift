@@ -13,12 +13,6 @@ public final class DatabaseFuture<Value>: Sendable {
 
     init() {}
 
-    /// Creates a future that already has its result.
-    init(_ result: Result<Value, any Error>) {
-        box.withLock { $0 = Box(result: result) }
-        isDone.signal()
-    }
-
     func fulfill(_ result: Result<Value, any Error>) {
         let box = Box(result: result)
         self.box.withLock { $0 = box }
