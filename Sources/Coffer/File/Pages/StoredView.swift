@@ -14,7 +14,8 @@ final class StoredView: StoredBytes {
     let size: Int64
     /// The offsets of pages in the log or the journal.
     private let offsets: [Int: Int64]
-    private let overlay: Overlay?
+    /// The log or journal whose pages replace the pages of the file.
+    private let overlay: (kind: SideFile, file: ReadFile)?
     /// The connection that holds the shared lock.
     private let connection: EngineConnection
     private var file: ConnectionHandle { connection.handle }
@@ -59,16 +60,16 @@ final class StoredView: StoredBytes {
         let fileSize = header.size ?? 0
         var offsets: [Int: Int64] = [:]
         var pageCount: Int?
-        var overlay: Overlay?
+        var overlay: (kind: SideFile, file: ReadFile)?
         var pagesBehindDamage: [Int] = []
         if let journal = try StoredView.hotJournal(path, file: file) {
             let content = try HotJournal(
                 pageSize: pageSize, size: journal.size, read: { try journal.read(at: $0, filling: &$1) },
                 exists: SideFiles.isThere)
             (offsets, pageCount) = (content.offsets, content.pageCount)
-            overlay = journal
+            overlay = (.journal, journal)
         } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {
-            let log = Overlay(.log, try FileDescriptor.open("\(path)-wal"))
+            let log = ReadFile(try FileDescriptor.open("\(path)-wal"))
             let content = try CommittedLog(pageSize: pageSize) { try log.read(at: $0, filling: &$1) }
             (offsets, pageCount) = (content.offsets, content.pageCount)
             if let trustsSums {
@@ -79,7 +80,7 @@ final class StoredView: StoredBytes {
                 pageCount = behind.pageCount ?? pageCount
                 pagesBehindDamage = behind.offsets.keys.sorted()
             }
-            overlay = log
+            overlay = (.log, log)
         }
         self.pagesBehindDamage = pagesBehindDamage
         self.pageSize = pageSize
@@ -111,12 +112,12 @@ final class StoredView: StoredBytes {
 
     /// Returns the journal of a process that ended in the middle of a transaction. Ignores the journal of a
     /// process that is about to write, and one that was kept for reuse.
-    private static func hotJournal(_ path: String, file: ConnectionHandle) throws -> Overlay? {
+    private static func hotJournal(_ path: String, file: ConnectionHandle) throws -> ReadFile? {
         guard let status = try SystemFile.status("\(path)-journal"), status.isRegular, status.size > 0 else {
             return nil
         }
         guard try !file.isFileReserved() else { return nil }
-        let journal = Overlay(.journal, try FileDescriptor.open("\(path)-journal"))
+        let journal = ReadFile(try FileDescriptor.open("\(path)-journal"))
         return try journal.file.read(at: 0, count: 1) == [0] ? nil : journal
     }
 
@@ -126,16 +127,16 @@ final class StoredView: StoredBytes {
     {
         guard let overlay else { return .harmless }
         return try SideFileCheck(material, settings, database: ConnectionBytes(file)).verdict(
-            on: overlay.kind, overlay)
+            on: overlay.kind, overlay.file)
     }
 
     /// The path of the log or journal that overlays the file, if there is one.
-    var sideFilePath: String? { overlay?.file.path }
+    var sideFilePath: String? { overlay?.file.file.path }
 
     /// See ``WriteAheadLog/commitsBehindDamage()``; zero without a log.
     func commitsBehindDamage() throws -> Int {
         guard let overlay, overlay.kind == .log else { return 0 }
-        return try WriteAheadLog { try overlay.read(at: $0, filling: &$1) }?.commitsBehindDamage() ?? 0
+        return try WriteAheadLog { try overlay.file.read(at: $0, filling: &$1) }?.commitsBehindDamage() ?? 0
     }
 
     /// Reads across page boundaries, each page from its place.
@@ -152,7 +153,7 @@ final class StoredView: StoredBytes {
             let place = Int(position - offset)..<Int(min(end, Int64(last) * Int64(pageSize)) - offset)
             let done = try target.withPart(place) { part in
                 guard let start else { return try file.readFile(at: position, into: &part) }
-                return try overlay?.read(at: start + position % Int64(pageSize), into: &part) ?? 0
+                return try overlay?.file.read(at: start + position % Int64(pageSize), into: &part) ?? 0
             }
             if hasGaps, start == nil {
                 target.clear(place.lowerBound + done..<place.upperBound)
@@ -162,22 +163,5 @@ final class StoredView: StoredBytes {
             position += Int64(place.count)
         }
         return Int(end - offset)
-    }
-}
-
-/// A log or a journal whose pages replace the pages of the file.
-private final class Overlay: StoredBytes {
-    let kind: SideFile
-    let file: FileDescriptor
-
-    init(_ kind: SideFile, _ file: consuming FileDescriptor) {
-        self.kind = kind
-        self.file = file
-    }
-
-    var size: Int64 { (try? file.status().size) ?? 0 }
-
-    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int {
-        try file.read(at: offset, into: &target)
     }
 }
