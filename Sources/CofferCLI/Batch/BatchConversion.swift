@@ -42,7 +42,7 @@ extension BatchChange {
 }
 
 /// The command of a change.
-struct BatchConversion<Change: BatchChange>: AccessOperation, BatchOperation {
+struct BatchConversion<Change: BatchChange>: BatchOperation {
     static var configuration: CommandConfiguration { Change.configuration }
 
     @OptionGroup

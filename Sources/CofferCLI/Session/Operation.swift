@@ -28,13 +28,6 @@ extension RecordingOperation {
     }
 }
 
-/// A command with the options that open existing files.
-protocol AccessOperation: RecordingOperation {
-    associatedtype Format: FormatOptions
-    var key: FileKeyOptions { get }
-    var cipher: Format { get }
-}
-
 /// A command that records its work on files.
 protocol RecordedOperation: RecordingOperation {
     /// The files, as the user named them.

@@ -3,7 +3,7 @@ internal import Coffer
 internal import Glibc
 internal import SystemCalls
 
-struct DumpCommand: AccessOperation, FileOperation {
+struct DumpCommand: FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "dump <file> [<table>...] [options]", abstract: "Write a database as an SQL script.",
         discussion: """

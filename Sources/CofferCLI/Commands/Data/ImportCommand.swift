@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct ImportCommand: AccessOperation, FileOperation {
+struct ImportCommand: FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "import <file> <table> [--from <input>] [options]",
         abstract: "Import rows of CSV or JSON into a table.",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 
-struct QueryCommand: AccessOperation, FileOperation {
+struct QueryCommand: FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "query <file> [<sql>] [options]", abstract: "Run SQL statements.",
         discussion: """

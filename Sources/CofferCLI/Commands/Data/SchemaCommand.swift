@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct SchemaCommand: AccessOperation, FileOperation {
+struct SchemaCommand: FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "schema <file> [<name>...] [options]",
         abstract: "Print the schema of a database: its tables, indexes, views and triggers.",

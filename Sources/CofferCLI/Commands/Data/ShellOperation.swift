@@ -3,7 +3,7 @@ internal import Coffer
 internal import Foundation
 internal import Glibc
 
-struct ShellOperation: AccessOperation, FileOperation {
+struct ShellOperation: FileOperation {
     static let configuration = CommandConfiguration.coffer(
         "shell <file> [<command>...] [options]", abstract: "Run SQL interactively.",
         discussion: """

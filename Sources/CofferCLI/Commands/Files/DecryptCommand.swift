@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct DecryptCommand: AccessOperation, ChangingOperation {
+struct DecryptCommand: ChangingOperation {
     static let configuration = CommandConfiguration.coffer(
         "decrypt <source> <destination> --yes-plaintext [options]",
         abstract: "Create a plaintext copy of an encrypted database.",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VerifyCommand: AccessOperation, RecordedOperation, MeasuredOperation, EachFileOperation {
+struct VerifyCommand: RecordedOperation, MeasuredOperation, EachFileOperation {
     static let configuration = CommandConfiguration.coffer(
         "verify <file or folder>... [options]", abstract: "Check every page and the structure of files.",
         discussion: """

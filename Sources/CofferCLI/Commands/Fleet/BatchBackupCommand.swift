@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import Foundation
 
-struct BatchBackupCommand: AccessOperation, BatchOperation, MeasuredOperation {
+struct BatchBackupCommand: BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration.batch(
         "backup", abstract: "Back up many databases into folders, while they are in use.",
         discussion: """

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BatchInfoCommand: AccessOperation, BatchOperation {
+struct BatchInfoCommand: BatchOperation {
     static let configuration = CommandConfiguration.batch(
         "info", abstract: "Show facts about many files, and which of several keys opens each.",
         discussion: """

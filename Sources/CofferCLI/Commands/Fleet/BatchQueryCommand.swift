@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-struct BatchQueryCommand: AccessOperation, BatchOperation {
+struct BatchQueryCommand: BatchOperation {
     static let configuration = CommandConfiguration.batch(
         "query", abstract: "Run the same SQL statements in many files.",
         arguments: "[<sql>] ",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct BatchVerifyCommand: AccessOperation, BatchOperation, MeasuredOperation {
+struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration.batch(
         "verify", abstract: "Verify many files.",
         examples: """
