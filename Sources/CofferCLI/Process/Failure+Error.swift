@@ -40,35 +40,30 @@ extension Failure {
         }
         // SQLite quotes text that it does not understand, regardless of its length.
         if message.utf8.count > 2000 { message = message.prefix(1000) + "… (truncated)" }
+        let (status, reason, start) = Failure.meaning(of: error)
+        self.init(status, reason, "\(start): \(message).")
+    }
+
+    private static func meaning(of error: DatabaseError) -> (ExitStatus, reason: String, start: String) {
         switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(.busy, "busy", "The database is in use: \(message).")
-        case .SQLITE_INTERRUPT: self.init(.runAgain, "interrupted", "Interrupted: \(message).")
-        case .SQLITE_FULL: self.init(.inputOutput, "disk_full", "The disk is full: \(message).")
-        case .SQLITE_IOERR: self.init(.inputOutput, "io", "Reading or writing failed: \(message).")
-        case .SQLITE_CANTOPEN:
-            self.init(.inputMissing, "cannot_open", "The file cannot be opened: \(message).")
-        case .SQLITE_READONLY:
-            self.init(.outputExists, "read_only", "The database cannot be written to: \(message).")
-        case .SQLITE_PERM: self.init(.inputOutput, "permission", "Not permitted: \(message).")
-        case .SQLITE_AUTH: self.init(.usage, "refused", "The statement is refused: \(message).")
-        case .SQLITE_CORRUPT, .SQLITE_FORMAT:
-            self.init(.badData, "damaged", "The file is damaged: \(message).")
-        case .SQLITE_NOTADB:
-            self.init(.keyRejected, "wrong_key", "The key does not open this file: \(message).")
-        case .SQLITE_NOLFS: self.init(.inputOutput, "too_big", "Too big: \(message).")
-        case .SQLITE_TOOBIG:
-            self.init(.usage, "too_big", "The statement produces a value that is too big: \(message).")
-        case .SQLITE_MISUSE: self.init(.usage, "sql", "The statement cannot be run: \(message).")
-        case .SQLITE_NOMEM:
-            self.init(.usage, "memory", "There is not enough memory for the statement: \(message).")
-        case .SQLITE_ERROR, .SQLITE_RANGE:
-            self.init(.usage, "sql", "SQLite refused the statement: \(message).")
+        case .SQLITE_BUSY, .SQLITE_LOCKED: (.busy, "busy", "The database is in use")
+        case .SQLITE_INTERRUPT: (.runAgain, "interrupted", "Interrupted")
+        case .SQLITE_FULL: (.inputOutput, "disk_full", "The disk is full")
+        case .SQLITE_IOERR: (.inputOutput, "io", "Reading or writing failed")
+        case .SQLITE_CANTOPEN: (.inputMissing, "cannot_open", "The file cannot be opened")
+        case .SQLITE_READONLY: (.outputExists, "read_only", "The database cannot be written to")
+        case .SQLITE_PERM: (.inputOutput, "permission", "Not permitted")
+        case .SQLITE_AUTH: (.usage, "refused", "The statement is refused")
+        case .SQLITE_CORRUPT, .SQLITE_FORMAT: (.badData, "damaged", "The file is damaged")
+        case .SQLITE_NOTADB: (.keyRejected, "wrong_key", "The key does not open this file")
+        case .SQLITE_NOLFS: (.inputOutput, "too_big", "Too big")
+        case .SQLITE_TOOBIG: (.usage, "too_big", "The statement produces a value that is too big")
+        case .SQLITE_MISUSE: (.usage, "sql", "The statement cannot be run")
+        case .SQLITE_NOMEM: (.usage, "memory", "There is not enough memory for the statement")
+        case .SQLITE_ERROR, .SQLITE_RANGE: (.usage, "sql", "SQLite refused the statement")
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
-            self.init(.answerIsNo, "constraint", "The database refused the change: \(message).")
-        default:
-            self.init(
-                .internalError, "engine", "SQLite error \(error.extendedResultCode.rawValue): \(message).")
+            (.answerIsNo, "constraint", "The database refused the change")
+        default: (.internalError, "engine", "SQLite error \(error.extendedResultCode.rawValue)")
         }
     }
 
