@@ -45,7 +45,8 @@ struct NewFile: ~Copyable {
     /// The prefix for the names of incomplete files.
     static let partPrefix = ".coffer-part-"
 
-    private static func make(_ path: String, for final: String) throws(Failure) -> Descriptor {
+    /// Creates a file that only its owner can read, for content that will have the path `final`.
+    static func make(_ path: String, for final: String) throws(Failure) -> Descriptor {
         try checkIsNew(final)
         do throws(Errno) {
             return try Descriptor(opening: path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import SystemCalls
 
 /// A new file for the rows of one statement, which only its owner can read.
@@ -8,13 +7,7 @@ final class RowFile {
     let reporter: Reporter
 
     init(_ path: String, command: String) throws(Failure) {
-        try NewFile.checkIsNew(path)
-        do throws(Errno) {
-            descriptor = try Descriptor(
-                opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-        } catch {
-            throw Failure(error, "'\(path)' cannot be created", missing: .outputExists, denied: .outputExists)
-        }
+        descriptor = try NewFile.make(path, for: path)
         reporter = Reporter(
             command: command, style: OutputStyle(isJSON: false), output: OutputFile(descriptor.number))
     }
