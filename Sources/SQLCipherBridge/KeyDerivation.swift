@@ -19,8 +19,11 @@ package struct CryptographyFailure: Error, Hashable {
 
 /// PBKDF2 and HMAC, implemented by the libcrypto that SQLCipher uses.
 package enum KeyDerivation {
-    package enum Hash: Sendable, Hashable, CaseIterable {
-        case sha1, sha256, sha512
+    /// A hash function, with its name in libcrypto and in SQLCipher.
+    package enum Hash: String, Sendable, CaseIterable {
+        case sha1 = "SHA1"
+        case sha256 = "SHA256"
+        case sha512 = "SHA512"
 
         /// The size of a digest, in bytes.
         package var digestSize: Int {

@@ -223,19 +223,13 @@ private final class PageCode {
     deinit { unsafe EVP_MAC_CTX_free(context) }
 
     private static func makeContext(key: borrowing SecretBytes, hash: KeyDerivation.Hash) -> OpaquePointer? {
-        let name =
-            switch hash {
-            case .sha1: "SHA1"
-            case .sha256: "SHA256"
-            case .sha512: "SHA512"
-            }
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { return nil }
         defer { unsafe EVP_MAC_free(algorithm) }
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { return nil }
         // The parameters keep a pointer to their name. A Swift string would provide a pointer only during the
         // call that creates them.
         let parameter: StaticString = "digest"
-        var digest = Array(name.utf8CString)
+        var digest = Array(hash.rawValue.utf8CString)
         let isKeyed = unsafe digest.withUnsafeMutableBufferPointer { digest in
             let parameters = unsafe [
                 OSSL_PARAM_construct_utf8_string(

@@ -10,13 +10,7 @@ extension CipherSettings.HashAlgorithm {
     }
 
     /// The name in SQLCipher's pragmas, after `HMAC_` or `PBKDF2_HMAC_`.
-    fileprivate var pragmaName: String {
-        switch self {
-        case .sha1: "SHA1"
-        case .sha256: "SHA256"
-        case .sha512: "SHA512"
-        }
-    }
+    fileprivate var pragmaName: String { bridged.rawValue }
 }
 
 extension CipherSettings.ByteOrder {
