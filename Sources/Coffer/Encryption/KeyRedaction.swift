@@ -255,14 +255,7 @@ extension KeyRedaction {
 
     private static func beginsWithKnownVerb(_ bytes: [UInt8]) -> Bool {
         var scanner = SQLScanner(bytes)
-        while let token = scanner.next() {
-            switch token.kind {
-            case .semicolon: continue
-            case .word: return verbs.contains(token.word)
-            case .quoted, .other: return false
-            }
-        }
-        return true
+        return scanner.firstToken().map { $0.kind == .word && verbs.contains($0.word) } ?? true
     }
 
     private static let verbs: Set<String> = [

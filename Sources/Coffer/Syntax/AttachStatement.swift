@@ -22,7 +22,7 @@ struct AttachStatement {
     private static let absentKey = " KEY \(keyFunction)\(mark))"
 
     /// The kind of a statement, determined by its first word.
-    enum Kind {
+    enum Kind: String {
         case attach, explain, pragma, other
     }
 
@@ -41,22 +41,10 @@ struct AttachStatement {
                 return starts(text, index, with: "pragma") ? .pragma : .other
             case UInt8(ascii: "-"), UInt8(ascii: "/"), 0xEF:
                 var scanner = SQLScanner(text[index...].map(UInt8.init(bitPattern:)))
-                while let token = scanner.next() {
-                    switch token.kind {
-                    case .semicolon: continue
-                    // SQLite skips a byte order mark. The scanner leaves it out of `word`, because it is not
-                    // ASCII.
-                    case .word:
-                        switch token.word {
-                        case "attach": return .attach
-                        case "explain": return .explain
-                        case "pragma": return .pragma
-                        default: return .other
-                        }
-                    case .quoted, .other: return .other
-                    }
-                }
-                return .other
+                // SQLite skips a byte order mark. The scanner leaves it out of `word`, because it is not
+                // ASCII.
+                guard let first = scanner.firstToken(), first.kind == .word else { return .other }
+                return Kind(rawValue: first.word) ?? .other
             default: return .other
             }
         }

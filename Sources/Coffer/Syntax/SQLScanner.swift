@@ -54,6 +54,9 @@ struct SQLScanner {
         return (tokens, bytes.count)
     }
 
+    /// Returns the first token of the next statement, after any semicolons.
+    mutating func firstToken() -> Token? { nextStatement(limit: 1).tokens.first }
+
     /// Moves to the semicolon that ends the statement, or to the end of the text, and returns that position.
     mutating func skipStatement(from start: Int) -> Int {
         index = start
