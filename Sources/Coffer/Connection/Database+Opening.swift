@@ -259,12 +259,8 @@ extension DatabaseLocation {
     /// The name for `sqlite3_open_v2`. An in-memory database can only be shared by a URI. Bytes of its name
     /// with a special meaning in URIs are percent-encoded.
     fileprivate var engineName: String {
-        switch self {
-        case .file(let path): path
-        case .memory(nil): ":memory:"
-        case .memory(let name?): "file:\(name.percentEncoded)?mode=memory&cache=shared"
-        case .temporary: ""
-        }
+        guard case .memory(let name?) = self else { return path }
+        return "file:\(name.percentEncoded)?mode=memory&cache=shared"
     }
 }
 
