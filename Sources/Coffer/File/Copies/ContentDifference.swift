@@ -163,11 +163,7 @@ struct ContentDifference {
             if hasOld { difference.rowCountBefore += 1 }
             if hasNew { difference.rowCountAfter += 1 }
             try tick(difference.rowCountBefore + difference.rowCountAfter)
-            if hasOld, hasNew {
-                if try !before.hasSameRow(as: after) { difference.isComparable = false }
-            } else {
-                difference.isComparable = false
-            }
+            if try !hasOld || !hasNew || !before.hasSameRow(as: after) { difference.isComparable = false }
             if hasOld { hasOld = try before.step() }
             if hasNew { hasNew = try after.step() }
         }
