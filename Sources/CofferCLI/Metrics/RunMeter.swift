@@ -24,20 +24,15 @@ final class RunMeter: Sendable {
     private let began = ContinuousClock.now
     private let state = Mutex(State())
 
-    var seconds: Double { RunMeter.seconds(since: began) }
+    var seconds: Double { (ContinuousClock.now - began) / .seconds(1) }
     var batch: BatchResult? { state.withLock { $0.batch } }
 
     func result(of path: String) -> FileResult? { state.withLock { $0.files[Array(path.utf8)] } }
 
     func note(_ status: ExitStatus, of path: String, since start: ContinuousClock.Instant) {
-        let result = FileResult(status: status, seconds: RunMeter.seconds(since: start))
+        let result = FileResult(status: status, seconds: (ContinuousClock.now - start) / .seconds(1))
         state.withLock { $0.files[Array(path.utf8)] = result }
     }
 
     func note(_ batch: BatchResult) { state.withLock { $0.batch = batch } }
-
-    private static func seconds(since start: ContinuousClock.Instant) -> Double {
-        let elapsed = (ContinuousClock.now - start).components
-        return Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18
-    }
 }

@@ -75,12 +75,12 @@ struct ProgressMeter: Sendable {
     {
         highest = min(1, max(highest, fraction))
         if pace?.phase != state.phase { pace = (state.phase, state.completed, now) }
-        let elapsed = ProgressMeter.seconds(now - (began ?? now))
+        let elapsed = (now - (began ?? now)) / .seconds(1)
         var state = state
         state.overall = highest
         state.elapsed = elapsed
         if let pace {
-            let seconds = ProgressMeter.seconds(now - pace.time)
+            let seconds = (now - pace.time) / .seconds(1)
             if seconds >= 0.5, state.completed > pace.completed {
                 state.rate = Double(state.completed - pace.completed) / seconds
             }
@@ -108,9 +108,5 @@ struct ProgressMeter: Sendable {
         case (_, "publishing"): 0.98...1
         default: first == phase ? 0...1 : nil
         }
-    }
-
-    private static func seconds(_ duration: Duration) -> Double {
-        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 }

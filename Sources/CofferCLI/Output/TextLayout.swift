@@ -24,7 +24,7 @@ enum TextLayout {
     }
 
     static func seconds(_ duration: Duration) -> String {
-        let value = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+        let value = duration / .seconds(1)
         if value < 60 { return "\(tenths(value)) s" }
         let whole = Int(value.rounded())
         return whole < 3600
@@ -32,8 +32,7 @@ enum TextLayout {
     }
 
     static func milliseconds(_ duration: Duration) -> String {
-        let value =
-            Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
+        let value = duration / .milliseconds(1)
         return value < 1000 ? "\(tenths(value)) ms" : seconds(duration)
     }
 
