@@ -37,11 +37,9 @@ struct AuditFindKeyCommand: Operation {
 
     func validate() throws {
         if let id {
-            guard id.utf8.count == 16,
-                id.utf8.allSatisfy({
-                    UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
-                })
-            else { throw ValidationError("An identifier has 16 hexadecimal digits, in lower case.") }
+            guard Hex.bytes(id)?.count == 8, id == id.lowercased() else {
+                throw ValidationError("An identifier has 16 hexadecimal digits, in lower case.")
+            }
             if try key.isGiven || site.isGiven {
                 throw ValidationError("Give the identifier, or the key and the site secret.")
             }
