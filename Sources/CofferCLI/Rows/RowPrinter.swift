@@ -38,8 +38,16 @@ final class RowPrinter {
         isReport = reporter.style.isJSON
     }
 
+    /// Prints the rows of a statement, up to the last one or until the output is closed.
+    func print(_ statement: Statement, _ arguments: StatementArguments) throws {
+        begin(Array(statement.columnNames))
+        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        while let row = try rows.next(), !reporter.isOutputClosed { add(Array(row.databaseValues)) }
+        end()
+    }
+
     /// Begins a result.
-    func begin(_ columns: [String]) {
+    private func begin(_ columns: [String]) {
         let columns = isReport ? columns : path.map { _ in ["path"] + columns } ?? columns
         self.columns = RowPrinter.distinct(columns)
         (rowCount, waiting, widths) = (0, [], [])
@@ -64,7 +72,7 @@ final class RowPrinter {
         }
     }
 
-    func add(_ values: [DatabaseValue]) {
+    private func add(_ values: [DatabaseValue]) {
         defer { rowCount += 1 }
         guard !isReport else {
             return reporter.result(
@@ -86,7 +94,7 @@ final class RowPrinter {
         }
     }
 
-    func end() {
+    private func end() {
         guard !isReport else { return }
         switch style.format {
         case .json: reporter.raw(rowCount == 0 ? "]\n" : "\n]\n")

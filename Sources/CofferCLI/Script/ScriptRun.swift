@@ -116,10 +116,7 @@ final class ScriptRun {
         }
         printer.statement = isMany ? number : nil
         printer.mayBePlan = kind == "EXPLAIN"
-        printer.begin(Array(statement.columnNames))
-        let rows = try Row.fetchCursor(statement, arguments: arguments)
-        while let row = try rows.next(), !reporter.isOutputClosed { printer.add(Array(row.databaseValues)) }
-        printer.end()
+        try printer.print(statement, arguments)
     }
 
     private func reportPlan(_ statement: Statement, number: Int) {

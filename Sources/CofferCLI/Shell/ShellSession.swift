@@ -270,12 +270,7 @@ final class ShellSession {
             let output = file?.reporter ?? output
             let printer = RowPrinter(style, reporter: output)
             printer.mayBePlan = StatementText.firstWord(of: text) == "EXPLAIN"
-            printer.begin(Array(statement.columnNames))
-            let rows = try Row.fetchCursor(statement, arguments: arguments)
-            while let row = try rows.next(), !output.isOutputClosed {
-                printer.add(Array(row.databaseValues))
-            }
-            printer.end()
+            try printer.print(statement, arguments)
             if let lost = file?.reporter.outputFailure { throw lost }
         }
     }
