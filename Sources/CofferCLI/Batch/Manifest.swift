@@ -20,7 +20,7 @@ struct Manifest: Sendable {
         var previousKeys: PreviousKeys?
         /// The requests for those keys, or for the ones of the command line.
         var previous: [KeyRequest] = []
-        let cipher: CipherSettings?
+        var cipher: CipherSettings?
         /// The reason that the file cannot be opened by its name, if it cannot.
         var problem: Failure?
         /// Identifies the line of the manifest as it is written: without the manifest's folder, and without
@@ -136,7 +136,7 @@ struct Manifest: Sendable {
     init(_ files: [FoundFile]) throws(Failure) {
         var items: [Item] = []
         for file in files {
-            var item = Item(path: file.path, location: file.place, key: nil, newKey: nil, cipher: nil)
+            var item = Item(path: file.path, location: file.place)
             item.line = try BatchState.id(item)
             item.location = file.path
             item.problem = file.problem
@@ -182,11 +182,11 @@ struct Manifest: Sendable {
             throw Failure.manifest("Line \(line.number) of the manifest \(name) is JSON that is not UTF-8.")
         }
         let path = String(decoding: line.bytes, as: UTF8.self)
-        var item = Item(path: path, location: path, key: nil, newKey: nil, cipher: nil)
+        var item = Item(path: path, location: path)
         item.problem = FileNames.notUTF8
         // The text of the path may be that of another file.
         item.line = try BatchState.id(
-            Item(path: "", location: "\0" + Hex.digits(line.bytes), key: nil, newKey: nil, cipher: nil))
+            Item(path: "", location: "\0" + Hex.digits(line.bytes)))
         return item
     }
 
@@ -200,7 +200,7 @@ struct Manifest: Sendable {
         func item() throws(Failure) -> Item? {
             guard form == .lines else {
                 guard !text.isEmpty else { throw bad("it is empty") }
-                return item(path: text)
+                return Item(path: text, location: text)
             }
             guard !text.utf8.contains(0) else {
                 throw bad(
@@ -216,15 +216,11 @@ struct Manifest: Sendable {
                         + "{\"path\": \"...\"}, or give --null; otherwise remove it (it may be a carriage "
                         + "return)")
             }
-            return item(path: text)
+            return Item(path: text, location: text)
         }
 
         func bad(_ words: String) -> Failure {
             Failure.manifest("\(form.unit) \(number) of the manifest: \(words).")
-        }
-
-        private func item(path: String) -> Item {
-            Item(path: path, location: path, key: nil, newKey: nil, cipher: nil)
         }
 
         private func item(json line: String) throws(Failure) -> Item {
