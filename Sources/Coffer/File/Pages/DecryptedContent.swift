@@ -8,23 +8,19 @@ final class DecryptedContent {
     private let protection: FileProtection
 
     /// Reads a copy without checking the MACs of its pages: they are checked before, or at the same time.
-    init(_ file: any StoredBytes, _ protection: FileProtection) throws {
-        view = try DecryptedView(file, protection)
-        connection = try FileView.open(view)
-        (self.file, self.protection) = (file, protection)
-        try useMemory()
+    convenience init(_ file: any StoredBytes, _ protection: FileProtection) throws {
+        try self.init(DecryptedView(file, protection), file, protection)
         try connection.handle.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
     }
 
     /// Reads a file that others may write to: reading a page with a wrong MAC fails.
-    init(checkingCodesOf file: any StoredBytes, _ protection: FileProtection) throws {
-        view = try DecryptedView(file, protection, readable: .authenticOrZeros)
-        connection = try FileView.open(view)
-        (self.file, self.protection) = (file, protection)
-        try useMemory()
+    convenience init(checkingCodesOf file: any StoredBytes, _ protection: FileProtection) throws {
+        try self.init(DecryptedView(file, protection, readable: .authenticOrZeros), file, protection)
     }
 
-    private func useMemory() throws {
+    private init(_ view: DecryptedView, _ file: any StoredBytes, _ protection: FileProtection) throws {
+        connection = try FileView.open(view)
+        (self.view, self.file, self.protection) = (view, file, protection)
         // The temporary data of a check must not reach the disk in the clear.
         try connection.handle.execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000")
     }
