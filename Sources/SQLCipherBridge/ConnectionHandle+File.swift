@@ -89,8 +89,9 @@ extension ConnectionHandle {
     /// including commits of this connection: <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>.
     package var dataVersion: UInt32 {
         var version: UInt32 = 0
-        // An engine that does not know the operation leaves zero.
-        _ = unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+        // An engine that does not know the operation leaves zero. No name means the main database, and spares
+        // the search for it.
+        _ = unsafe sqlite3_file_control(pointer, nil, SQLITE_FCNTL_DATA_VERSION, &version)
         return version
     }
 

@@ -93,6 +93,9 @@ extension ConnectionHandle {
         case none, read, write
     }
 
+    /// True if a transaction reads or writes.
+    package var isReading: Bool { unsafe sqlite3_txn_state(pointer, nil) != SQLITE_TXN_NONE }
+
     package var transactionState: TransactionState {
         switch unsafe sqlite3_txn_state(pointer, nil) {
         case SQLITE_TXN_WRITE: .write

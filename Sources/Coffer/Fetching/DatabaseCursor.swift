@@ -1,3 +1,5 @@
+public import SQLCipherBridge
+
 /// A cursor over the results of a statement, which advances with each call of `next()`.
 ///
 /// A cursor is valid within one database access. Do not change the database in ways that invalidate the
@@ -63,13 +65,26 @@ extension DatabaseCursor {
         }
     }
 
-    /// Steps to the next row, and keeps the error of a step that fails.
+    /// Steps to the next row.
+    ///
+    /// Only this much is compiled into the loops of applications: the end of the iteration is a call, so that
+    /// the optimizer sees no writes in them.
     ///
     /// - Returns: true if there is a row.
     @inlinable @inline(__always)
     func step(_ statement: Statement) throws -> Bool {
+        let code = statement.handle.step()
+        if code == EngineCode.row { return true }
+        try end(statement, code)
+        return false
+    }
+
+    /// Ends the iteration with the result of the last step, and keeps the error if it failed.
+    @usableFromInline
+    func end(_ statement: Statement, _ code: CInt) throws {
+        _isDone = true
         do {
-            return try statement.step { _ in _isDone = true }
+            try statement.endExecution(withResult: code)
         } catch {
             _failure = error
             throw error
@@ -101,6 +116,6 @@ extension DatabaseCursor {
     /// Executes the statement to its end, without reading the remaining rows.
     @usableFromInline
     func finish() throws {
-        while try _statement.step({ _ in _isDone = true }) {}
+        while try step(_statement) {}
     }
 }

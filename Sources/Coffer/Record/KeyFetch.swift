@@ -42,13 +42,16 @@ final class KeyFetch {
     fileprivate func start(_ key: some DatabaseValueConvertible) throws -> Outcome {
         try statement.beginExecution(
             bindingKey: key, after: query.arguments.values, rowIDTable: isKeyRowID ? tableName : nil)
-        let hasRow = try statement.step { code in
+        let code = statement.handle.step()
+        let hasRow = code == EngineCode.row
+        if !hasRow {
             if code != EngineCode.done {
                 statement.recordArguments(query.arguments.values + [key.databaseValue])
             }
+            try statement.endExecution(withResult: code)
         }
         if statement.handle.repreparationCount != 0 {
-            if hasRow { try statement.endExecution() }
+            if hasRow { try statement.endExecution(withResult: EngineCode.done) }
             return .changedSchema
         }
         isRunning = hasRow

@@ -34,7 +34,7 @@ public final class RecordCursor<Record: FetchableRecord>: DatabaseCursor {
         records.append(first)
         let statement = _statement
         let row = rows.row
-        while try statement.step({ _ in _isDone = true }) {
+        while try step(statement) {
             records.append(try Record(row: row))
         }
         return records

@@ -140,7 +140,7 @@ extension Database {
     /// Notices a commit by another connection, unless the schema is known to be unchanged. Outside a
     /// transaction, the statement itself begins to read, and the version is not known yet.
     private func noteDataVersion() {
-        guard !isSchemaKnown, handle.transactionState != .none else { return }
+        guard !isSchemaKnown, handle.isReading else { return }
         programCheck.didBeginToRead(dataVersion: handle.dataVersion)
     }
 
@@ -169,7 +169,7 @@ extension Database {
         let all: ProgramFaults = [.storedColumns, .descendingNotIn]
         // Reading the schema starts a read transaction, and this check must not choose the state that it
         // reads.
-        let isReading = handle.transactionState != .none
+        let isReading = handle.isReading
         guard handle.isAutocommit || isReading else { return all }
         // In a transaction, a commit by another connection has been noticed.
         if isReading, let faults = programCheck.faultsOfGeneration { return faults }

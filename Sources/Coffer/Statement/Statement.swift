@@ -217,25 +217,6 @@ extension Statement {
         }
     }
 
-    /// Steps to the next row. All cursors use this function.
-    ///
-    /// - Parameter willEnd: called with the last step's result code, before the execution ends or fails.
-    /// - Returns: true if there is a row.
-    @inlinable @inline(__always)
-    func step(_ willEnd: (CInt) -> Void = { _ in }) throws -> Bool {
-        switch handle.step() {
-        case EngineCode.row:
-            return true
-        case EngineCode.done:
-            willEnd(EngineCode.done)
-            try endExecution()
-            return false
-        case let code:
-            willEnd(code)
-            try failExecution(code)
-        }
-    }
-
     /// Prepares the statement for its first step.
     @usableFromInline
     func prepareExecution(arguments: StatementArguments?) throws {
@@ -262,13 +243,16 @@ extension Statement {
         executionNumber &+= 1
     }
 
+    /// Ends an execution with the result code of its last step, which is not that of a row.
+    func endExecution(withResult code: CInt) throws {
+        if code != EngineCode.done { try failExecution(code) }
+        try endExecution(database)
+    }
+
     /// Ends an execution whose last step reported that it is done.
     ///
     /// In autocommit mode, the reset ends the statement's read transaction immediately instead of at the next
     /// use.
-    @usableFromInline
-    func endExecution() throws { try endExecution(database) }
-
     func endExecution(_ database: Database) throws {
         handle.reset()
         if let measurement = unsafe database.measurement { measurement.statementDidEnd() }
@@ -278,8 +262,7 @@ extension Statement {
     }
 
     /// Ends an execution whose last step failed, and throws its error.
-    @usableFromInline
-    func failExecution(_ code: CInt) throws -> Never {
+    private func failExecution(_ code: CInt) throws -> Never {
         let refusal = database.inspector.takeExecutionRefusal()
         let error = error(
             ResultCode(rawValue: code), refusal?.words ?? database.handle.lastErrorMessage, orderedArguments,
