@@ -13,8 +13,9 @@ final class Tool: Sendable {
 
     /// The tool of the debug build, or the one that `COFFER_TEST_TOOL` names: a release build starts ten
     /// times faster.
-    static let program =
-        ProcessInfo.processInfo.environment["COFFER_TEST_TOOL"] ?? ChildProcess.built("coffer")
+    static let program = releaseBuild ?? ChildProcess.built("coffer")
+    static let isReleaseBuild = releaseBuild != nil
+    private static let releaseBuild = ProcessInfo.processInfo.environment["COFFER_TEST_TOOL"]
 
     /// Writes a raw key of 64 digits to a file, without the tool.
     @discardableResult
