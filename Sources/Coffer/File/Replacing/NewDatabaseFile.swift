@@ -122,10 +122,16 @@ struct NewDatabaseFile: ~Copyable {
 
     /// Removes the second name that a file got from a run that ended before it replaced the file, and the
     /// temporary name of a file that has its place, if a power loss interrupted the renaming.
-    static func removeSecondNames(of path: String) throws {
+    ///
+    /// - Parameter prepare: called with the note of the interrupted run before, while no run is active.
+    /// - Throws: `busy` while a run is active.
+    static func removeSecondNames(of path: String, prepare: (ReplacementNote?) throws -> Void = { _ in })
+        throws
+    {
         let names = NewFileNames(path: path)
         guard NoteFile.read(names.lock) != nil else { return }
         let note = try NewDatabaseFile.take(names, path)
+        try prepare(note.previous)
         try note.removeKeptNames(of: path)
         try note.removeTemporaryNames(names, of: path)
         // The run that made the note has just ended.
