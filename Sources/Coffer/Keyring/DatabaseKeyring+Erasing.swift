@@ -73,11 +73,15 @@ extension DatabaseKeyring {
 
     /// Returns the paths of the files that ``eraseDatabase(confirming:lockTimeout:)`` would remove. Nothing
     /// is changed.
+    ///
+    /// - Throws: `unsupported` if the file with the name of the keyring is not one.
     package func erasurePlan() throws -> [String] {
         try located { place in
             let file = place.file
+            let hasKeyring = try file.isThere()
+            if hasKeyring { try file.checkCanBeDestroyed(file.bytes(isCut: true)) }
             let beside =
-                try [place.keptCopy()?.path, file.isThere() ? file.path : nil]
+                try [place.keptCopy()?.path, hasKeyring ? file.path : nil]
                 .compactMap(\.self) + NewFileNames.leftovers(of: file.path)
             if !beside.isEmpty, try SystemFile.status(databasePath) == nil { return beside }
             return try DatabaseFile(path: databasePath).erasurePlan() + beside

@@ -35,7 +35,7 @@ struct NewDatabaseFile: ~Copyable {
         }
         let names = NewFileNames(path: path)
         if place.name == nil && !place.replaces {
-            try ReplacementNames.checkIsNoCompanion(path)
+            if !place.isOfKeyring { try ReplacementNames.checkIsNoCompanion(path) }
             guard try SystemFile.status(path) == nil else {
                 NewDatabaseFile.removeLeftovers(names, path)
                 throw DatabaseFileError(.exists, path: path)
@@ -285,6 +285,9 @@ struct NewFilePlace {
 
     /// True if the new file may replace a file at the path.
     var replaces = false
+
+    /// True if the new file is the keyring of the database to which its name belongs.
+    var isOfKeyring = false
 }
 
 extension NoteFile {
