@@ -168,7 +168,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             throw Failure(.inputMissing, "missing", "The folder '\(into)' does not exist: mkdir \(into)")
                 .about(into)
         }
-        let new = try newKey.requestIfGiven(besides: key)
+        let new = try newKey.requestIfGiven(besides: key, for: [source])
         let folder = try (keep ?? Defaults.current.keep).flatMap { keep in
             try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
         }
