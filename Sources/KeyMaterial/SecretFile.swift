@@ -18,9 +18,12 @@ package enum SecretFile {
     }
 
     /// The users other than this process's user who may have access to the file.
-    package enum Access: Sendable {
-        /// Only root.
+    package enum Access: Sendable, Equatable {
+        /// Only root, who may read the files of all users.
         case ownerOnly
+        /// Only root, who may read files of the given user too: any other owner of the file would know a
+        /// secret that is about to be used for the first time.
+        case ownerOnlyOfNew(orOf: UInt32?)
         /// Any user: the mode is not checked. For systemd credentials: systemd grants access through an
         /// access control list, which appears as group permissions in the mode.
         case unchecked
@@ -43,9 +46,9 @@ package enum SecretFile {
         let status = try opening { () throws(Errno) in try file.status() }
         switch status.mode & S_IFMT {
         case S_IFREG:
-            if case .ownerOnly = access { try check(status) }
+            if access != .unchecked { try check(status, access) }
         case S_IFIFO:
-            if case .ownerOnly = access {
+            if access != .unchecked {
                 guard status.isOwn || status.userID == 0 || file.isUnnamedPipe else { throw .ofAnotherUser }
             }
             do throws(Errno) { try file.waitForInput() } catch { throw .notRead(error) }
@@ -60,10 +63,12 @@ package enum SecretFile {
         do throws(Errno) { return try body() } catch { throw .notOpened(error) }
     }
 
-    private static func check(_ status: FileStatus) throws(Problem) {
+    private static func check(_ status: FileStatus, _ access: Access) throws(Problem) {
         let mode = status.mode & 0o777
         guard mode & 0o077 == 0 else { throw .readableByOthers(mode: mode) }
-        guard status.isOwn || status.userID == 0 || geteuid() == 0 else { throw .ofAnotherUser }
+        if status.isOwn || status.userID == 0 { return }
+        guard geteuid() == 0 else { throw .ofAnotherUser }
+        if case .ownerOnlyOfNew(let owner) = access, status.userID != owner { throw .ofAnotherUser }
     }
 
     /// Reads to the end of the file.

@@ -30,6 +30,31 @@ struct SecretFileTests {
         #expect(try SecretFileTests.text(of: "/proc/self/fd/\(number)") == content)
     }
 
+    @Test(
+        "root reads a new secret only from its own file, or from one of the given user",
+        .enabled(if: geteuid() == 0, "needs root"))
+    func newSecrets() throws {
+        let path = directory.path("key")
+        try directory.write(Array("secret".utf8), to: "key")
+        try #require(unsafe chmod(path, 0o600) == 0)
+        func problem(_ access: SecretFile.Access) -> SecretFile.Problem? {
+            do throws(SecretFile.Problem) {
+                _ = try SecretFile.read(path, access: access)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(problem(.ownerOnlyOfNew(orOf: nil)) == nil)
+        try #require(unsafe chown(path, 65534, 65534) == 0)
+        #expect(problem(.ownerOnlyOfNew(orOf: nil)) == .ofAnotherUser)
+        #expect(problem(.ownerOnlyOfNew(orOf: 65533)) == .ofAnotherUser)
+        #expect(problem(.ownerOnlyOfNew(orOf: 65534)) == nil)
+        #expect(problem(.ownerOnly) == nil && problem(.unchecked) == nil)
+        try #require(unsafe chmod(path, 0o640) == 0)
+        #expect(problem(.ownerOnlyOfNew(orOf: 65534)) == .readableByOthers(mode: 0o640))
+    }
+
     @Test("reading a named pipe waits for its writer")
     func namedPipe() throws {
         let path = directory.path("pipe")

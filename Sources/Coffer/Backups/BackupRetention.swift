@@ -1,3 +1,5 @@
+package import Foundation
+
 extension DatabaseFile {
     /// A rule that determines which backups are kept.
     ///
@@ -5,6 +7,9 @@ extension DatabaseFile {
     /// `7d,4w,6m` keeps the backups of seven days, four weeks, and six months, some of which are the same.
     /// Periods without a backup do not count, so a database that is no longer backed up keeps its backups.
     /// Times are in UTC, and weeks begin on Mondays.
+    ///
+    /// If more than two years lie between two backups, the rule applies to the backups before and after that
+    /// gap separately: a clock may have been wrong, and must not cost the backups of another time.
     ///
     /// ```swift
     /// let retention = DatabaseFile.BackupRetention("7d,4w,6m")
@@ -44,9 +49,28 @@ extension DatabaseFile {
                 months: found["m"] ?? 0, years: found["y"] ?? 0)
         }
 
-        /// Returns the times that are kept, always including the newest one.
+        /// Returns true if the rule applies separately to the backups before and after two consecutive ones.
+        ///
+        /// The longest gap that the rule itself leaves is between the only backup of a year, on its first
+        /// day, and the one of the next year, on its last day.
+        package static func isGap(from older: Date, to newer: Date) -> Bool {
+            newer.timeIntervalSince(older) > 2 * 366 * 86400
+        }
+
+        /// Returns the times that are kept, always including the newest one before each gap.
         func kept(_ times: [BackupTime]) -> Set<BackupTime> {
-            let newestFirst = times.sorted(by: >)
+            var series: [[BackupTime]] = []
+            for time in times.sorted(by: >) {
+                if let newer = series.last?.last, !BackupRetention.isGap(from: time.date, to: newer.date) {
+                    series[series.count - 1].append(time)
+                } else {
+                    series.append([time])
+                }
+            }
+            return Set(series.flatMap(keptOfSeries))
+        }
+
+        private func keptOfSeries(_ newestFirst: [BackupTime]) -> Set<BackupTime> {
             var kept = Set(newestFirst.prefix(1))
             let rules: [(count: Int, period: (BackupTime) -> Int)] = [
                 (hours, \.hour), (days, \.day), (weeks, \.week), (months, \.month), (years, \.year),

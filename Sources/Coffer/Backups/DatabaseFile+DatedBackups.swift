@@ -9,7 +9,7 @@ extension DatabaseFile {
         public let path: String
 
         /// The time at which the backup began.
-        public var date: Date { Date(timeIntervalSince1970: Double(name.time.milliseconds) / 1000) }
+        public var date: Date { name.time.date }
 
         let name: BackupName
 

@@ -20,29 +20,35 @@ extension DatabaseKeyring {
     ///
     /// This does not revoke access that was already used: anyone who had the slot's secret and copied the
     /// keyring or the data key can still open the database until
-    /// ``rotateDataKey(unlockedBy:options:progress:)``.
+    /// ``rotateDataKey(unlockedBy:options:progress:)``. The copy of the keyring that a killed restore left is
+    /// destroyed, because the slot's secret opens it too.
     ///
     /// - Parameters:
     ///   - slot: the number of the slot.
     ///   - secret: a secret that opens any slot of this keyring.
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
-    /// - Throws: `lastSlot` for the only slot; `changeUnderWay` as ``add(_:unlockedBy:lockTimeout:)`` does.
+    /// - Throws: `lastSlot` for the only slot; `changeUnderWay` as ``add(_:unlockedBy:lockTimeout:)`` does;
+    ///   `busy` while a restore gives the old file another name.
     public func remove(slot: Int, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws {
-        try change(secret, lockTimeout) { change, _ in try change.remove(slot) }
+        try change(secret, lockTimeout, endsAccess: true) { change, _ in try change.remove(slot) }
     }
 
-    /// Gives a slot another secret, such as a new passphrase.
+    /// Gives a slot another secret, such as a new passphrase. The copy of the keyring that a killed restore
+    /// left is destroyed, because the former secret opens it too.
     ///
     /// - Parameters:
     ///   - slot: the number of the slot; nil for the slot that the secret opens.
     ///   - new: the new secret, which may be of another kind.
     ///   - secret: a secret that opens any slot.
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
-    /// - Throws: `changeUnderWay` as ``add(_:unlockedBy:lockTimeout:)`` does.
+    /// - Throws: `changeUnderWay` as ``add(_:unlockedBy:lockTimeout:)`` does; `busy` while a restore gives
+    ///   the old file another name.
     public func change(
         slot: Int? = nil, to new: Secret, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0
     ) throws {
-        try change(secret, lockTimeout) { change, opened in try change.change(slot ?? opened, to: new) }
+        try change(secret, lockTimeout, endsAccess: true) { change, opened in
+            try change.change(slot ?? opened, to: new)
+        }
     }
 
     /// Encrypts the database with a new data key, and seals it to all slots. One secret is enough; the other
@@ -101,8 +107,9 @@ extension DatabaseKeyring {
         }
     }
 
+    /// - Parameter endsAccess: true if a secret no longer opens the keyring afterwards.
     private func change<Result>(
-        _ secret: Secret, _ lockTimeout: TimeInterval,
+        _ secret: Secret, _ lockTimeout: TimeInterval, endsAccess: Bool = false,
         _ body: (inout KeyringChange, _ opened: Int) throws -> Result
     ) throws -> Result {
         try located { place in
@@ -113,7 +120,9 @@ extension DatabaseKeyring {
                 guard unlocked.document.epochs.count == 1 else { throw file.problem(.rotationUnderWay) }
                 var change = KeyringChange(unlocked, file)
                 let result = try body(&change, unlocked.slotNumber)
-                return (try KeyringText.file(of: change.finished().document), result)
+                let content = try KeyringText.file(of: change.finished().document)
+                if endsAccess { try place.removeNotedCopy() }
+                return (content, result)
             }
         }
     }

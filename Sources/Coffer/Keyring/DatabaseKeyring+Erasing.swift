@@ -73,11 +73,15 @@ extension DatabaseKeyring {
 
     /// Returns the paths of the files that ``eraseDatabase(confirming:lockTimeout:)`` would remove. Nothing
     /// is changed.
+    ///
+    /// - Throws: `unsupported` if the file with the name of the keyring is not one.
     package func erasurePlan() throws -> [String] {
         try located { place in
             let file = place.file
+            let hasKeyring = try file.isThere()
+            if hasKeyring { try file.checkCanBeDestroyed(file.bytes(isCut: true)) }
             let beside =
-                try [place.keptCopy()?.path, file.isThere() ? file.path : nil]
+                try [place.keptCopy()?.path, hasKeyring ? file.path : nil]
                 .compactMap(\.self) + NewFileNames.leftovers(of: file.path)
             if !beside.isEmpty, try SystemFile.status(databasePath) == nil { return beside }
             return try DatabaseFile(path: databasePath).erasurePlan() + beside
@@ -102,16 +106,26 @@ extension KeyringPlace {
     /// - Returns: the paths of the copy and the old file, if there were any.
     fileprivate func removeKeptCopy() throws -> [String] {
         let path = ownPath
-        let names = NewFileNames(path: path)
-        // The run may have been killed before the copy lost its temporary name.
-        if let id = NoteFile.read(names.lock).flatMap({ RunIdentifier($0.id) }) {
-            try KeyringFile(path: names.keyring(id)).destroyIfOnlyName()
+        var removed: [String] = []
+        try NewDatabaseFile.removeSecondNames(of: path) { note in
+            // The run may have been killed before the copy lost its temporary name.
+            if let id = note.flatMap({ RunIdentifier($0.id) }) {
+                try KeyringFile(path: NewFileNames(path: path).keyring(id)).destroyIfOnlyName()
+            }
+            let copy = try LeftKeptKeyring(note, of: path)
+            removed = try (copy.map { [$0.path] } ?? []) + (LeftOldFile(note, of: path)?.paths ?? [])
+            if let copy { try KeyringFile(path: copy.path).destroy(copy.content) }
         }
-        let copy = try keptCopy()
-        let old = try LeftOldFile(NoteFile.read(names.lock), of: path)?.paths ?? []
-        if let copy { try KeyringFile(path: copy.path).destroy(copy.content) }
-        try NewDatabaseFile.removeSecondNames(of: path)
-        return (copy.map { [$0.path] } ?? []) + old
+        return removed
+    }
+
+    /// Does the same if a restore was killed after it noted the name for the old file. Called before a secret
+    /// loses its slot, because that secret opens the copy.
+    ///
+    /// - Throws: `busy` while the restore is active.
+    func removeNotedCopy() throws {
+        guard NoteFile.read(NewFileNames(path: ownPath).lock)?.keepOldPath != nil else { return }
+        _ = try removeKeptCopy()
     }
 
     /// The copy of this keyring that a killed restore made for the old file, if the database is still the old

@@ -4,11 +4,13 @@ extension DatabaseKeyring {
     /// Copies the keyring into a new file, to be kept elsewhere. Any secret of the copied slots opens the
     /// database with it, even if the slot is later removed from the keyring.
     ///
-    /// - Parameter exportPath: a path where there is no file.
+    /// - Parameter exportPath: a path where there is no file, and that is not the path of the keyring of an
+    ///   existing database.
     public func exportHeader(to exportPath: String) throws {
         try located { place in
             let bytes = try place.file.bytes()
             _ = try place.file.document(of: bytes)
+            try ReplacementNames.checkIsNoCompanion(exportPath)
             try KeyringFile(path: exportPath).make(bytes)
         }
     }

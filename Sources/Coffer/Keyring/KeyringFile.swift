@@ -127,7 +127,7 @@ struct KeyringFile {
     ///     different name.
     /// - Throws: `exists` if there is a file of this name.
     func make(_ content: [UInt8], waiting time: TimeInterval = 0, notedAs place: String? = nil) throws {
-        var target = NewFilePlace(path: place ?? path)
+        var target = NewFilePlace(path: place ?? path, isOfKeyring: true)
         if place != nil { target.name = { [path] _ in path } }
         let file = try whileBusy(for: time) { [target] in
             try NewDatabaseFile.begin(target, isPlaintext: false)

@@ -52,7 +52,9 @@ struct BatchSetting: Sendable {
         let cache = KeyCache(session.keys, subject: TextLayout.counted(given.count, "file"))
         self.cache = cache
         // A command that needs no keys uses no defaults.
-        let request = try needsKeys ? key.request(role) : GivenSource.prompt.key(role)
+        let paths = given.map(\.location)
+        let request = try (needsKeys ? key.request(role) : GivenSource.prompt.key(role)).forDatabases(paths)
+        let newKey = newKey?.forDatabases(paths)
         let previous = try needsKeys ? key.otherRequests(role) : []
         let typeOfOthers = try key.current.typeOfOthers
         // Prompt for keys now, not in the middle of the work.
@@ -76,9 +78,9 @@ struct BatchSetting: Sendable {
             item.previous =
                 item.previousKeys?.requests(
                     type: typeOfOthers, allowsInsecureFile: key.allowsInsecureFiles) ?? previous
-            item.key = item.key ?? request
-            item.newKey = item.newKey ?? newKey
             item.key?.role = role
+            item.key = item.key?.forDatabases([item.location]) ?? request
+            item.newKey = item.newKey?.forDatabases([item.location]) ?? newKey
             item.key?.allowsInsecureFile = key.allowsInsecureFiles
             item.newKey?.allowsInsecureFile = key.allowsInsecureFiles
             return item

@@ -31,14 +31,17 @@ extension RecipientOptions {
     }
 
     /// Makes a file with a keyring for the recipients, or else with the given key.
+    ///
+    /// - Parameter source: the database whose content the file gets, or nil if there is none.
     func making(
-        _ path: String, orWith key: KeyOptions, isDryRun: Bool, _ session: Session,
+        _ path: String, from source: String?, orWith key: KeyOptions, isDryRun: Bool, _ session: Session,
         _ body: (DatabaseKey, KeyPassage, KeyringOfCopy?) throws -> Void
     ) throws {
         if isGiven {
             return try copying(to: path, slots(), isDryRun: isDryRun, session) { try body($0, .unknown, $1) }
         }
-        let new = try session.keys.key(key.request(.new), subject: path)
+        let request = try key.request(.new).forDatabases([source].compactMap(\.self))
+        let new = try session.keys.key(request, subject: path)
         try body(new.database, .changed(from: nil, to: new), nil)
     }
 

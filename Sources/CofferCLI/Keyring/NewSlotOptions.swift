@@ -96,7 +96,7 @@ extension NewKeyOptions {
                     + "descriptor."
             )
         }
-        return try session.keys.slotSecret(request, subject: subject)
+        return try session.keys.slotSecret(request.forDatabases([subject]), subject: subject)
     }
 }
 

@@ -84,8 +84,10 @@ struct NewKeyOptions: SecretSourceOptions {
 
     var olderType: SecretType? { type.map { SecretType($0) } }
 
-    /// - Parameter key: the options of the current key, which include the flag for insecure key files.
-    func request(besides key: FileKeyOptions) throws -> KeyRequest {
+    /// - Parameters:
+    ///   - key: the options of the current key, which include the flag for insecure key files.
+    ///   - paths: the databases that are to get the key, or of whose content copies are to get it.
+    func request(besides key: FileKeyOptions, for paths: [String]) throws -> KeyRequest {
         var request = try (given() ?? .prompt).key(.new)
         request.allowsInsecureFile = key.allowsInsecureFiles
         if request.source == .standardInput, try key.request().source == .standardInput {
@@ -94,11 +96,11 @@ struct NewKeyOptions: SecretSourceOptions {
                     + "descriptor."
             )
         }
-        return request
+        return request.forDatabases(paths)
     }
 
     /// Returns nil if no source was given.
-    func requestIfGiven(besides key: FileKeyOptions) throws -> KeyRequest? {
-        try isGiven ? request(besides: key) : nil
+    func requestIfGiven(besides key: FileKeyOptions, for paths: [String]) throws -> KeyRequest? {
+        try isGiven ? request(besides: key, for: paths) : nil
     }
 }

@@ -75,8 +75,8 @@ extension KeyReader {
 extension NewKeyOptions {
     /// Returns the request for the key that a rotation gives to files. Throws for files with a keyring,
     /// because the rotation would leave the keyring with the old key.
-    func requestForRotation(besides key: FileKeyOptions) throws -> KeyRequest {
+    func requestForRotation(besides key: FileKeyOptions, of paths: [String]) throws -> KeyRequest {
         guard try key.unlock.request() == nil else { throw Failure.rotationOfKeyring }
-        return try request(besides: key)
+        return try request(besides: key, for: paths)
     }
 }

@@ -2,8 +2,8 @@ internal import KeyMaterial
 
 /// A file that contains a key and that no other user may read.
 enum KeyFile {
-    static func read(_ path: String, allowsInsecureMode: Bool) throws(Failure) -> SecretBytes {
-        try read(path, name: "The key file '\(path)'", allowsInsecureMode ? .unchecked : .ownerOnly)
+    static func read(_ path: String, _ access: SecretFile.Access) throws(Failure) -> SecretBytes {
+        try read(path, name: "The key file '\(path)'", access)
     }
 
     /// - Parameter name: the subject of error messages.
@@ -13,6 +13,12 @@ enum KeyFile {
         do throws(SecretFile.Problem) {
             return try SecretFile.read(path, access: access, followsLinks: followsLinks)
         } catch {
+            if case .ofAnotherUser = error, case .ownerOnlyOfNew = access {
+                throw Failure(
+                    .unsafeConfiguration, "insecure_key_file",
+                    "\(name) belongs to another user, who would know the new key. Give a file that belongs "
+                        + "to you, to root or to the owner of the database.")
+            }
             throw failure(error, name)
         }
     }

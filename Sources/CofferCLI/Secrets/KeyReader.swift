@@ -156,7 +156,7 @@ struct KeyReader {
             if request.allowsInsecureFile {
                 reporter.detail("The mode of the key file '\(path)' is not checked.")
             }
-            return try KeyFile.read(path, allowsInsecureMode: request.allowsInsecureFile)
+            return try KeyFile.read(path, request.access)
         case .descriptor(let number): return try descriptor(number)
         case .standardInput:
             // Also for secrets that may not be needed: the input would be lost.

@@ -1,3 +1,4 @@
+internal import KeyMaterial
 internal import SystemCalls
 
 /// The source of a secret. It is never an argument, because every user of the machine can read those.
@@ -100,6 +101,10 @@ struct KeyRequest: Sendable, Hashable {
     let use: Use
     var origin = Origin.options
     var allowsInsecureFile = false
+    /// True if a file has the key of the role ``Role/new`` already.
+    var isInUse = false
+    /// The owner of the databases that are to get the key, whose key files are accepted.
+    private var owner: UInt32?
     /// True if the bytes are tried as other types too, so they need not be valid for this one.
     var isOneOfSeveralTypes = false
 
@@ -112,6 +117,22 @@ struct KeyRequest: Sendable, Hashable {
 
     init(role: Role, source: SecretSource, type: KeyType = .passphrase) {
         self.init(role: role, source: source, use: .key(type))
+    }
+
+    /// Returns the request for a key that databases are to get. The user to whom all of them belong may know
+    /// the key.
+    func forDatabases(_ paths: [String]) -> KeyRequest {
+        guard role == .new, case .file = source else { return self }
+        var request = self
+        let owners = Set(paths.compactMap { try? FileStatus($0, followsLinks: true).userID })
+        request.owner = owners.count == 1 ? owners.first : nil
+        return request
+    }
+
+    /// The users who may have access to the file of the key.
+    var access: SecretFile.Access {
+        if allowsInsecureFile { return .unchecked }
+        return role == .new && !isInUse ? .ownerOnlyOfNew(orOf: owner) : .ownerOnly
     }
 
     var opensKeyring: Bool { if case .unlocking = use { true } else { false } }

@@ -36,8 +36,8 @@ struct KeyringFacts {
     /// The action against the damage.
     var advice: String {
         slotCount == nil
-            ? "Put a copy back with 'coffer key restore-header', or from a backup. Until then, no secret "
-                + "opens the database."
+            ? "If the database had a keyring, put a copy back with 'coffer key restore-header', or from a "
+                + "backup. Until then, only the database's own key opens it, and no secret of a keyring."
             : "Run 'coffer key change' before the other copy is lost, also with the same secret: each change "
                 + "writes both."
     }

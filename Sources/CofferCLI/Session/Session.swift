@@ -25,7 +25,7 @@ struct Session: Sendable {
     /// Returns the key of a file. Checks that the file exists before anyone is prompted for a key.
     func key(_ request: KeyRequest, of path: String) throws -> Key {
         try FileNames.checkHasContent(path)
-        return try keys.key(request, subject: path)
+        return try keys.key(request.forDatabases([path]), subject: path)
     }
 
     /// Returns the keys that may open a file. Checks that the file exists before anyone is prompted for a

@@ -28,6 +28,14 @@ struct BackupFolder {
             session.reporter.warning(
                 "\(backup.path): is dated in the future, so it is kept and not counted. Check the clock.")
         }
+        let dates = pruning.kept.map(\.date) + (isDryRun ? [.now] : [])
+        for (backup, next) in zip(pruning.kept, dates.dropFirst())
+        where DatabaseFile.BackupRetention.isGap(from: backup.date, to: next) {
+            session.reporter.warning(
+                "\(backup.path): is kept, with the backups before it that --keep allows, because the "
+                    + "next one is more than two years younger: a clock may have been wrong. If not, "
+                    + "remove them.")
+        }
         for (backup, reason) in pruning.unproved {
             session.reporter.warning("\(backup.path): is kept and not counted: \(reason).")
         }

@@ -163,7 +163,9 @@ struct DatedBackups {
         }
         let now = Date()
         for entry in entries where entry.backup.date > now {
-            reporter.warning("\(harmless: entry.backup.path): is dated in the future, so it does not count.")
+            reporter.warning(
+                "\(harmless: entry.backup.path): is dated in the future, so it does not count: a clock is or "
+                    + "was wrong. To restore it, name the file.")
         }
         entries.removeAll { $0.backup.date > now }
         let limit = end.map(milliseconds) ?? .max

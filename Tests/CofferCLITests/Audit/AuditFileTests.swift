@@ -106,8 +106,8 @@ struct AuditFileTests {
     }
 
     @Test(
-        "a log does not get a name under which SQLite or Coffer would remove it",
-        arguments: ["a.db-journal", "a.db-wal", "a.db-shm", ".coffer-log"])
+        "a log does not get a name that belongs to SQLite or Coffer",
+        arguments: ["a.db-journal", "a.db-wal", "a.db-shm", ".coffer-log", "a.db.keys"])
     func namesOfOthers(name: String) throws {
         let names = tool.directory.fileNames()
         let result = try work(name)

@@ -238,6 +238,20 @@ struct BackupFolderTests {
         #expect(before.subtracting(after).count == 1 && after.count == 3)
     }
 
+    @Test("a clock that jumped ahead costs no backups of another time, and the gap is named")
+    func clockAhead() throws {
+        try makeOld(daysAgo: [3000, 3001, 2000, 2001])
+        let old = names().filter { $0.contains("T010203.004Z") }
+        for arguments in [["--dry-run"], [], []] {
+            let result = try tool.run(
+                ["backup", "a.db", "--into", "safe", "--keep", "1h"] + arguments + key)
+            #expect(result.status == 0, "\(result)")
+            let lines = result.errors.split(separator: "\n").filter { $0.contains("more than two years") }
+            #expect(lines.count == 2 && lines[0].contains(old[1]) && lines[1].contains(old[3]), "\(result)")
+        }
+        #expect(names().count == 3 && names().starts(with: [old[1], old[3]]), "\(names())")
+    }
+
     @Test(
         "a backup that ends in the middle leaves the old ones, and what it leaves goes with the next",
         arguments: ["copied", "renamed"])

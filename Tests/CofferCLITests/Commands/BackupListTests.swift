@@ -198,6 +198,17 @@ struct BackupListTests {
             try result.status == 0 && result.errors.contains("future") && rowCount() == ["4"], "\(result)")
     }
 
+    @Test("a folder with backups of the future only says that, and restores none")
+    func onlyFuture() throws {
+        let name = try makeBackup(at: "29990101T000000.000Z", rows: 5)
+        let before = try tool.directory.bytes(of: "a.db")
+        let result = try restore()
+        #expect(result.status == 66 && result.errors.contains("\(name): is dated in the future"), "\(result)")
+        #expect(result.errors.contains("name the file") && result.errors.contains("that counts"), "\(result)")
+        #expect(try tool.directory.bytes(of: "a.db") == before)
+        #expect(try tool.run(["restore", "safe/\(name)", "a.db"] + key).status == 0)
+    }
+
     @Test("a line break in a name makes no line of its own")
     func lineBreak() throws {
         let name = "a\nb.db"

@@ -168,8 +168,8 @@ struct MetricsTests {
     }
 
     @Test(
-        "nothing is done if SQLite or Coffer would remove a metrics file of this name",
-        arguments: ["a.db-wal", "m/.coffer-x"])
+        "nothing is done if the name of the metrics file belongs to SQLite or Coffer",
+        arguments: ["a.db-wal", "m/.coffer-x", "a.db.keys"])
     func namesOfOthers(name: String) throws {
         let names = tool.directory.fileNames()
         let result = try tool.run(["verify", "a.db", "--metrics", name] + key)

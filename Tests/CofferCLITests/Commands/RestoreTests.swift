@@ -87,6 +87,9 @@ struct RestoreTests {
             rotation + ["--keep-old", ".coffer-6a96638279d7a0ac-rotate.note"],
             ["backup", "a.db", ".coffer-6a96638279d7a0ac.note"],
             ["restore", "safe.db", ".coffer-6a96638279d7a0ac.note"],
+            // The name of the keyring of a.db, which has none.
+            rotation + ["--keep-old", "a.db.keys"], ["backup", "safe.db", "a.db.keys"],
+            ["dump", "safe.db", "--out", "a.db.keys", "--yes-plaintext"], ["create", "a.db.keys"],
             ["create", ".coffer-new.db"], ["dump", "a.db", "--out", ".coffer-x", "--yes-plaintext"],
             // The mark and the hyphen are one character.
             ["backup", "a.db", "x\u{600}-wal"], ["dump", "a.db", "--out", "x\u{600}-shm", "--yes-plaintext"],

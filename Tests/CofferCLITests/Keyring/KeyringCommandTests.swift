@@ -432,6 +432,9 @@ struct KeyringCommandTests: KeyringToolSuite {
         expect(verified)
         #expect(try Schema.problems(verified) == [])
         #expect(verified.errors.contains("warning: a.db: its keyring (a.db.keys) \(words)"), "\(verified)")
+        #expect(
+            verified.errors.contains("only the database's own key opens it") == (kind != "one copy"),
+            "\(verified)")
         guard kind == "one copy" else { return }
         // The remedy that is named, with the same secret.
         try expect(

@@ -233,6 +233,47 @@ struct KilledRestoreTests {
         #expect(kept() == [] && keyrings() == ["safe.db.keys"])
     }
 
+    private static let lostSlots = [
+        ["key", "remove", "a.db", "--slot", "2"],
+        ["key", "change", "a.db", "--slot", "2", "--new-key", "raw:file:carl.key"],
+    ]
+
+    @Test(
+        "a secret that loses its slot does not open the copy for the kept file either",
+        arguments: lostSlots, ["old-kept", "locked"])
+    func losingSlot(_ command: [String], _ point: String) throws {
+        try tool.writeKey("ben.key", 2)
+        try tool.writeKey("carl.key", 3)
+        let added = try tool.run(["key", "add", "a.db", "--new-key", "raw:file:ben.key"] + anna)
+        try #require(added.status == 0, "\(added)")
+        let name = point == "locked" ? try killAfterMerging(at: point) : try killBeforeReplacing()
+        let ben = ["--unlock", "raw:file:ben.key"]
+        let refused = try tool.run(["key", "remove", "a.db", "--slot", "9"] + anna)
+        #expect(refused.status != 0 && tool.exists("\(name).keys"), "\(refused)")
+        let changed = try tool.run(command + anna)
+        #expect(changed.status == 0, "\(changed)")
+        #expect(replaced() == [] && keyrings() == ["a.db.keys", "safe.db.keys"])
+        #expect(try tool.run(["query", "a.db", "SELECT a FROM t"] + ben).status != 0)
+        #expect(try content("a.db").contains(point == "locked" ? "logged" : "later"))
+    }
+
+    @Test(
+        "the keyring of a kept file stays when a slot is removed or changed, because the restore is complete",
+        arguments: lostSlots, ["renamed", "audited"])
+    func losingSlotAfterReplacing(_ command: [String], _ point: String) throws {
+        try tool.writeKey("ben.key", 2)
+        try tool.writeKey("carl.key", 3)
+        for file in ["safe.db", "a.db"] {
+            let added = try tool.run(["key", "add", file, "--new-key", "raw:file:ben.key"] + anna)
+            try #require(added.status == 0, "\(added)")
+        }
+        try kill(["restore", "safe.db", "a.db"] + anna, at: point)
+        let name = try #require(kept().first)
+        let changed = try tool.run(command + anna)
+        #expect(changed.status == 0 && tool.exists("\(name).keys"), "\(changed)")
+        #expect(try content(name).contains("later"))
+    }
+
     @Test(
         "the next restore removes the copy for the kept file, even if the file or the keyring has changed",
         arguments: states)

@@ -54,6 +54,17 @@ struct KeygenTests {
         #expect(try tool.run("keygen", "--out", "no/such/folder").status == 73)
     }
 
+    @Test("no key file gets the name of the keyring of a database that exists")
+    func nameOfKeyring() throws {
+        let tool = try Tool()
+        let alone = try tool.run("keygen", "--out", "b.keys")
+        #expect(alone.status == 0, "\(alone)")
+        try tool.makeDatabase("a.db")
+        let refused = try tool.run("keygen", "--out", "a.db.keys")
+        #expect(refused.status == 64 && refused.errors.contains("the keyring of 'a.db'"), "\(refused)")
+        #expect(!tool.exists("a.db.keys"))
+    }
+
     @Test("different random bytes always give different words")
     func wordsAreDistinct() {
         var seen: Set<String> = []

@@ -63,6 +63,7 @@ struct KeyringErasureTests {
         #expect(throws: DatabaseFileError.self) {
             try keyring.eraseDatabase(confirming: "items.db", lockTimeout: 0)
         }
+        #expect(throws: DatabaseFileError.self) { try keyring.erasurePlan() }
         #expect(try fixture.directory.bytes(of: "items.db.keys") == Array("my keys".utf8))
         try fixture.directory.write(bytes, to: "items.db.keys")
         #expect(try fixture.items(anna) == ["letter", "photo"])

@@ -44,6 +44,16 @@ struct KeyringHeaderTests {
         #expect(try other.items(anna) == ["letter", "photo"])
     }
 
+    @Test("a header is not exported to the name of another database's keyring")
+    func exportingOverNames() throws {
+        try fixture.make()
+        try fixture.directory.write([1], to: "other.db")
+        let path = fixture.directory.path("other.db.keys")
+        #expect(throws: DatabaseFileError.self) { try keyring.exportHeader(to: path) }
+        #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys", "other.db"])
+        try keyring.exportHeader(to: fixture.directory.path("later.db.keys"))
+    }
+
     @Test("a header replaces the remains of a keyring, and no other file")
     func restoresHeadersOverDamage() throws {
         try fixture.make()

@@ -62,9 +62,14 @@ struct BackupName: Hashable {
 
     /// Returns the place of a database's next backup.
     ///
-    /// - Throws: `missing` if the folder does not exist, `pathTooLong`.
+    /// - Throws: `missing` if the folder does not exist, `pathTooLong`, `unsupported` if names cannot state
+    ///   the time.
     static func place(of database: String, in folder: String, at time: BackupTime) throws -> NewFilePlace {
         try checkIsFolder(folder)
+        guard BackupTime(time.text.utf8) == time else {
+            throw DatabaseFileError(
+                .unsupported("Names of backups have no year after 9999. Check the clock."), path: database)
+        }
         let origin = try BackupOrigin(database)
         let base = "\(folder == "/" ? "" : folder)/"
         func path(_ start: [UInt8]) -> String {
@@ -123,14 +128,16 @@ struct BackupTime: Hashable, Comparable {
     var day: Int { BackupTime.floor(milliseconds, 86_400_000) }
     /// Weeks begin on Mondays; the first day of 1970 was a Thursday.
     var week: Int { BackupTime.floor(day + 3, 7) }
-    var month: Int { date.year * 12 + date.month }
-    var year: Int { date.year }
+    var month: Int { civil.year * 12 + civil.month }
+    var year: Int { civil.year }
 
     private static func floor(_ number: Int, _ divisor: Int) -> Int {
         (number >= 0 ? number : number - divisor + 1) / divisor
     }
 
-    private var date: (year: Int, month: Int, day: Int) { DateText.civil(daysSince1970: day) }
+    private var civil: (year: Int, month: Int, day: Int) { DateText.civil(daysSince1970: day) }
+
+    var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
     /// The time in the format `20261122T214512.345Z`.
     var text: String {
@@ -138,7 +145,7 @@ struct BackupTime: Hashable, Comparable {
             let text = String(number)
             return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
         }
-        let (date, time) = (date, milliseconds - day * 86_400_000)
+        let (date, time) = (civil, milliseconds - day * 86_400_000)
         return digits(date.year, 4) + digits(date.month, 2) + digits(date.day, 2) + "T"
             + digits(time / 3_600_000, 2)
             + digits(time / 60000 % 60, 2) + digits(time / 1000 % 60, 2) + "." + digits(time % 1000, 3) + "Z"

@@ -134,7 +134,9 @@ struct LeftOldFile {
             try FileUsers.others(of: status).isEmpty
         else { return nil }
         // Another database may have been copied over the merged copy.
-        if let start = try? LeftOldFile.start(of: database), try LeftOldFile.start(of: kept) != start {
+        if let salt = try? LeftOldFile.salt(of: database),
+            try FileDescriptor.openNote(kept, forWriting: false).read(at: 0, count: 16) != salt
+        {
             return nil
         }
         var logs: [String] = []
@@ -147,9 +149,13 @@ struct LeftOldFile {
         paths = logs + [kept]
     }
 
-    /// Returns the salt, which the old file and the merged copy have in common.
-    private static func start(of path: String) throws(DatabaseFileError) -> [UInt8] {
-        try FileDescriptor.openNote(path, forWriting: false).read(at: 0, count: 16)
+    /// Returns the salt of the merged copy, which has it in common with the old file.
+    ///
+    /// Uses the engine: closing a descriptor of our own would release the POSIX locks of this process's
+    /// connections.
+    private static func salt(of database: String) throws -> [UInt8] {
+        let connection = try EngineConnection(path: database, flags: .readOnly)
+        return try FileHeader(connection.handle).start
     }
 
     func remove() throws(DatabaseFileError) {

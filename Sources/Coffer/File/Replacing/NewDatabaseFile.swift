@@ -35,7 +35,7 @@ struct NewDatabaseFile: ~Copyable {
         }
         let names = NewFileNames(path: path)
         if place.name == nil && !place.replaces {
-            try ReplacementNames.checkIsNoCompanion(path)
+            if !place.isOfKeyring { try ReplacementNames.checkIsNoCompanion(path) }
             guard try SystemFile.status(path) == nil else {
                 NewDatabaseFile.removeLeftovers(names, path)
                 throw DatabaseFileError(.exists, path: path)
@@ -122,10 +122,16 @@ struct NewDatabaseFile: ~Copyable {
 
     /// Removes the second name that a file got from a run that ended before it replaced the file, and the
     /// temporary name of a file that has its place, if a power loss interrupted the renaming.
-    static func removeSecondNames(of path: String) throws {
+    ///
+    /// - Parameter prepare: called with the note of the interrupted run before, while no run is active.
+    /// - Throws: `busy` while a run is active.
+    static func removeSecondNames(of path: String, prepare: (ReplacementNote?) throws -> Void = { _ in })
+        throws
+    {
         let names = NewFileNames(path: path)
         guard NoteFile.read(names.lock) != nil else { return }
         let note = try NewDatabaseFile.take(names, path)
+        try prepare(note.previous)
         try note.removeKeptNames(of: path)
         try note.removeTemporaryNames(names, of: path)
         // The run that made the note has just ended.
@@ -279,6 +285,9 @@ struct NewFilePlace {
 
     /// True if the new file may replace a file at the path.
     var replaces = false
+
+    /// True if the new file is the keyring of the database to which its name belongs.
+    var isOfKeyring = false
 }
 
 extension NoteFile {

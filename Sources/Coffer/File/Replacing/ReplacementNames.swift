@@ -75,11 +75,17 @@ extension DatabaseFile {
     /// Returns the reason why no new file may have a name, as a sentence; nil if it may.
     ///
     /// SQLite overwrites or removes a journal, a log or an index when it opens the database that they belong
-    /// to by their name. Coffer does the same with names that begin with `.coffer-`.
+    /// to by their name. Coffer does the same with names that begin with `.coffer-`, and treats a file next
+    /// to a database as its keyring if it has the database's name with `.keys` appended.
     package static func objection(toNameOf path: String) -> String? {
         if let ending = ReplacementNames.endings.first(where: { path.ends(inBytesOf: $0) }) {
             return "SQLite would treat a file whose name ends in '\(ending)' as part of another database, "
                 + "and could remove it. Choose another name."
+        }
+        if let owner = path.without(ending: ".keys"), let status = try? SystemFile.status(owner),
+            status.isRegular
+        {
+            return "Coffer would treat a file of this name as the keyring of '\(owner)'. Choose another name."
         }
         guard path.lastComponent.begins(withBytesOf: NamesBeside.start) else { return nil }
         return "Coffer would treat a file whose name begins with '\(NamesBeside.start)' as a leftover of its "

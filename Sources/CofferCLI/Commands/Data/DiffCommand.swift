@@ -49,7 +49,8 @@ struct DiffCommand: RecordedOperation {
     var names: [String] { [old, new] }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let newRequest = try newKey.requestIfGiven(besides: key)
+        var newRequest = try newKey.requestIfGiven(besides: key, for: [new])
+        newRequest?.isInUse = true
         try FileNames.checkHasContent(new)
         let keys = try session.keys(key, of: old)
         let given = try session.keys.key(ifGiven: newRequest, subject: new)?.database

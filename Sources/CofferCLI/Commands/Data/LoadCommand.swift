@@ -59,7 +59,7 @@ struct LoadCommand: FileOperation {
         try NewFile.checkIsNew(file)
         let input = try InputFile(from, "script")
         let reader = ScriptReader(input)
-        try recipients.making(file, orWith: key, isDryRun: false, session) { key, keys, keyring in
+        try recipients.making(file, from: nil, orWith: key, isDryRun: false, session) { key, keys, keyring in
             try trail.record(file, keys) { entry in
                 let summary: ScriptSummary
                 do {

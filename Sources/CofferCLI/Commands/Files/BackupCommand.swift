@@ -16,7 +16,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             proved and synced: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and six \
             months that have one (also h for hours, y for years). Only files with such a name and matching \
             content count or are removed; other files are named and kept. A moved database starts a new \
-            series.
+            series, and so does a gap of over two years, as a wrong clock leaves it.
 
             With -, the copy goes to the standard output once it is proved. Until then it is an unnamed file \
             in TMPDIR or /var/tmp.
@@ -168,7 +168,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             throw Failure(.inputMissing, "missing", "The folder '\(into)' does not exist: mkdir \(into)")
                 .about(into)
         }
-        let new = try newKey.requestIfGiven(besides: key)
+        let new = try newKey.requestIfGiven(besides: key, for: [source])
         let folder = try (keep ?? Defaults.current.keep).flatMap { keep in
             try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
         }

@@ -76,7 +76,8 @@ struct EncryptCommand: ChangingOperation {
                 "'\(source)' is not a plaintext SQLite database; see 'coffer info'."
             ).about(source)
         }
-        try recipients.making(destination, orWith: key, isDryRun: dryRun, session) { key, keys, keyring in
+        try recipients.making(destination, from: source, orWith: key, isDryRun: dryRun, session) {
+            key, keys, keyring in
             var conversion = Conversion(
                 source, .encrypt(to: destination, key), keys: keys, companion: keyring, in: session)
             conversion.options.newCipher = cipher.settings

@@ -132,7 +132,7 @@ struct RecoverCommand: RecordedOperation {
         options.allowsWriters = allowWriters
         options.threadCount = threads.number
         options.lockTimeout = session.lockTimeout
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.requestIfGiven(besides: key, for: [source])
         let keys = try session.keys(key, of: source)
         let newKey = try session.keys.key(ifGiven: new, subject: destination)
         if options.salt == nil, isSaltLost {

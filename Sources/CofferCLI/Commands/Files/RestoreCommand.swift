@@ -101,7 +101,7 @@ struct RestoreCommand: ChangingOperation {
     }
 
     private func restore(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let new = try newKey.isGiven ? newKey.request(besides: key) : nil
+        let new = try newKey.requestIfGiven(besides: key, for: [file])
         let keys = try session.keys(key, of: backup)
         let fileKey = try session.keys.key(ifGiven: new, subject: file)
         return try keys.open(backup, cipher: cipher.settings) { opening in

@@ -61,7 +61,7 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
         try FileNames.checkIsOne(files, for: keepOld)
         for path in files { try FileNames.checkReadable(path) }
         let subject = Session.subject(files)
-        let newRequest = try newKey.requestForRotation(besides: key)
+        let newRequest = try newKey.requestForRotation(besides: key, of: files)
         let keys = try FileKeys(key, KeyCache(session.keys, subject: subject))
         let new = try session.keys.key(newRequest, subject: subject)
         guard let old = keys.except(new) else {

@@ -59,7 +59,7 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
         try recipients.checkFits(newKey)
     }
 
-    func newKeyRequest() throws -> KeyRequest? { try newKey.isGiven ? newKey.request(besides: key) : nil }
+    func newKeyRequest() throws -> KeyRequest? { try newKey.requestIfGiven(besides: key, for: []) }
 
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let (cipher, into, keep, recipients, session) = (

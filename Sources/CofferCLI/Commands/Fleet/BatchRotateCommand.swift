@@ -36,7 +36,7 @@ struct BatchRotateCommand: BatchOperation, MeasuredOperation {
 
     var measuredWork: RunMetrics.Work { .rotate }
 
-    func newKeyRequest() throws -> KeyRequest? { try newKey.requestForRotation(besides: key) }
+    func newKeyRequest() throws -> KeyRequest? { try newKey.requestForRotation(besides: key, of: []) }
 
     func job(_ setting: BatchSetting) -> BatchJob {
         BatchJob(preparesAllFirst: !dryRun) { item in
