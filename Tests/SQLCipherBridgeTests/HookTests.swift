@@ -79,7 +79,7 @@ import Testing
                 let token = Token()
                 weakToken = token
                 #expect(throws: EngineError.self) {
-                    try connection.createFunction("f", argumentCount: 1000, isDeterministic: false) {
+                    try connection.createFunction("f", argumentCount: 100_000, isDeterministic: false) {
                         context, _ in
                         withExtendedLifetime(token) { context.setNull() }
                     }
