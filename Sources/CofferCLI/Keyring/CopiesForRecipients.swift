@@ -32,7 +32,7 @@ extension RecipientOptions {
 
     /// Makes a file with a keyring for the recipients, or else with the given key.
     func making(
-        _ path: String, orWith key: KeyOptions, isDryRun: Bool, _ session: Session,
+        _ path: String, orWith key: KeyOptions<OneKey>, isDryRun: Bool, _ session: Session,
         _ body: (DatabaseKey, KeyPassage, KeyringOfCopy?) throws -> Void
     ) throws {
         if isGiven {
