@@ -78,6 +78,9 @@ struct DiffCommand: RecordedOperation {
                         row: rows ? { try printer.print($0) } : nil)
                 }
                 printer.print(difference, old, new)
+                if !rows, !output.json, difference.tables.contains(where: \.isComparablyDifferent) {
+                    session.reporter.note("--rows prints the rows that differ.")
+                }
                 isSame = difference.isEmpty
                 return false
             }
@@ -207,4 +210,8 @@ private enum SQLText {
             return "' || char(\(scalar.value)) || '"
         }.joined()
     }
+}
+
+extension DatabaseFile.TableDifference {
+    fileprivate var isComparablyDifferent: Bool { isDifferent && isComparable }
 }
