@@ -11,12 +11,12 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             salt. It gets its name only after it was read back and found equal. Never overwrites. To put a \
             backup back: coffer restore.
 
-            With --into, a missing folder is created, for you only. Names consist of the database, the time in \
-            UTC, the salt and the location of the database, and sort by time. --keep removes older backups of \
-            this database once the new one is proved and synced: 7d,4w,6m keeps the newest of each of the last \
-            seven days, four weeks and six months that have one (also h for hours, y for years). Only files \
-            with such a name and matching content count or are removed; other files are named and kept. A \
-            moved database starts a new series.
+            With --into, a missing folder is created, for you only. Names consist of the database, the time \
+            in UTC, the salt and the location of the database, and sort by time. --keep removes older \
+            backups of this database once the new one is proved and synced: 7d,4w,6m keeps the newest of \
+            each of the last seven days, four weeks and six months that have one (also h for hours, y for \
+            years). Only files with such a name and matching content count or are removed; other files are \
+            named and kept. A moved database starts a new series.
 
             With -, the copy goes to the standard output once it is proved. Until then it is an unnamed file \
             in TMPDIR or /var/tmp.
