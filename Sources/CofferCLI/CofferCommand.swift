@@ -22,7 +22,9 @@ struct CofferCommand: Operation {
               coffer keygen --out app.key                    create a key
               coffer create app.db --key file:app.key
               coffer query app.db "SELECT 1" --key file:app.key
+              coffer query app.db "CREATE TABLE note (text)" --write --key file:app.key
               coffer rotate app.db --key file:app.key --new-key file:next.key
+              coffer erase old.db --yes-erase old.db
               coffer verify app.db                           prompt for the key
               coffer help rotate
 

@@ -34,7 +34,8 @@ extension RecipientOptions {
     ///
     /// - Parameter source: the database whose content the file gets, or nil if there is none.
     func making(
-        _ path: String, from source: String?, orWith key: KeyOptions, isDryRun: Bool, _ session: Session,
+        _ path: String, from source: String?, orWith key: KeyOptions<OneKey>, isDryRun: Bool,
+        _ session: Session,
         _ body: (DatabaseKey, KeyPassage, KeyringOfCopy?) throws -> Void
     ) throws {
         if isGiven {

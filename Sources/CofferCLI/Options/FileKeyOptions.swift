@@ -3,7 +3,7 @@ internal import ArgumentParser
 /// The keys that may open an existing file: the current one, and others to try after it.
 struct FileKeyOptions: ParsableArguments {
     @OptionGroup
-    var current: KeyOptions
+    var current: KeyOptions<SeveralKeys>
 
     @OptionGroup
     var unlock: UnlockOptions
@@ -14,6 +14,8 @@ struct FileKeyOptions: ParsableArguments {
     var isGiven: Bool {
         get throws { try current.isGiven || previous.isGiven || unlock.request() != nil }
     }
+    /// True if there are keys to try after the first one.
+    var areSeveral: Bool { get throws { try current.sources.count > 1 || previous.isGiven } }
     var allowsInsecureFiles: Bool { current.allowsInsecureFiles }
 
     func request(_ role: KeyRequest.Role = .current) throws -> KeyRequest {
@@ -47,6 +49,7 @@ struct FileKeyOptions: ParsableArguments {
             try role == .current && current.given() == nil && unlock.request() == nil && defaults.key != nil
         let unlocking = isOpen ? try defaults.unlock?.unlocking() : nil
         return try [unlocking].compactMap { $0 }
+            + current.furtherRequests()
             + previous.requests(type: current.typeOfOthers, allowingInsecureFiles: allowsInsecureFiles)
     }
 }
@@ -55,7 +58,7 @@ struct FileKeyOptions: ParsableArguments {
 struct PreviousKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("previous-key"),
-        help: .source("Try the key from this source too, as for --key (repeatable)."))
+        help: .source("Try the key from this source too, like a repeated --key (repeatable)."))
     var sources: [SourceArgument] = []
 
     // The older options.

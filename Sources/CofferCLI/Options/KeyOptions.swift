@@ -2,10 +2,22 @@ internal import ArgumentParser
 
 extension KeyType: ExpressibleByArgument {}
 
+/// The number of keys that a command takes with `--key`.
+protocol KeyCount: Sendable {
+    static var isSeveral: Bool { get }
+}
+
+/// The count of commands that give a file its key.
+enum OneKey: KeyCount { static let isSeveral = false }
+
+/// The count of commands that open files: the further keys are tried after the first one.
+enum SeveralKeys: KeyCount { static let isSeveral = true }
+
 /// The options for the source of a file's key. Without any, and without a default, the tool prompts for the
 /// key.
-struct KeyOptions: SecretSourceOptions {
-    static let prefix = "key"
+struct KeyOptions<Count: KeyCount>: SecretSourceOptions {
+    static var prefix: String { "key" }
+    static var takesSeveral: Bool { Count.isSeveral }
 
     @Option(
         name: .customLong("key"),
@@ -44,6 +56,20 @@ struct KeyOptions: SecretSourceOptions {
         var request = try (given() ?? Defaults.current.key ?? .prompt).key(role)
         request.allowsInsecureFile = allowsInsecureFiles
         return request
+    }
+
+    func validate() throws {
+        _ = try given()
+        _ = try furtherRequests()
+    }
+
+    /// Returns the requests for the keys after the first one.
+    func furtherRequests() throws -> [KeyRequest] {
+        try sources.dropFirst().map { argument in
+            var request = try GivenSource(argument.source(of: "--key"), .named("--key")).key(.previous)
+            request.allowsInsecureFile = allowsInsecureFiles
+            return request
+        }
     }
 
     /// The type of previous keys without one of their own.

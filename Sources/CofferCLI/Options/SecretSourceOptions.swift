@@ -7,6 +7,8 @@ protocol SecretSourceOptions: ParsableArguments {
     static var prefix: String { get }
     /// True if the source may have a type before it.
     static var hasType: Bool { get }
+    /// True if the option may be repeated. The first value is the one of ``given()``.
+    static var takesSeveral: Bool { get }
     /// The values of the option. An array, so that a second value is noticed.
     var sources: [SourceArgument] { get }
 
@@ -22,6 +24,7 @@ protocol SecretSourceOptions: ParsableArguments {
 
 extension SecretSourceOptions {
     static var hasType: Bool { true }
+    static var takesSeveral: Bool { false }
     var standardInput: Bool { false }
     var olderType: SecretType? { nil }
 
@@ -46,10 +49,8 @@ extension SecretSourceOptions {
             }
             return olderType.map { GivenSource(TypedSource(.prompt, $0), .options) }
         }
-        guard sources.count == 1 else {
-            let others = " Commands that open a file take other keys to try with --previous-key."
-            throw ValidationError(
-                "Give \(Self.option) once.\(Self.prefix == KeyOptions.prefix ? others : "")")
+        guard sources.count == 1 || Self.takesSeveral else {
+            throw ValidationError("Give \(Self.option) once.")
         }
         let source = try argument.source(of: Self.option)
         if older.isEmpty, let olderType, source == .bareUnlock {

@@ -84,8 +84,9 @@ struct KeyReader {
         let name = request.source.name
         if request.role == .new, KeyReader.hasFormOfRawKey(secret) {
             reporter.warning(
-                "The key from \(name) looks like a raw key, but is used as a passphrase. A raw key needs the "
-                    + "type raw; see --help.")
+                "The key from \(name) looks like a raw key, but is used as a passphrase. For the raw key, "
+                    + "give the source '\(TypedSource(request.source, .raw).text)' to --key or "
+                    + "--new-key. The passphrase is '\(TypedSource(request.source, .passphrase).text)'.")
         }
         if secret.textMark() != nil {
             reporter.warning(

@@ -1,5 +1,7 @@
 internal import Coffer
 internal import Foundation
+internal import Glibc
+internal import SystemCalls
 
 /// A folder of dated backups, from which outdated ones are removed.
 struct BackupFolder {
@@ -18,6 +20,31 @@ struct BackupFolder {
         self.cipher = cipher
         _ = try database.backupPruning(in: path, keeping: .init(years: 9999))
     }
+
+    /// Returns the folder above a missing one. Throws if it is missing too: it may be on a disk that is not
+    /// mounted.
+    static func parent(of path: String) throws(Failure) -> String {
+        let parent = FileNames.folder(of: path.withoutEndingSlashes)
+        guard NewFile.exists(parent) else {
+            throw Failure(
+                .inputMissing, "missing",
+                "The folder '\(path)' does not exist, and '\(parent)' does not either: mkdir -p \(path)"
+            ).about(path)
+        }
+        return parent
+    }
+
+    /// Creates a folder that only this user can open, and syncs its name to the disk.
+    static func make(_ path: String) throws(Failure) {
+        do throws(Errno) {
+            try systemCall("mkdir") { unsafe mkdir(path, 0o700) }
+            try Descriptor.synchronizeFolder(of: path.withoutEndingSlashes)
+        } catch {
+            throw Failure(error, "The folder '\(path)' cannot be created", denied: .outputExists).about(path)
+        }
+    }
+
+    static func removeIfEmpty(_ path: String) { _ = unsafe rmdir(path) }
 
     func prune(keys: [DatabaseKey], isDryRun: Bool, in session: Session, _ trail: AuditTrail) throws
         -> ExitStatus
@@ -81,5 +108,12 @@ struct BackupFolder {
                     + "\(isDryRun ? "\(removed.count) would be removed" : "\(removed.count) removed")"
             ] + lines, isAnswer: isDryRun)
         return status
+    }
+}
+
+extension String {
+    fileprivate var withoutEndingSlashes: String {
+        let end = unicodeScalars.lastIndex { $0 != "/" }.map(unicodeScalars.index(after:)) ?? endIndex
+        return String(unicodeScalars[..<end])
     }
 }

@@ -10,6 +10,8 @@ struct Conversion {
     /// Details about the file before the change: a line of text, and members for JSON.
     var remark: String?
     var facts: JSONObject = [:]
+    /// The destination to report, if a plan examines another one.
+    var place: String?
     /// Called after the work and before the report.
     var whenDone: @Sendable (DatabaseFile.ConversionResult) -> Void = { _ in }
     /// The keys that open the result, and the file that it replaces.
@@ -30,7 +32,8 @@ struct Conversion {
 
     private var file: DatabaseFile { DatabaseFile(path: source) }
     private var target: String { work.destination ?? source }
-    private var name: String { work.destination ?? label ?? source }
+    private var destination: String? { place ?? work.destination }
+    private var name: String { destination ?? label ?? source }
 
     /// Returns true if anything was changed.
     @discardableResult
@@ -110,7 +113,7 @@ struct Conversion {
 
     private var names: JSONObject {
         var names: JSONObject = ["path": label ?? source]
-        if let destination = work.destination { names += ["destination": destination] }
+        if let destination { names += ["destination": destination] }
         return names
     }
 

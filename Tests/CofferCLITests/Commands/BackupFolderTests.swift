@@ -60,8 +60,29 @@ struct BackupFolderTests {
             in: tool.directory.path("safe"))
         #expect(backups.map { FileNames.name(of: $0.path) } == files)
         #expect(backups.allSatisfy { $0.date >= before && $0.date <= Date() })
-        #expect(try tool.run(["backup", "a.db", "--into", "none"] + key).status == 66)
         #expect(try tool.run(["backup", "a.db", "--into", "a.key"] + key).status == 64)
+    }
+
+    @Test(
+        "a missing folder is created for its owner only, if the folder above it exists and the backup succeeds",
+        arguments: ["new", "new/"])
+    func missingFolder(_ folder: String) throws {
+        let arguments = ["backup", "a.db", "--into", folder, "--keep", "7d"]
+        let plan = try tool.run(arguments + ["--dry-run"] + key)
+        #expect(plan.status == 0 && plan.output.contains("\(folder): would be copied"), "\(plan)")
+        #expect(plan.errors.contains("The folder '\(folder)' would be created"), "\(plan)")
+        let wrong = try tool.run(arguments + ["--key", "file:b.key"])
+        #expect(wrong.status == 77 && !tool.exists("new"), "\(wrong)")
+        let result = try tool.run(arguments + key)
+        #expect(result.status == 0 && result.errors.contains("'\(folder)' was created"), "\(result)")
+        #expect(result.output.contains("1 backup kept, 0 removed"), "\(result)")
+        let attributes = try FileManager.default.attributesOfItem(atPath: tool.directory.path("new"))
+        #expect((attributes[.posixPermissions] as? Int) == 0o700)
+        let again = try tool.run(arguments + key)
+        #expect(again.status == 0 && !again.errors.contains("was created"), "\(again)")
+        let above = try tool.run(["backup", "a.db", "--into", "none/safe"] + key)
+        #expect(above.status == 66 && above.errors.contains("mkdir -p none/safe"), "\(above)")
+        #expect(!tool.exists("none"))
     }
 
     @Test(

@@ -43,6 +43,19 @@ struct DiffTests {
         #expect(try Schema.problems(json) == [])
     }
 
+    @Test("the summary of different rows names the option that prints them, but only to people")
+    func nextStep() throws {
+        #expect(try !diff().errors.contains("--rows"))
+        try change("CREATE TABLE u (x);")
+        #expect(try !diff("--rows").errors.contains("--rows"))
+        try change("DELETE FROM t WHERE id = 7;")
+        #expect(try diff().errors.contains("--rows prints the rows that differ."))
+        for options in [["--rows"], ["--json"], ["--quiet"]] {
+            let result = try tool.run(["diff", "a.db", "b.db"] + options + key)
+            #expect(result.status == 1 && !result.description.contains("--rows prints"), "\(result)")
+        }
+    }
+
     @Test("rows that were added, removed and changed are counted, and shown on request with what has changed")
     func rows() throws {
         try change(

@@ -224,6 +224,9 @@ struct MistakeTests {
         let made = try tool.run("create", "c.db", "--key-file", "a.key")
         #expect(made.status == 0)
         #expect(made.errors.contains("warning: The key from the key file 'a.key' looks like a raw key"))
+        for source in ["'raw:file:a.key' to --key", "'passphrase:file:a.key'"] {
+            #expect(made.errors.contains(source), "\(made)")
+        }
         let wrong = try tool.run("verify", "a.db", "--key-file", "a.key")
         #expect(wrong.status == 77)
         #expect(wrong.errors.contains("give --key-type raw"))

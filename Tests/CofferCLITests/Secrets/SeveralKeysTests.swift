@@ -89,6 +89,40 @@ struct SeveralKeysTests {
         #expect(try tool.run(current + ["--previous-key-fd=-1"]).status == 64)
     }
 
+    @Test("a repeated --key is tried after the first one, in the given order and before previous keys")
+    func repeatedKey() throws {
+        let repeated = ["--key", "file:a.key", "--key", "file:b.key", "--previous-key", "file:c.key"]
+        let result = try tool.run(["info", "a.db", "b.db", "c.db", "--json"] + repeated)
+        #expect(result.status == 0, "\(result)")
+        let options = try result.objects.compactMap { $0["opened_by"] as? String }
+        #expect(
+            options == ["--key file:a.key", "--key file:b.key", "--previous-key file:c.key"], "\(result)")
+        let refused = try tool.run(["verify", "c.db"] + repeated.prefix(4))
+        #expect(refused.status == 77 && refused.errors.contains("None of the 2 keys"), "\(refused)")
+        for words in [["query", "b.db", "SELECT 1"], ["rotate", "b.db", "--new-key", "file:c.key"]] {
+            #expect(try tool.run(words + repeated.prefix(4)).status == 0, "\(words)")
+        }
+        // The file of a further key is checked like the one of the first.
+        try tool.write(tool.text(of: "b.key"), to: "open.key", mode: 0o644)
+        let open = ["verify", "a.db", "--key", "file:a.key", "--key", "file:open.key"]
+        #expect(try tool.run(open).status == 78)
+        #expect(try tool.run(open + ["--insecure-key-file-mode"]).status == 0)
+    }
+
+    @Test(
+        "a command that gives a file its key takes --key once",
+        arguments: [
+            "create n.db", "encrypt a.db", "load n.db", "key init n.db", "batch encrypt --manifest -",
+            "audit find-key log",
+        ])
+    func oneKey(command: String) throws {
+        let words = command.split(separator: " ").map(String.init)
+        let result = try tool.run(words + ["--key", "file:a.key", "--key", "file:b.key"])
+        let message = command.hasPrefix("batch") ? "Give one key." : "Give --key once."
+        #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+        #expect(!tool.exists("n.db"))
+    }
+
     @Test("a rotation takes the key that opens the file, also where the new key is among the others")
     func rotating() throws {
         // As in the middle of a rotation: some files have the new key, others the old one.

@@ -202,7 +202,7 @@ struct SourceOptionTests {
             (["--key", "file:"], 64, "needs a path"), (["--key", "fd:x"], 64, "needs the number"),
             (["--key", "env:"], 64, "needs the name"), (["--key", ""], 64, "keys are never arguments"),
             (["--key", "command:cat 'a.key"], 64, "not closed"), (["--key", "command:"], 64, "empty"),
-            (["--key", "file:a.key", "--key", "file:a.key"], 64, "Give --key once"),
+            (["--key", "file:a.key", "--key", "file:"], 64, "needs a path"),
             (["--unlock", "file:a.key", "--unlock"], 64, "Give --unlock once"),
             (["--key", "file:a.key", "--unlock", "file:a.key"], 64, "not both"),
             (["--key", "recovery:file:a.key"], 64, "give --unlock"),

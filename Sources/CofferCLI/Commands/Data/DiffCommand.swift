@@ -79,6 +79,9 @@ struct DiffCommand: RecordedOperation {
                         row: rows ? { try printer.print($0) } : nil)
                 }
                 printer.print(difference, old, new)
+                if !rows, !output.json, difference.tables.contains(where: \.isComparablyDifferent) {
+                    session.reporter.note("--rows prints the rows that differ.")
+                }
                 isSame = difference.isEmpty
                 return false
             }
@@ -208,4 +211,8 @@ private enum SQLText {
             return "' || char(\(scalar.value)) || '"
         }.joined()
     }
+}
+
+extension DatabaseFile.TableDifference {
+    fileprivate var isComparablyDifferent: Bool { isDifferent && isComparable }
 }

@@ -28,7 +28,7 @@ struct LoadCommand: FileOperation {
     var from: String?
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: KeyOptions<OneKey>
 
     @OptionGroup(title: "The recipients of the file")
     var recipients: RecipientOptions

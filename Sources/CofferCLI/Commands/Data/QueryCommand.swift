@@ -3,7 +3,7 @@ internal import Glibc
 
 struct QueryCommand: FileOperation {
     static let configuration = CommandConfiguration.coffer(
-        "query <file> [<sql>] [options]", abstract: "Run SQL statements.",
+        "query <file> [<sql>] [options]", abstract: "Run SQL statements; --write lets them change data.",
         discussion: """
             Read-only, unless --write is given. The statements come from the argument, from a script \
             (--from), or from the standard input ('-', or nothing), where other users of the machine cannot \

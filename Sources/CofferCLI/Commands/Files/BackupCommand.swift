@@ -11,12 +11,13 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             salt. It gets its name only after it was read back and found equal. Never overwrites. To put a \
             backup back: coffer restore.
 
-            With --into, names consist of the database, the time in UTC, the salt and the location of the \
-            database, and sort by time. --keep removes older backups of this database once the new one is \
-            proved and synced: 7d,4w,6m keeps the newest of each of the last seven days, four weeks and six \
-            months that have one (also h for hours, y for years). Only files with such a name and matching \
-            content count or are removed; other files are named and kept. A moved database starts a new \
-            series, and so does a gap of over two years, as a wrong clock leaves it.
+            With --into, a missing folder is created, for you only. Names consist of the database, the time \
+            in UTC, the salt and the location of the database, and sort by time. --keep removes older \
+            backups of this database once the new one is proved and synced: 7d,4w,6m keeps the newest of \
+            each of the last seven days, four weeks and six months that have one (also h for hours, y for \
+            years). Only files with such a name and matching content count or are removed; other files are \
+            named and kept. A moved database starts a new series, and so does a gap of over two years, as a \
+            wrong clock leaves it.
 
             With -, the copy goes to the standard output once it is proved. Until then it is an unnamed file \
             in TMPDIR or /var/tmp.
@@ -164,17 +165,19 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                     + "--into \(destination)."
             ).about(destination)
         }
-        if let into, !NewFile.exists(into) {
-            throw Failure(.inputMissing, "missing", "The folder '\(into)' does not exist: mkdir \(into)")
-                .about(into)
-        }
+        let newFolder = into.flatMap { NewFile.exists($0) ? nil : $0 }
+        if let newFolder { _ = try BackupFolder.parent(of: newFolder) }
         let new = try newKey.requestIfGiven(besides: key, for: [source])
-        let folder = try (keep ?? Defaults.current.keep).flatMap { keep in
-            try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
-        }
+        var folder = try newFolder == nil ? pruned(of: source) : nil
         let keys = try session.keys(key, of: source)
         let copyKey = try session.keys.key(ifGiven: new, subject: destination ?? into ?? "the copy")
         return try keys.open(source, cipher: cipher.settings) { opening in
+            if let newFolder {
+                try make(newFolder, session.reporter)
+                folder = try dryRun ? nil : pruned(of: source)
+            }
+            // Leaves no folder behind if there is no backup in it.
+            defer { if let newFolder, !dryRun { BackupFolder.removeIfEmpty(newFolder) } }
             let slots =
                 copyKey == nil && !samePages && destination != "-"
                 ? try recipients.slotsOfCopy(of: source, opening.key) : []
@@ -184,15 +187,37 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                     ?? .done
             }
             if !dryRun { try removeLeftKeyrings(of: source) }
-            let work = work(opening.database, newKey: copyKey?.database, session.reporter)
+            let work = try work(opening.database, newKey: copyKey?.database, session.reporter)
             var conversion = Conversion(
                 source, work, cipher: cipher.settings,
                 keys: .changed(from: nil, to: copyKey ?? opening.key), in: session)
             conversion.options.keepsStoredPages = samePages
+            if dryRun { conversion.place = into }
             try conversion.perform(isDryRun: dryRun, in: session, trail)
             let keys = [copyKey?.database, opening.database].compactMap { $0 }
             return try folder?.prune(keys: keys, isDryRun: dryRun, in: session, trail) ?? .done
         }
+    }
+
+    /// Returns the folder from which older backups are removed, if any are.
+    private func pruned(of source: String) throws -> BackupFolder? {
+        try (keep ?? Defaults.current.keep).flatMap { keep in
+            try into.map { try BackupFolder($0, of: source, keep, cipher: cipher.settings) }
+        }
+    }
+
+    /// The folder for the dated copy. The plan for a missing folder examines the one above it.
+    private var folderOfCopy: String? {
+        get throws(Failure) {
+            guard let into, dryRun, !NewFile.exists(into) else { return into }
+            return try BackupFolder.parent(of: into)
+        }
+    }
+
+    private func make(_ folder: String, _ reporter: Reporter) throws(Failure) {
+        guard !dryRun else { return reporter.note("The folder '\(folder)' would be created.") }
+        try BackupFolder.make(folder)
+        reporter.note("The folder '\(folder)' was created, for you only (mode 700).")
     }
 
     private func copy(
@@ -202,12 +227,13 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         func perform(_ work: DatabaseFile.Work, _ keyring: KeyringOfCopy?, tells: Bool) throws {
             var conversion = Conversion(
                 source, work, cipher: cipher.settings, companion: keyring, in: session)
+            if dryRun { conversion.place = into }
             if tells { conversion.whenDone = { recipients.tell("\($0.path).keys", session) } }
             try conversion.perform(isDryRun: dryRun, in: session, trail)
         }
-        if let into {
-            let keyring = try KeyringOfCopy(slots, ofBackupOf: source, in: into)
-            return try perform(.datedBackup(in: into, key, newKey: keyring.key), keyring, tells: true)
+        if let folder = try folderOfCopy {
+            let keyring = try KeyringOfCopy(slots, ofBackupOf: source, in: folder)
+            return try perform(.datedBackup(in: folder, key, newKey: keyring.key), keyring, tells: true)
         }
         guard let destination else { return }
         try recipients.copying(to: destination, slots, isDryRun: dryRun, session) { copyKey, keyring in
@@ -225,8 +251,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         }
     }
 
-    private func work(_ key: DatabaseKey, newKey: DatabaseKey?, _ reporter: Reporter) -> DatabaseFile.Work {
-        if let into { return .datedBackup(in: into, key, newKey: newKey) }
+    private func work(_ key: DatabaseKey, newKey: DatabaseKey?, _ reporter: Reporter) throws(Failure)
+        -> DatabaseFile.Work
+    {
+        if let folder = try folderOfCopy { return .datedBackup(in: folder, key, newKey: newKey) }
         guard let destination, destination != "-" else {
             return .streamedBackup(in: FileNames.temporaryFolder, key, newKey: newKey) { part in
                 reporter.raw(bytes: part)

@@ -20,7 +20,7 @@ struct CreateCommand: RecordingOperation {
     var dryRun = false
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: KeyOptions<OneKey>
 
     @OptionGroup(title: "The format of the file")
     var cipher: CipherOptions

@@ -33,7 +33,7 @@ struct EncryptCommand: ChangingOperation {
     var dryRun = false
 
     @OptionGroup(title: "The key of the encrypted file")
-    var key: KeyOptions
+    var key: KeyOptions<OneKey>
 
     @OptionGroup(title: "The recipients of the encrypted file")
     var recipients: RecipientOptions

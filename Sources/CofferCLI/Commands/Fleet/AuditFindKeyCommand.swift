@@ -24,7 +24,7 @@ struct AuditFindKeyCommand: Operation {
     var id: String?
 
     @OptionGroup(title: "The key")
-    var key: KeyOptions
+    var key: KeyOptions<OneKey>
 
     @OptionGroup(title: "The site secret")
     var site: SiteSecretOptions

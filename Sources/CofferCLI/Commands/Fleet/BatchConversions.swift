@@ -28,8 +28,8 @@ struct BatchEncryption: BatchChange {
     var keptSuffix: String? { kept.suffix(".plaintext") }
 
     func check(_ key: FileKeyOptions, isDryRun: Bool) throws {
-        if try key.previous.isGiven {
-            throw ValidationError("Plaintext files have no previous keys. Omit --previous-key.")
+        if try key.areSeveral {
+            throw ValidationError("Plaintext files have no previous keys. Give one key.")
         }
     }
 

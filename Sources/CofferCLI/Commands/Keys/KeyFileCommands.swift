@@ -18,7 +18,7 @@ struct KeyInitCommand: KeyringOperation {
     var file: String
 
     @OptionGroup(title: "The present key of an existing database")
-    var key: KeyOptions
+    var key: KeyOptions<OneKey>
 
     @OptionGroup(title: "The first slot")
     var slot: NewSlotOptions
