@@ -160,6 +160,11 @@ extension Row {
     /// The values of the columns, in order.
     public var databaseValues: LazyMapCollection<Row, DatabaseValue> { lazy.map { $0.1 } }
 
+    /// The values of the columns, without their names.
+    package var values: [DatabaseValue] {
+        storage.copiedValues ?? (0..<count).map(storage.databaseValue(at:))
+    }
+
     /// Returns true if there is a column with this name, compared case-insensitively.
     ///
     ///     let isKnown = row.hasColumn("NAME")

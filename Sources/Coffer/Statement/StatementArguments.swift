@@ -35,7 +35,8 @@ extension StatementArguments: ExpressibleByArrayLiteral {
     /// Creates arguments in order.
     @inlinable
     public init<Values: Sequence>(_ values: Values) where Values.Element: DatabaseValueConvertible {
-        self.init(values: values.map(\.databaseValue))
+        // A key path would be made again in each call.
+        self.init(values: values.map { $0.databaseValue })
     }
 
     /// Creates arguments in order, or returns nil if an element cannot be stored in a database.

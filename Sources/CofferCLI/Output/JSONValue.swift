@@ -39,6 +39,9 @@ struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The object on one line, without spaces.
     var text: String { jsonValue.text }
 
+    /// The bytes of ``text``.
+    var bytes: [UInt8] { jsonValue.bytes }
+
     static func += (first: inout JSONObject, second: JSONObject) { first.members += second.members }
 }
 
@@ -82,62 +85,4 @@ extension Array: JSONConvertible where Element: JSONConvertible {
 
 extension Optional: JSONConvertible where Wrapped: JSONConvertible {
     var jsonValue: JSONValue { self?.jsonValue ?? .null }
-}
-
-// MARK: - Text
-
-extension JSONValue {
-    /// The value on one line, without spaces.
-    var text: String {
-        var text = ""
-        append(to: &text)
-        return text
-    }
-
-    private func append(to text: inout String) {
-        switch self {
-        case .null: text += "null"
-        case .bool(let value): text += value ? "true" : "false"
-        case .int(let value): text += String(value)
-        // JSON has no infinities.
-        case .double(let value): text += value.isFinite ? "\(value)" : "null"
-        case .string(let value): JSONValue.append(value, to: &text)
-        case .array(let values):
-            text += "["
-            for (index, value) in values.enumerated() {
-                if index > 0 { text += "," }
-                value.append(to: &text)
-            }
-            text += "]"
-        case .object(let members):
-            text += "{"
-            for (index, member) in members.enumerated() {
-                if index > 0 { text += "," }
-                JSONValue.append(member.name, to: &text)
-                text += ":"
-                member.value.append(to: &text)
-            }
-            text += "}"
-        }
-    }
-
-    private static func append(_ string: String, to text: inout String) {
-        text += "\""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            // Also escapes separators that some readers treat as line ends, and characters that terminals
-            // interpret as commands or as a change of direction.
-            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
-    }
 }

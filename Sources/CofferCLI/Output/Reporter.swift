@@ -87,6 +87,15 @@ extension Reporter {
         }
     }
 
+    /// Returns the members of a result's JSON line, for ``result(line:)``.
+    func resultLine(_ details: JSONObject...) -> JSONObject { line("result", JSONObject(joining: details)) }
+
+    /// Reports a result by its whole JSON line.
+    func result(line: [UInt8]) {
+        state.withLock { $0.resultCount += 1 }
+        raw(bytes: line)
+    }
+
     /// Reports a failure of one file or of the command.
     ///
     /// - Parameter isNamed: true if the message names the file, which the line of text then does not repeat.
@@ -203,8 +212,10 @@ extension Reporter {
         line(text(type, details), on: output)
     }
 
-    private func text(_ type: String, _ details: JSONObject) -> String {
-        JSONObject(["schema": 1, "type": type, "command": command], details).text
+    private func text(_ type: String, _ details: JSONObject) -> String { line(type, details).text }
+
+    private func line(_ type: String, _ details: JSONObject) -> JSONObject {
+        JSONObject(["schema": 1, "type": type, "command": command], details)
     }
 
     private static func counts(_ failures: [ExitStatus: Int]) -> JSONObject {

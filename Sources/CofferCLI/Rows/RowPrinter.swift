@@ -14,6 +14,8 @@ final class RowPrinter {
     private var plan: PlanTree?
 
     private var columns: [String] = []
+    /// The form of the rows in JSON, in formats of JSON.
+    private var json: JSONRow?
     private var rowCount = 0
     private var resultCount = 0
 
@@ -42,7 +44,7 @@ final class RowPrinter {
     func print(_ statement: Statement, _ arguments: StatementArguments) throws {
         begin(Array(statement.columnNames))
         let rows = try Row.fetchCursor(statement, arguments: arguments)
-        while let row = try rows.next(), !reporter.isOutputClosed { add(Array(row.databaseValues)) }
+        while let row = try rows.next(), !reporter.isOutputClosed { add(row.values) }
         end()
     }
 
@@ -52,7 +54,13 @@ final class RowPrinter {
         self.columns = RowPrinter.distinct(columns)
         (rowCount, waiting, widths) = (0, [], [])
         defer { resultCount += 1 }
-        guard !isReport else { return }
+        guard !isReport else {
+            let line = reporter.resultLine(
+                path.map { ["path": $0] } ?? [:], statement.map { ["statement": $0] } ?? [:],
+                ["columns": self.columns])
+            json = JSONRow(inResult: line)
+            return
+        }
         let isPlan = mayBePlan && style.format == .table && columns == PlanTree.columns
         plan = isPlan ? PlanTree() : nil
         let hasHeader = style.hasHeader && !(header?.isSet ?? false)
@@ -62,32 +70,29 @@ final class RowPrinter {
         case .csv: if hasHeader { line(columns.map(RowText.csvField).joined(separator: ",")) }
         case .tsv: if hasHeader { line(columns.map(RowText.tsvField).joined(separator: "\t")) }
         case .quote: if hasHeader { line(columns.map(\.databaseValue.dumpLiteral).joined(separator: ",")) }
-        case .json: reporter.raw("[")
+        case .json:
+            reporter.raw("[")
+            json = JSONRow(columns: self.columns, start: ",\n  ", end: "")
         case .markdown:
             if resultCount > 0 { line("") }
             // A Markdown table must have a header.
             line("| " + columns.map(RowText.markdown).joined(separator: " | ") + " |")
             line("|" + columns.map { _ in "---|" }.joined())
-        case .jsonl: break
+        case .jsonl: json = JSONRow(columns: self.columns, start: "", end: "\n")
         }
     }
 
     private func add(_ values: [DatabaseValue]) {
         defer { rowCount += 1 }
-        guard !isReport else {
-            return reporter.result(
-                path.map { ["path": $0] } ?? [:], statement.map { ["statement": $0] } ?? [:],
-                ["columns": columns, "values": values.map(RowText.json)], text: [])
-        }
-        let values = path.map { [$0.databaseValue] + values } ?? values
+        let values = isReport ? values : path.map { [$0.databaseValue] + values } ?? values
+        if let bytes = json?.bytes(values) { return addJSON(bytes) }
         switch style.format {
         case .table where plan != nil: plan?.add(values)
         case .table: addToTable(values.map { TextLayout.harmless(RowText.plain($0)) })
         case .line: addLines(values)
         case .csv: line(values.map { RowText.csv($0, null: style.nullText) }.joined(separator: ","))
         case .tsv: line(values.map(RowText.tsv).joined(separator: "\t"))
-        case .json: reporter.raw((rowCount == 0 ? "\n  " : ",\n  ") + object(values))
-        case .jsonl: line(object(values))
+        case .json, .jsonl: break
         case .markdown:
             line("| " + values.map { RowText.markdown(RowText.plain($0)) }.joined(separator: " | ") + " |")
         case .quote: line(values.map(\.dumpLiteral).joined(separator: ","))
@@ -108,8 +113,10 @@ final class RowPrinter {
 
     private func line(_ text: String) { reporter.raw(text + "\n") }
 
-    private func object(_ values: [DatabaseValue]) -> String {
-        JSONValue.object(zip(columns, values).map { .init($0, RowText.json($1)) }).text
+    private func addJSON(_ bytes: [UInt8]) {
+        if isReport { return reporter.result(line: bytes) }
+        // The comma before the first row of an array is omitted.
+        reporter.raw(bytes: rowCount == 0 && style.format == .json ? Array(bytes.dropFirst()) : bytes)
     }
 
     private func addLines(_ values: [DatabaseValue]) {

@@ -72,19 +72,6 @@ enum RowText {
         return result
     }
 
-    /// Returns a JSON value. Blobs and infinities, which JSON lacks, are objects; no other value is.
-    static func json(_ value: DatabaseValue) -> JSONValue {
-        switch value.storage {
-        case .null: .null
-        case .int64(let number): .int(number)
-        case .double(let number) where number.isInfinite:
-            .object([.init("real", .string(number < 0 ? "-Infinity" : "Infinity"))])
-        case .double(let number): .double(number)
-        case .string(let text): .string(text)
-        case .blob(let data): .object([.init("blob", .string(Hex.digits(data)))])
-        }
-    }
-
     /// Escapes a cell of a Markdown table.
     static func markdown(_ text: String) -> String {
         var result = ""

@@ -135,6 +135,26 @@ struct JSONTests {
         #expect(object[text]?[2] as? Int64 == .min)
     }
 
+    @Test(
+        "control characters, separators and marks of direction are escaped, and their neighbours are not",
+        arguments: [
+            ("", ""), ("\u{0}\u{1f}\u{20}", "\\u0000\\u001f "), ("\u{7e}\u{7f}", "~\\u007f"),
+            ("\u{80}\u{9f}\u{a0}", "\\u0080\\u009f\u{a0}"),
+            ("\u{2027}\u{2028}\u{202e}\u{202f}", "\u{2027}\\u2028\\u202e\u{202f}"),
+            ("\u{2065}\u{2066}\u{2069}\u{206a}", "\u{2065}\\u2066\\u2069\u{206a}"),
+            ("é€漢🎉", "é€漢🎉"), ("\"\\\n\r\t/", #"\"\\\n\r\t/"#),
+        ])
+    func escapes(text: String, escaped: String) {
+        #expect(JSONValue.string(text).text == "\"\(escaped)\"")
+        #expect(JSONValue.string("漢" + text + "a").text == "\"漢\(escaped)a\"")
+    }
+
+    @Test("numbers without a form in JSON are null, and zero keeps its sign")
+    func numbers() {
+        let numbers: [Double] = [.infinity, -.infinity, .nan, -0.0, 1e300]
+        #expect(JSONValue.array(numbers.map(\.jsonValue)).text == "[null,null,null,-0.0,1e+300]")
+    }
+
     @Test("the members of an object keep their order, and each value has the form of its type")
     func members() {
         let none: String? = nil

@@ -91,6 +91,32 @@ struct RowFormatTests {
                 == #"{"id":1,"the text":"a,\"b\"","n":null,"b":{"blob":"00ff"},"r":{"real":"-Infinity"}}"#)
     }
 
+    @Test("rows in JSON have the same values in each format, also where a text is empty or is not UTF-8")
+    func json() throws {
+        let sql =
+            "SELECT '' AS e, CAST(x'61ff62' AS TEXT) AS bad, x'' AS b, 9e999 AS inf, "
+            + "-9223372036854775808 AS least, CAST('-0.0' AS REAL) AS z, '€' AS t, "
+            + "char(10, 128, 8232) AS [s\"] UNION ALL SELECT 1, 2, 3, 4, 5, 6, 7, 8"
+        let values = [
+            "\"\"", "\"a\u{fffd}b\"", #"{"blob":""}"#, #"{"real":"Infinity"}"#, "-9223372036854775808",
+            "-0.0", "\"€\"", #""\n\u0080\u2028""#,
+        ]
+        let names = ["e", "bad", "b", "inf", "least", "z", "t", #"s\""#].map { "\"\($0)\"" }
+        let first = "{" + zip(names, values).map { "\($0):\($1)" }.joined(separator: ",") + "}"
+        let second = "{" + zip(names, 1...8).map { "\($0):\($1)" }.joined(separator: ",") + "}"
+        #expect(try output(sql, "jsonl") == "\(first)\n\(second)\n")
+        #expect(try output(sql, "json") == "[\n  \(first),\n  \(second)\n]\n")
+        let report = try tool.run(["query", "a.db", sql, "--json"] + key).output.split(separator: "\n").map(
+            String.init)
+        let start =
+            #"{"schema":1,"type":"result","command":"query","columns":["# + names.joined(separator: ",")
+            + "],\"values\":["
+        #expect(
+            report.filter { $0.contains("result") && !$0.contains("summary") } == [
+                start + values.joined(separator: ",") + "]}", start + "1,2,3,4,5,6,7,8]}",
+            ])
+    }
+
     @Test("literals come back as they were, by the stock shell")
     func literals() throws {
         let text = try output(
