@@ -26,9 +26,29 @@ final class DelimitedReader: RecordReader {
 
     var byteCount: Int64 { source.byteCount }
 
+    /// A field of a record without problems.
     private struct Field {
-        var bytes: [UInt8] = []
+        /// The place of the text in the record, without the quotes around it.
+        var range: Range<Int>
         var isQuoted = false
+        /// True if each quote of the text is doubled in the record.
+        var hasDoubledQuotes = false
+
+        func bytes(in record: [UInt8]) -> [UInt8] {
+            guard hasDoubledQuotes else { return Array(record[range]) }
+            var (bytes, isSecond) = ([UInt8](), false)
+            for byte in record[range] {
+                isSecond = byte == UInt8(ascii: "\"") && !isSecond
+                if !isSecond || byte != UInt8(ascii: "\"") { bytes.append(byte) }
+            }
+            return bytes
+        }
+
+        /// Returns nil for a text that is not UTF-8.
+        func text(in record: [UInt8]) -> String? {
+            hasDoubledQuotes
+                ? String(utf8: bytes(in: record).span) : String(utf8: record.span.extracting(range))
+        }
     }
 
     func next() throws(Failure) -> ImportRecord? {
@@ -37,8 +57,9 @@ final class DelimitedReader: RecordReader {
         let (fields, bytes, problem) = try kind == .csv ? readCSV() : readTSV()
         if let problem { return ImportRecord(line: first, bytes: bytes, content: .bad(problem)) }
         var values: [ImportValue] = []
+        values.reserveCapacity(fields.count)
         for field in fields {
-            guard let value = kind == .csv ? csvValue(field) : tsvValue(field.bytes) else {
+            guard let value = kind == .csv ? csvValue(field, bytes) : tsvValue(field, bytes) else {
                 return ImportRecord(
                     line: first, bytes: bytes,
                     content: .bad("a field is not UTF-8, or has an invalid escape"))
@@ -54,8 +75,9 @@ final class DelimitedReader: RecordReader {
         try checkDelimiter(fields, bytes, isBad: problem != nil)
         var names: [String] = []
         for field in fields {
-            let bytes = kind == .csv ? field.bytes : DelimitedReader.unescaped(field.bytes)
-            guard problem == nil, let name = bytes.flatMap({ String(validating: $0, as: UTF8.self) }) else {
+            let content = field.bytes(in: bytes)
+            let text = kind == .csv ? content : DelimitedReader.unescaped(content)
+            guard problem == nil, let name = text.flatMap({ String(validating: $0, as: UTF8.self) }) else {
                 throw Failure(
                     .badData, "input",
                     "The input cannot be imported: its first line does not name the columns.")
@@ -85,55 +107,67 @@ final class DelimitedReader: RecordReader {
     // MARK: CSV
 
     private func readCSV() throws(Failure) -> (fields: [Field], bytes: [UInt8], problem: String?) {
-        var (fields, bytes, field) = ([Field](), [UInt8](), Field())
-        // True while inside the quotes of a field, and after its closing quote.
-        var (isInside, isClosed, problem) = (false, false, nil as String?)
+        // Local copies, because each access to a property of an object is checked.
+        var (source, line) = (self.source, self.line)
+        defer { (self.source, self.line) = (source, line) }
+        var (fields, bytes, field) = ([Field](), [UInt8](), Field(range: 0..<0))
+        // The start of the field, the end of its text after a closing quote, and true while inside quotes.
+        var (start, closed, isInside, problem) = (0, nil as Int?, false, nil as String?)
         let delimiter = delimiter ?? UInt8(ascii: ",")
+        func end(_ field: Field, at end: Int) -> Field {
+            var field = field
+            field.range = field.isQuoted ? start + 1..<max(closed ?? end, start + 1) : start..<end
+            return field
+        }
         while let byte = try source.next() {
-            guard bytes.count < DelimitedReader.longestRecord else { throw tooLong(first: line) }
+            guard bytes.count < DelimitedReader.longestRecord else {
+                throw DelimitedReader.tooLong(first: line)
+            }
             bytes.append(byte)
             if byte == UInt8(ascii: "\n") { line += 1 }
             if isInside {
-                guard byte == UInt8(ascii: "\"") else {
-                    field.bytes.append(byte)
-                    continue
-                }
+                guard byte == UInt8(ascii: "\"") else { continue }
                 if try source.peek() == UInt8(ascii: "\"") {
-                    field.bytes.append(byte)
+                    field.hasDoubledQuotes = true
                     bytes.append(byte)
                     _ = try source.next()
                 } else {
-                    (isInside, isClosed) = (false, true)
+                    (isInside, closed) = (false, bytes.count - 1)
                 }
                 continue
             }
             // A line may end in CR LF.
-            if byte == UInt8(ascii: "\r"), try source.peek() == UInt8(ascii: "\n") { continue }
+            if byte == UInt8(ascii: "\r"), try source.peek() == UInt8(ascii: "\n") {
+                _ = try source.next()
+                line += 1
+                bytes.append(UInt8(ascii: "\n"))
+                return (fields + [end(field, at: bytes.count - 2)], bytes, problem)
+            }
             switch byte {
             case UInt8(ascii: "\""):
-                if field.bytes.isEmpty && !isClosed {
+                if bytes.count == start + 1 {
                     (isInside, field.isQuoted) = (true, true)
                 } else {
                     problem = "a quote is inside an unquoted field"
                 }
             case delimiter:
-                fields.append(field)
-                (field, isClosed) = (Field(), false)
+                fields.append(end(field, at: bytes.count - 1))
+                (field, start, closed) = (Field(range: 0..<0), bytes.count, nil)
             case UInt8(ascii: "\n"):
-                return (fields + [field], bytes, problem)
+                return (fields + [end(field, at: bytes.count - 1)], bytes, problem)
             default:
-                if isClosed { problem = "text follows a closing quote" }
-                field.bytes.append(byte)
+                if closed != nil { problem = "text follows a closing quote" }
             }
         }
-        return (fields + [field], bytes, isInside ? "a quote is not closed" : problem)
+        return (fields + [end(field, at: bytes.count)], bytes, isInside ? "a quote is not closed" : problem)
     }
 
-    private func csvValue(_ field: Field) -> DatabaseValue? {
-        guard let text = String(validating: field.bytes, as: UTF8.self) else { return nil }
+    private func csvValue(_ field: Field, _ record: [UInt8]) -> DatabaseValue? {
+        guard let text = field.text(in: record) else { return nil }
         guard !field.isQuoted else { return text.databaseValue }
         if text == nullText { return .null }
-        if text.hasPrefix("x'"), text.hasSuffix("'"), text.utf8.count >= 3,
+        if field.range.count >= 3, record[field.range].starts(with: "x'".utf8),
+            text.utf8.last == UInt8(ascii: "'"),
             let data = Hex.bytes(text.dropFirst(2).dropLast())
         {
             return data.databaseValue
@@ -149,30 +183,38 @@ final class DelimitedReader: RecordReader {
     // MARK: Tab-separated values
 
     private func readTSV() throws(Failure) -> (fields: [Field], bytes: [UInt8], problem: String?) {
-        var (fields, bytes, field) = ([Field](), [UInt8](), Field())
+        var source = self.source
+        defer { self.source = source }
+        var (fields, bytes, start) = ([Field](), [UInt8](), 0)
         while let byte = try source.next() {
-            guard bytes.count < DelimitedReader.longestRecord else { throw tooLong(first: line) }
+            guard bytes.count < DelimitedReader.longestRecord else {
+                throw DelimitedReader.tooLong(first: line)
+            }
             bytes.append(byte)
-            if byte == UInt8(ascii: "\r"), try source.peek() == UInt8(ascii: "\n") { continue }
             switch byte {
             case UInt8(ascii: "\t"):
-                fields.append(field)
-                field = Field()
+                fields.append(Field(range: start..<bytes.count - 1))
+                start = bytes.count
             case UInt8(ascii: "\n"):
                 line += 1
-                return (fields + [field], bytes, nil)
-            default: field.bytes.append(byte)
+                let end = bytes.count - 1
+                let hasReturn = end > start && bytes[end - 1] == UInt8(ascii: "\r")
+                return (fields + [Field(range: start..<(hasReturn ? end - 1 : end))], bytes, nil)
+            default: break
             }
         }
-        return (fields + [field], bytes, nil)
+        return (fields + [Field(range: start..<bytes.count)], bytes, nil)
     }
 
-    private func tsvValue(_ bytes: [UInt8]) -> DatabaseValue? {
-        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    private func tsvValue(_ field: Field, _ record: [UInt8]) -> DatabaseValue? {
+        guard let text = field.text(in: record) else { return nil }
         if text == "\\N" { return .null }
         if text.hasPrefix("\\x"), let data = Hex.bytes(text.dropFirst(2)) { return data.databaseValue }
         if let infinity = DelimitedReader.infinity(text) { return infinity }
-        return DelimitedReader.unescaped(bytes).map { String(decoding: $0, as: UTF8.self).databaseValue }
+        guard text.utf8.contains(UInt8(ascii: "\\")) else { return text.databaseValue }
+        return DelimitedReader.unescaped(Array(text.utf8)).map {
+            String(decoding: $0, as: UTF8.self).databaseValue
+        }
     }
 
     /// Returns the bytes of a text, or nil if an escape is incomplete.
@@ -195,9 +237,17 @@ final class DelimitedReader: RecordReader {
         return isEscaped ? nil : result
     }
 
-    private func tooLong(first: Int) -> Failure {
+    private static func tooLong(first: Int) -> Failure {
         Failure(
             .badData, "input",
             "The row before line \(first) is too long: is a quote not closed?")
+    }
+}
+
+extension String {
+    /// Returns nil if the bytes are not UTF-8.
+    fileprivate init?(utf8 bytes: Span<UInt8>) {
+        guard let text = try? UTF8Span(validating: bytes) else { return nil }
+        self.init(copying: text)
     }
 }

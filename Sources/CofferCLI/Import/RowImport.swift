@@ -39,6 +39,8 @@ final class RowImport {
     /// The words of a statement for the rule about conflicts.
     private var (insertion, conflictClause) = ("INSERT", "")
     private var isView = false
+    /// The target of the last row.
+    private var last: ImportTarget?
 
     private(set) var importedCount = 0
     /// The number of rows that the table ignored by its own rules, without an error.
@@ -197,6 +199,8 @@ final class RowImport {
     // MARK: Rows
 
     private func insertAll(_ db: Database, _ named: [String]?) throws {
+        // The connection cannot be closed before the statement.
+        defer { last = nil }
         var count = 0
         while let record = try next() {
             try insert(record, db, named)
@@ -215,23 +219,20 @@ final class RowImport {
         switch record.content {
         case .bad(let reason): return try refused(record, reason)
         case .values(let fields): (names, values) = (named, fields)
-        case .members(let members): (names, values) = (members.map(\.name), members.map(\.value))
+        case .members(let members): (names, values) = (members.map { $0.name }, members.map { $0.value })
         }
         if let names, names.count != values.count {
             return try refused(
                 record,
                 "it has \(counted: values.count, "field") instead of \(names.count)")
         }
+        let target = self.target(names, count: values.count)
         do {
-            let stored = try values.enumerated().map { index, value in
-                let column = names.flatMap { columns[$0[index].lowercased()] }
-                return try (column ?? .found(.other)).stored(value)
-            }
-            try checkKey(stored, names)
-            guard options.putsRefusedAside else { return try insert(stored, names, db) }
+            let stored = try target.stored(values)
+            guard options.putsRefusedAside else { return try insert(stored, target, db) }
             // A trigger may fail with RAISE(FAIL), which keeps earlier changes. The savepoint undoes them.
             try db.inSavepoint {
-                try insert(stored, names, db)
+                try insert(stored, target, db)
                 return .commit
             }
         } catch let refusal as ImportRefusal {
@@ -246,17 +247,6 @@ final class RowImport {
         }
     }
 
-    /// Throws for a row without a value in the key of a created table. SQLite would store a new row ID.
-    private func checkKey(_ values: [DatabaseValue], _ names: [String]?) throws(ImportRefusal) {
-        guard !options.primaryKey.isEmpty else { return }
-        let names = (names ?? []).map { $0.lowercased() }
-        for key in options.primaryKey {
-            guard let index = names.firstIndex(of: key.lowercased()), !values[index].isNull else {
-                throw ImportRefusal("the column '\(key)' of the key takes no NULL")
-            }
-        }
-    }
-
     /// The failure of a row whose error has ended the transaction.
     private func rollback(at record: ImportRecord, _ reason: String) -> Failure {
         let part = options.batchRows == nil ? "" : " of this batch"
@@ -266,16 +256,28 @@ final class RowImport {
                 + "\(part) is kept.")
     }
 
-    private func insert(_ values: [DatabaseValue], _ names: [String]?, _ db: Database) throws {
+    /// Returns the target of rows with these columns, which are usually those of the row before.
+    private func target(_ names: [String]?, count: Int) -> ImportTarget {
+        if let last, last.takes(names, count) { return last }
+        let target = ImportTarget(
+            names, count, columns: names?.map { columns[$0.lowercased()] ?? .found(.other) },
+            key: options.primaryKey, sql: sql(names, count))
+        last = target
+        return target
+    }
+
+    private func sql(_ names: [String]?, _ count: Int) -> String {
         let columns = names.map { names in
             names.isEmpty
                 ? " DEFAULT VALUES" : "(\(names.map(\.quotedDatabaseIdentifier).joined(separator: ",")))"
         }
-        let marks = values.isEmpty ? "" : " VALUES (\(values.map { _ in "?" }.joined(separator: ",")))"
-        let statement = try db.cachedStatement(
-            sql: "\(insertion) INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")\(marks)"
-                + (values.isEmpty ? "" : conflictClause))
-        try statement.execute(arguments: StatementArguments(values))
+        let marks = Array(repeating: "?", count: count).joined(separator: ",")
+        return "\(insertion) INTO \(options.table.quotedDatabaseIdentifier)\(columns ?? "")"
+            + (count == 0 ? "" : " VALUES (\(marks))\(conflictClause)")
+    }
+
+    private func insert(_ values: [DatabaseValue], _ target: ImportTarget, _ db: Database) throws {
+        try target.statement(db).execute(arguments: StatementArguments(values))
         // A view's triggers may change nothing, so its rows count as imported.
         if isView || db.changesCount > 0 { importedCount += 1 } else { ignoredCount += 1 }
     }
