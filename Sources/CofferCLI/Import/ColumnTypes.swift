@@ -69,7 +69,7 @@ enum ColumnType: String, CaseIterable {
     /// Returns the number whose canonical form is the text, or nil. Integers count if REAL represents them
     /// exactly.
     private static func real(in text: String) -> Double? {
-        if let number = Double(text), number.isFinite, "\(number)" == text { return number }
+        if let number = Double(text), number.isFinite, number.description == text { return number }
         return integer(in: text).flatMap { Double(exactly: $0) }
     }
 

@@ -86,7 +86,7 @@ enum RowText {
     }
 
     private static func real(_ number: Double) -> String {
-        number.isInfinite ? (number < 0 ? "-Inf" : "Inf") : "\(number)"
+        number.isInfinite ? (number < 0 ? "-Inf" : "Inf") : number.description
     }
 
     private static func blob(_ value: DatabaseValue) -> String {

@@ -110,7 +110,9 @@ struct StatementSplitter {
         case UInt8(ascii: " "), 0x09...0x0d: break
         case let byte where StatementSplitter.isWordByte(byte):
             lexeme = .word
-            word = [byte | 0x20]
+            // Keeps the memory of the word before.
+            word.removeAll(keepingCapacity: true)
+            word.append(byte | 0x20)
         default: take(.other)
         }
         return false
@@ -126,6 +128,8 @@ struct StatementSplitter {
 
     private mutating func endWord() {
         lexeme = .between
+        // No word matters any more, and scripts of many rows have many words.
+        guard progress != .ordinary else { return }
         switch String(decoding: word, as: UTF8.self) {
         case "explain": take(.explain)
         case "create": take(.create)

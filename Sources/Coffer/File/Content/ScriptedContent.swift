@@ -54,6 +54,8 @@ struct ScriptedContent {
 
     /// Returns true if a statement writes rows of the schema itself, which the engine trusts.
     static func writesSchema(_ statement: [UInt8]) -> Bool {
+        // Most statements are rows of tables, and need no scanner.
+        guard mayNameSchema(statement) else { return false }
         var scanner = SQLScanner(statement)
         let first = scanner.next()?.word ?? ""
         guard ["insert", "update", "delete", "replace", "with"].contains(first) else { return false }
@@ -64,6 +66,14 @@ struct ScriptedContent {
             rest -= 1
         }
         return false
+    }
+
+    /// Returns false if a statement does not contain the start of the names of the schema's table.
+    private static func mayNameSchema(_ statement: [UInt8]) -> Bool {
+        statement.indices.contains { index in
+            statement[index] == UInt8(ascii: "_")
+                && statement[..<index].suffix(6).elementsEqual("sqlite".utf8) { $0 | 0x20 == $1 }
+        }
     }
 
     /// - Returns: the fingerprint of the new content.
@@ -130,7 +140,8 @@ struct ScriptedContent {
         guard !bytes.contains(0) else {
             throw EngineError.misuse("it contains a zero byte, where SQLite would end it")
         }
-        let text = bytes.map { CChar(bitPattern: $0) } + [0]
+        var text = bytes.map { CChar(bitPattern: $0) }
+        text.append(0)
         var offset = 0
         while offset < text.count - 1,
             let statement = try destination.prepare(text, offset: &offset, persistent: false)

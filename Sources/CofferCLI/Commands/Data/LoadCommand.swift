@@ -80,15 +80,19 @@ struct LoadCommand: FileOperation {
         _ key: DatabaseKey, _ keyring: KeyringOfCopy?, _ reader: ScriptReader, total: Int64,
         in session: Session
     ) throws -> ScriptSummary {
-        try session.work(file) { progress in
+        // The number of bytes that was reported last.
+        var reported: Int64 = -1
+        return try session.work(file) { progress in
             try DatabaseFile(path: file).make(
                 key: key, cipher: cipher.settings, companion: keyring, progress: progress
             ) {
                 try session.interruption.check()
-                session.reporter.progress(
-                    ProgressState(
-                        path: file, phase: "loading", completed: reader.byteCount, total: total, unit: "bytes"
-                    ))
+                if reader.byteCount != reported {
+                    reported = reader.byteCount
+                    session.reporter.progress(
+                        ProgressState(
+                            path: file, phase: "loading", completed: reported, total: total, unit: "bytes"))
+                }
                 return try reader.next()
             } watch: {
                 try session.interruption.check()
