@@ -393,6 +393,11 @@ struct ImportTests {
         #expect(lines.compactMap { $0["line"] as? Int } == [3, 4, 5, 6, 7, 8, 10])
         #expect(lines[0]["row"] as? String == "2,twice\n")
         #expect((lines[0]["reason"] as? String)?.contains("UNIQUE") == true)
+        #expect(
+            lines.dropFirst(3).compactMap { $0["reason"] as? String } == [
+                "a quote is inside an unquoted field", "text follows a closing quote",
+                "it has 3 fields instead of 2", "a quote is not closed",
+            ])
         let mode =
             try FileManager.default.attributesOfItem(atPath: tool.directory.path("bad.jsonl"))[
                 .posixPermissions] as? Int
@@ -411,6 +416,46 @@ struct ImportTests {
             result.status == 65 && result.errors.contains("line 5") && result.errors.contains("UNIQUE"),
             "\(result)")
         #expect(try rows("SELECT id FROM t") == (batch == nil ? ["1"] : ["1", "2", "3"]))
+    }
+
+    @Test("fields in quotes, with doubled quotes and with ends of lines of two characters are whole")
+    func fields() throws {
+        _ = try tool.shell().run("CREATE TABLE f (a, b);")
+        let lines = [
+            "a,b", #""",x''"#, #""""","é""漢""""#, "x'0g',x'", ",\"l1\r\nl2\"", #""Inf",x'0A'"#, "\u{e9}\r,",
+            #""last","""#,
+        ]
+        let expected = [
+            "'textblob'", "'text22textC3A922E6BCA222'", "'text7827306727text7827'", "'nulltext6C310D0A6C32'",
+            "'text496E66blob0A'", "'textC3A90Dnull'", "'text6C617374text'",
+        ]
+        let sql = "SELECT typeof(a) || hex(a) || typeof(b) || hex(b) FROM f ORDER BY rowid"
+        for end in ["\n", "\r\n"] {
+            let result = try load("f", input: lines.joined(separator: end))
+            #expect(result.status == 0, "\(result)")
+            #expect(try rows(sql) == expected)
+            _ = try tool.shell().run("DELETE FROM f;")
+        }
+        #expect(
+            try load("f", "--format", "tsv", input: "a\tb\r\n1\\\\\t\r\n\\t\r\t\\x0a\r\n\\N\t2").status == 0)
+        #expect(
+            try rows(sql) == ["'text315Ctext'", "'text090Dblob0A'", "'nulltext32'"])
+    }
+
+    @Test("objects with other members than the object before go into their own columns")
+    func changingMembers() throws {
+        _ = try tool.shell().run("CREATE TABLE m (a, b);")
+        let input = [
+            #"{"a":1}"#, #"{"b":2}"#, #"{"none":3}"#, #"{"a":4,"b":5}"#, #"{"b":6,"A":7}"#, #"{"none":8}"#,
+            "{}",
+            #"{"a":9}"#,
+        ]
+        let result = try load(
+            "m", "--format", "jsonl", "--rejects", "none.jsonl", input: input.joined(separator: "\n"))
+        #expect(
+            result.status == 1 && result.output.contains("6 rows imported into m, 2 rows refused"),
+            "\(result)")
+        #expect(try rows("SELECT a, b FROM m") == ["1,NULL", "NULL,2", "4,5", "7,6", "NULL,NULL", "9,NULL"])
     }
 
     @Test("what cannot be imported has its own code")
