@@ -12,6 +12,8 @@ final class DelimitedReader: RecordReader {
     private let delimiter: UInt8?
     private var source: ByteSource
     private var line = 1
+    /// The size of the last record, which the next one probably has.
+    private var usual = (fields: 0, bytes: 0)
 
     /// The maximum size of a record, in bytes: more than any row of a table has. An unclosed quote must not
     /// read the whole input into memory.
@@ -109,15 +111,20 @@ final class DelimitedReader: RecordReader {
     private func readCSV() throws(Failure) -> (fields: [Field], bytes: [UInt8], problem: String?) {
         // Local copies, because each access to a property of an object is checked.
         var (source, line) = (self.source, self.line)
-        defer { (self.source, self.line) = (source, line) }
         var (fields, bytes, field) = ([Field](), [UInt8](), Field(range: 0..<0))
+        fields.reserveCapacity(usual.fields)
+        bytes.reserveCapacity(usual.bytes)
+        defer {
+            (self.source, self.line) = (source, line)
+            usual = (min(fields.count, 256), min(bytes.count, 4096))
+        }
         // The start of the field, the end of its text after a closing quote, and true while inside quotes.
         var (start, closed, isInside, problem) = (0, nil as Int?, false, nil as String?)
         let delimiter = delimiter ?? UInt8(ascii: ",")
-        func end(_ field: Field, at end: Int) -> Field {
-            var field = field
+        func endField(at end: Int) {
             field.range = field.isQuoted ? start + 1..<max(closed ?? end, start + 1) : start..<end
-            return field
+            fields.append(field)
+            (field, start, closed) = (Field(range: 0..<0), bytes.count, nil)
         }
         while let byte = try source.next() {
             guard bytes.count < DelimitedReader.longestRecord else {
@@ -141,7 +148,8 @@ final class DelimitedReader: RecordReader {
                 _ = try source.next()
                 line += 1
                 bytes.append(UInt8(ascii: "\n"))
-                return (fields + [end(field, at: bytes.count - 2)], bytes, problem)
+                endField(at: bytes.count - 2)
+                return (fields, bytes, problem)
             }
             switch byte {
             case UInt8(ascii: "\""):
@@ -151,15 +159,16 @@ final class DelimitedReader: RecordReader {
                     problem = "a quote is inside an unquoted field"
                 }
             case delimiter:
-                fields.append(end(field, at: bytes.count - 1))
-                (field, start, closed) = (Field(range: 0..<0), bytes.count, nil)
+                endField(at: bytes.count - 1)
             case UInt8(ascii: "\n"):
-                return (fields + [end(field, at: bytes.count - 1)], bytes, problem)
+                endField(at: bytes.count - 1)
+                return (fields, bytes, problem)
             default:
                 if closed != nil { problem = "text follows a closing quote" }
             }
         }
-        return (fields + [end(field, at: bytes.count)], bytes, isInside ? "a quote is not closed" : problem)
+        endField(at: bytes.count)
+        return (fields, bytes, isInside ? "a quote is not closed" : problem)
     }
 
     private func csvValue(_ field: Field, _ record: [UInt8]) -> DatabaseValue? {
