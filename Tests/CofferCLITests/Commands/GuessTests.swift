@@ -85,6 +85,22 @@ struct GuessTests {
         #expect(input.status == 0 && input.output.hasPrefix("t"), "\(input)")
     }
 
+    @Test("a query shows names and statements of the schema as the shell does")
+    func schemaCommands() throws {
+        _ = try tool.shell().run("CREATE INDEX i ON t (text); CREATE TABLE u (a);")
+        for command in [".tables", ".tables t", " .schema u; ", ".indexes", ".indexes u"] {
+            let result = try tool.run(["query", "a.db", command] + key)
+            #expect(result.status == 0 && result.errors.isEmpty, "\(result)")
+            let shown = try tool.run(["shell", "a.db", command] + key)
+            #expect(result.output == shown.output, "\(result)")
+            #expect(result.output.isEmpty == (command == ".indexes u"), "\(result)")
+        }
+        for options in [["--json"], ["--dry-run"], ["--transaction"], ["--bind", "a=1"]] {
+            let result = try tool.run(["query", "a.db", ".tables"] + options + key)
+            #expect(result.status == 64 && result.description.contains("is a shell command"), "\(result)")
+        }
+    }
+
     @Test("the input of an import can follow the table, or stand for a table of its name")
     func importing() throws {
         try tool.write("text\nrow 4\n", to: "rows.csv")

@@ -187,7 +187,8 @@ struct MistakeTests {
     @Test("commands of a shell are told apart from statements")
     func shellWords() throws {
         for (words, advice) in [
-            (".schema t", "coffer schema"), ("SELECT 1;\n .dump", "coffer dump"),
+            (".schema t\nSELECT 1", "coffer schema"), (".tablesx", "coffer shell"),
+            (".dump", "coffer dump"), ("SELECT 1;\n .dump", "coffer dump"),
             (".nothing", "coffer shell"),
         ] {
             let result = try tool.run(["query", "a.db", words] + key)
