@@ -145,6 +145,11 @@ struct KeyringCommandTests: KeyringToolSuite {
         #expect(!added.errors.contains(key) && added.errors.contains("is the recovery key of a.db"))
         try tool.write(key.lowercased().replacing("-", with: " "), to: "sheet.txt")
         #expect(try reads("sheet.txt", type: "recovery"))
+        // The form tells the type, with hyphens and with spaces.
+        try expect(tool.run("verify", "a.db", "--unlock", "file:sheet.txt"))
+        try tool.write(key + "\n", to: "printed.txt")
+        try expect(tool.run("verify", "a.db", "--unlock", "file:printed.txt"))
+        try expect(tool.run("verify", "a.db", "--unlock", "passphrase:file:printed.txt"), status: 77)
         try tool.write("correct horse battery\n", to: "new.txt")
         try expect(
             tool.run("key", "recover", "a.db", "--unlock-file", "sheet.txt", "--new-key-file", "new.txt"),
@@ -391,6 +396,12 @@ struct KeyringCommandTests: KeyringToolSuite {
         try expect(
             tool.run(["rotate", "a.db", "--new-key-file", "new.key", "--new-key-type", "raw"] + anna),
             status: 64, "coffer key rotate")
+        // The key of the keyring, given as the key of the file.
+        for words in ["'coffer key rotate'", "open it with --unlock"] {
+            try expect(
+                tool.run("rotate", "a.db", "--key", "file:anna.key", "--new-key", "file:new.key"), status: 77,
+                words)
+        }
         #expect(try reads("anna.key"))
         try expect(tool.run("erase", "a.db", "--dry-run"), "a.db.keys")
         try expect(tool.run("erase", "a.db", "--yes-erase", "a.db"))
