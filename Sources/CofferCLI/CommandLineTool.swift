@@ -83,10 +83,11 @@ package enum CommandLineTool {
         if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.statement(in: arguments) {
             return refuse(words, arguments)
         }
-        let lines = ArgumentMistake.lines(text, arguments)
+        let lines = ArgumentMistake.lines(ArgumentMistake.advised(text, arguments), arguments)
         OutputFile.errors.writeLine(
             lines.hasPrefix("Error: ") ? "coffer: error: " + lines.dropFirst(7) : lines)
-        let message = Spelling.withoutFarGuess(CofferCommand.message(for: error))
+        let message = ArgumentMistake.advised(
+            Spelling.withoutFarGuess(CofferCommand.message(for: error)), arguments)
         reportRefusal(message.isEmpty ? "Invalid arguments." : message, arguments)
         return .usage
     }
