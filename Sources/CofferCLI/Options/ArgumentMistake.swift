@@ -11,7 +11,9 @@ enum ArgumentMistake {
 
     /// Returns an error message and the other arguments if the arguments contain a key, or nil if they do
     /// not.
-    static func key(in arguments: [String]) -> (message: String, rest: [String])? {
+    ///
+    /// - Parameter command: the words of the command, and perhaps its first arguments.
+    static func key(in arguments: [String], of command: [String]) -> (message: String, rest: [String])? {
         var (rest, found) = ([String](), (option: String, value: String)?.none)
         var isKey = false
         func after(_ index: Int) -> Substring {
@@ -42,7 +44,7 @@ enum ArgumentMistake {
                 isKey = false
             }
         }
-        return found.map { (words(for: $0.option, value: $0.value, in: arguments), rest) }
+        return found.map { (words(for: $0.option, value: $0.value, in: arguments, of: command), rest) }
     }
 
     /// Returns true if `--unlock` stands for a prompt: no argument follows, or an option, a file or a
@@ -75,9 +77,11 @@ enum ArgumentMistake {
     }
 
     /// Returns the error message for an option with a value that is not a source.
-    static func words(for option: String, value: String = "", in arguments: [String] = []) -> String {
+    static func words(
+        for option: String, value: String = "", in arguments: [String] = [], of command: [String] = []
+    ) -> String {
         let isSourceOption = keyOptions.contains(option)
-        let name = isSourceOption ? option : sourceOption(for: option, in: arguments)
+        let name = isSourceOption ? option : sourceOption(for: option, in: arguments, of: command)
         let problem = isSourceOption ? "The value of \(option) is not a source" : "There is no \(option)"
         // The name of a file that exists is no secret.
         let path = value.hasPrefix("file:") ? String(value.dropFirst(5)) : value
@@ -93,11 +97,12 @@ enum ArgumentMistake {
     }
 
     /// Returns the option of a command for a passphrase.
-    private static func sourceOption(for option: String, in arguments: [String]) -> String {
+    private static func sourceOption(for option: String, in arguments: [String], of command: [String])
+        -> String
+    {
         if option.hasPrefix("--new-") { return "--new-key" }
-        let words = CofferCommand.words(of: arguments)
-        guard words.first == "key" else { return "--key" }
-        let isOpened = words.dropFirst().first == "init" || arguments.contains { $0.hasPrefix("--unlock") }
+        guard command.first == "key" else { return "--key" }
+        let isOpened = command.dropFirst().first == "init" || arguments.contains { $0.hasPrefix("--unlock") }
         return isOpened ? "--new-key" : "--unlock"
     }
 
@@ -105,10 +110,10 @@ enum ArgumentMistake {
 
     /// Returns a message of the parser about an unknown option or argument with a sentence about what it is
     /// here.
-    static func advised(_ message: String, _ arguments: [String]) -> String {
+    static func advised(_ message: String, of command: [String]) -> String {
         let mistake = #/(?:Unknown option|Unexpected argument) '(?<word>[^'\n]+)'(?<end>\.?)/#
         guard let match = message.firstMatch(of: mistake),
-            let advice = advice(on: String(match.word), CofferCommand.words(of: arguments))
+            let advice = advice(on: String(match.word), command)
         else { return message }
         var message = message
         message.replaceSubrange(match.end.startIndex..<match.end.endIndex, with: ". " + advice)
