@@ -104,8 +104,8 @@ extension CofferCommand {
                 return "There is no command '\(before)\(word)'. Use 'coffer \(command)'."
             }
             if index == 0, FileNames.size(word) != nil {
-                return
-                    "'\(word)' is a file, not a command. To open it: coffer shell \(CommandWords.quoted(word))"
+                let name = CommandWords.quoted(word)
+                return "'\(word)' is a file, not a command. To open it: coffer shell \(name)"
             }
             let near = Spelling.nearest(
                 to: word, among: commands.compactMap { $0.configuration.commandName })

@@ -28,8 +28,8 @@ enum SecretForm {
         return try key(secret, from: source) == .passphrase ? .passphrase : .raw
     }
 
-    /// Returns true for the form of a recovery key, which a chosen passphrase does not have: 14 groups of four
-    /// letters or digits, some of them digits, that hyphens or spaces separate.
+    /// Returns true for the form of a recovery key, which a chosen passphrase does not have: 14 groups of
+    /// four letters or digits, some of them digits, that hyphens or spaces separate.
     static func isRecoveryKey(_ secret: borrowing SecretBytes) -> Bool {
         secret.withUnsafeBytes { bytes in
             var (count, digits) = (0, 0)
