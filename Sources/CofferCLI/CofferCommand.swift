@@ -100,8 +100,12 @@ extension CofferCommand {
                 continue
             }
             let before = words[..<index].map { $0 + " " }.joined()
-            if index == 0, let command = Spelling.synonyms[word] {
-                return "There is no command '\(word)'. Use 'coffer \(command)'."
+            if let command = Spelling.synonyms[word], command.hasPrefix(before) {
+                return "There is no command '\(before)\(word)'. Use 'coffer \(command)'."
+            }
+            if index == 0, FileNames.size(word) != nil {
+                let name = CommandWords.quoted(word)
+                return "'\(word)' is a file, not a command. To open it: coffer shell \(name)"
             }
             let near = Spelling.nearest(
                 to: word, among: commands.compactMap { $0.configuration.commandName })

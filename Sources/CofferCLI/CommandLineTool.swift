@@ -78,15 +78,19 @@ package enum CommandLineTool {
             OutputFile.output.writeLine(text)
             return OutputFile.output.lostText == nil ? .done : .inputOutput
         }
-        if let mistake = ArgumentMistake.key(in: arguments) { return refuse(mistake.message, mistake.rest) }
+        let command = CofferCommand.words(of: arguments)
+        if let mistake = ArgumentMistake.key(in: arguments, of: command) {
+            return refuse(mistake.message, mistake.rest)
+        }
         if let words = ArgumentMistake.unlockSecret(in: arguments, text) { return refuse(words, arguments) }
         if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.statement(in: arguments) {
             return refuse(words, arguments)
         }
-        let lines = ArgumentMistake.lines(text, arguments)
+        let lines = ArgumentMistake.lines(ArgumentMistake.advised(text, of: command), arguments)
         OutputFile.errors.writeLine(
             lines.hasPrefix("Error: ") ? "coffer: error: " + lines.dropFirst(7) : lines)
-        let message = Spelling.withoutFarGuess(CofferCommand.message(for: error))
+        let message = ArgumentMistake.advised(
+            Spelling.withoutFarGuess(CofferCommand.message(for: error)), of: command)
         reportRefusal(message.isEmpty ? "Invalid arguments." : message, arguments)
         return .usage
     }

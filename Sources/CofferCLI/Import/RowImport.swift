@@ -19,6 +19,8 @@ final class RowImport {
         var primaryKey: [String] = []
         /// The rule for rows whose key the table has already, or nil to refuse them.
         var onConflict: OnConflict?
+        /// The command that creates a missing table, for the message.
+        var creation = ""
     }
 
     enum OnConflict: String, CaseIterable, Sendable {
@@ -162,7 +164,8 @@ final class RowImport {
         isView = try db.viewExists(options.table)
         guard try isView || db.tableExists(options.table) else {
             throw Failure(
-                .answerIsNo, "no_such_table", "There is no table '\(options.table)'. --create creates it.")
+                .answerIsNo, "no_such_table",
+                "There is no table '\(options.table)'. To create it: \(options.creation)")
         }
         for column in try db.columns(in: options.table) {
             let key = column.name.lowercased()

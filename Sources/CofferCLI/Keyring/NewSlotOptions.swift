@@ -27,14 +27,24 @@ struct NewSlotOptions: ParsableArguments {
     var name: String?
 
     func validate() throws {
-        let count =
-            try (secret.isGiven ? 1 : 0) + (recipients.isGiven ? 1 : 0) + (recovery ? 1 : 0)
-            + (program == nil ? 0 : 1)
-        if count > 1 {
-            throw ValidationError(
-                "Give only one kind of slot: --new-key, --recipient, --recovery or --command.")
-        }
+        let isPair = try secret.isGiven && recovery
+        if try kindCount > (isPair ? 2 : 1) { throw NewSlotOptions.several }
         _ = try programWords()
+    }
+
+    private var kindCount: Int {
+        get throws {
+            try (secret.isGiven ? 1 : 0) + (recipients.isGiven ? 1 : 0) + (recovery ? 1 : 0)
+                + (program == nil ? 0 : 1)
+        }
+    }
+
+    private static let several = ValidationError(
+        "Give only one kind of slot: --new-key, --recipient, --recovery or --command.")
+
+    /// Throws if two slots are to be created. Only a new keyring gets both or none.
+    func checkIsOne() throws {
+        if try kindCount > 1 { throw NewSlotOptions.several }
     }
 
     /// Throws if the recovery key would become part of JSON, which programs store and forward.
@@ -64,7 +74,13 @@ struct NewSlotOptions: ParsableArguments {
         }
         if recovery {
             let key = try DatabaseKeyring.RecoveryKey.random()
-            return Made(slots: [.secret(key.secret, name: name)], recovery: key)
+            guard try secret.isGiven else {
+                return Made(slots: [.secret(key.secret, name: name)], recovery: key)
+            }
+            let other = try secret.slotSecret(besides: unlock, session, subject: subject)
+            // The recovery key is first, because the first slot tells if a keyring is one of an interrupted
+            // run. A second run must not complete such a keyring and print another recovery key.
+            return Made(slots: [.secret(key.secret), .secret(other, name: name)], recovery: key)
         }
         return Made(slots: [
             .secret(try secret.slotSecret(besides: unlock, session, subject: subject), name: name)

@@ -36,8 +36,8 @@ enum KeyTopic {
 
     static let forms = """
         In a file or a credential, 64 hexadecimal digits are a raw key, and 96 are one
-        with its salt; so are digits in x'...' from any source. An identity for
-        --unlock is known by its first letters. Everything else is a passphrase.
+        with its salt; so are digits in x'...' from any source. Identities and recovery
+        keys for --unlock are known by their form. Everything else is a passphrase.
         Digits that come from another source, and 32 or 48 bytes that are not text,
         may be a raw key or a passphrase: without a type, they are refused.
         """

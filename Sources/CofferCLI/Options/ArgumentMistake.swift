@@ -11,8 +11,10 @@ enum ArgumentMistake {
 
     /// Returns an error message and the other arguments if the arguments contain a key, or nil if they do
     /// not.
-    static func key(in arguments: [String]) -> (message: String, rest: [String])? {
-        var (rest, found) = ([String](), String?.none)
+    ///
+    /// - Parameter command: the words of the command, and perhaps its first arguments.
+    static func key(in arguments: [String], of command: [String]) -> (message: String, rest: [String])? {
+        var (rest, found) = ([String](), (option: String, value: String)?.none)
         var isKey = false
         func after(_ index: Int) -> Substring {
             arguments.indices.contains(index + 1) ? arguments[index + 1][...] : ""
@@ -33,7 +35,7 @@ enum ArgumentMistake {
                     rest.append(argument)
                     continue
                 }
-                found = found ?? option
+                found = found ?? (option, String(value))
                 isKey = name.count == argument.count
             } else if !isKey || argument.hasPrefix("--") {
                 rest.append(argument)
@@ -42,7 +44,7 @@ enum ArgumentMistake {
                 isKey = false
             }
         }
-        return found.map { (words(for: $0), rest) }
+        return found.map { (words(for: $0.option, value: $0.value, in: arguments, of: command), rest) }
     }
 
     /// Returns true if `--unlock` stands for a prompt: no argument follows, or an option, a file or a
@@ -75,15 +77,64 @@ enum ArgumentMistake {
     }
 
     /// Returns the error message for an option with a value that is not a source.
-    static func words(for option: String) -> String {
+    static func words(
+        for option: String, value: String = "", in arguments: [String] = [], of command: [String] = []
+    ) -> String {
         let isSourceOption = keyOptions.contains(option)
-        let name = isSourceOption ? option : option.hasPrefix("--new-") ? "--new-key" : "--key"
+        let name = isSourceOption ? option : sourceOption(for: option, in: arguments, of: command)
         let problem = isSourceOption ? "The value of \(option) is not a source" : "There is no \(option)"
+        // The name of a file that exists is no secret.
+        let path = value.hasPrefix("file:") ? String(value.dropFirst(5)) : value
+        if FileNames.size(path) != nil {
+            let source = CommandWords.quoted("file:" + path)
+            return "\(problem). Did you mean \(name) \(source)? See 'coffer help keys'."
+        }
         return """
             \(problem): keys are never arguments, because all users of the machine can read those and shells \
             store them. Give \(name) file:PATH, fd:N, stdin, command:LINE, credential:NAME, env:NAME or ask; \
             see 'coffer help keys'. If that was a key in use, it is now in the history of your shell.
             """
+    }
+
+    /// Returns the option of a command for a passphrase.
+    private static func sourceOption(for option: String, in arguments: [String], of command: [String])
+        -> String
+    {
+        if option.hasPrefix("--new-") { return "--new-key" }
+        guard command.first == "key" else { return "--key" }
+        let isOpened = command.dropFirst().first == "init" || arguments.contains { $0.hasPrefix("--unlock") }
+        return isOpened ? "--new-key" : "--unlock"
+    }
+
+    // MARK: Unknown options
+
+    /// Returns a message of the parser about an unknown option or argument with a sentence about what it is
+    /// here.
+    static func advised(_ message: String, of command: [String]) -> String {
+        let mistake = #/(?:Unknown option|Unexpected argument) '(?<word>[^'\n]+)'(?<end>\.?)/#
+        guard let match = message.firstMatch(of: mistake),
+            let advice = advice(on: String(match.word), command)
+        else { return message }
+        var message = message
+        message.replaceSubrange(match.end.startIndex..<match.end.endIndex, with: ". " + advice)
+        return message
+    }
+
+    private static func advice(on word: String, _ words: [String]) -> String? {
+        switch (words.first, word) {
+        case ("erase", "--yes"), ("erase", "--force"): "Give --yes-erase and the name of the file."
+        case ("import", "--table"): "The table follows the file: coffer import FILE TABLE."
+        case ("import", "--header"), ("import", "--headers"):
+            "The first line names the columns, unless --no-header is given."
+        case ("key", "--key"): "Give the secret that opens the keyring with --unlock."
+        case ("key", "--recovery"): "Give a recovery key with --unlock."
+        case ("keygen", _) where !word.hasPrefix("-"): "Write the key to a file with --out \(word)."
+        case ("restore", "--latest"): "The latest backup in a folder is the one that is restored."
+        case ("restore", "--force"), ("restore", "--overwrite"):
+            "The database is replaced without such an option."
+        case ("verify", "--full"): "Use --structure full."
+        default: nil
+        }
     }
 
     /// Returns the lines of the parser's message, without line breaks and other control characters that come

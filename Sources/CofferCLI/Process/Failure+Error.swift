@@ -128,6 +128,9 @@ extension Failure {
     /// The advice on a damaged file of which there is no backup.
     static let salvage = "Without one, 'coffer recover' copies its readable content."
 
+    static let plaintextAdvice =
+        "The file is a SQLite database without encryption. Use 'coffer encrypt' to make an encrypted copy."
+
     /// Returns advice that names options and commands. The library's messages address programmers.
     private static func advice(on failure: EncryptionFailure) -> String {
         switch failure {
@@ -135,9 +138,7 @@ extension Failure {
         case .wrongKey:
             "The key does not open this file. Check the key, its type, and the cipher options if the file "
                 + "needs any."
-        case .plaintextFile:
-            "The file is a SQLite database without encryption. Use 'coffer encrypt' to make an encrypted "
-                + "copy."
+        case .plaintextFile: plaintextAdvice
         case .olderFormat(let format):
             "The key is right, but the file has the older format \(format). Use 'coffer upgrade', or add "
                 + "--cipher-format \(format)."

@@ -1,5 +1,14 @@
+internal import Foundation
+
 /// Shell commands that people type in place of a statement.
 enum ShellWord {
+    /// Returns true if a text is one command of the shell that only shows names or statements of the schema.
+    static func showsSchema(_ text: String) -> Bool {
+        let words = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let name = words.prefix { !$0.isWhitespace && $0 != ";" }
+        return [".tables", ".schema", ".indexes"].contains(name) && !words.contains(where: \.isNewline)
+    }
+
     /// Returns the error message for a text that begins with a shell command, or nil for a statement.
     static func advice(on text: String) -> String? {
         let words = text.drop(while: \.isWhitespace)

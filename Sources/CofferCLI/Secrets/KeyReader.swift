@@ -76,6 +76,8 @@ struct KeyReader {
             )
         }
         if type == .raw { advice.isTakenForRaw.set() }
+        // A new recovery key is generated, so a new secret of this form is a passphrase.
+        if type == .passphrase, request.role != .new, SecretForm.isRecoveryKey(secret) { return .recovery }
         return type
     }
 

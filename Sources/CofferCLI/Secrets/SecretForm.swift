@@ -28,6 +28,27 @@ enum SecretForm {
         return try key(secret, from: source) == .passphrase ? .passphrase : .raw
     }
 
+    /// Returns true for the form of a recovery key, which a chosen passphrase does not have: 14 groups of
+    /// four letters or digits, some of them digits, that hyphens or spaces separate.
+    static func isRecoveryKey(_ secret: borrowing SecretBytes) -> Bool {
+        secret.withUnsafeBytes { bytes in
+            var (count, digits) = (0, 0)
+            for index in bytes.indices {
+                let byte = unsafe bytes[index]
+                if count == 69, [UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains(byte) { continue }
+                let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                let isLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & 0xdf)
+                let fits =
+                    count % 5 == 4
+                    ? [UInt8(ascii: "-"), UInt8(ascii: " ")].contains(byte) : isDigit || isLetter
+                guard fits else { return false }
+                if isDigit { digits += 1 }
+                count += 1
+            }
+            return count == 69 && digits > 0
+        }
+    }
+
     private static func ambiguous(_ source: SecretSource, _ words: String, _ type: KeyType) -> Failure {
         Failure(
             .keyRejected, "ambiguous_key",

@@ -85,13 +85,47 @@ struct GuessTests {
         #expect(input.status == 0 && input.output.hasPrefix("t"), "\(input)")
     }
 
-    @Test("the input of an import can follow the table, but is not taken for the table")
+    @Test("a query shows names and statements of the schema as the shell does")
+    func schemaCommands() throws {
+        _ = try tool.shell().run("CREATE INDEX i ON t (text); CREATE TABLE u (a);")
+        for command in [".tables", ".tables t", " .schema u; ", ".indexes", ".indexes u"] {
+            let result = try tool.run(["query", "a.db", command] + key)
+            #expect(result.status == 0 && result.errors.isEmpty, "\(result)")
+            let shown = try tool.run(["shell", "a.db", command] + key)
+            #expect(result.output == shown.output, "\(result)")
+            #expect(result.output.isEmpty == (command == ".indexes u"), "\(result)")
+        }
+        for options in [["--json"], ["--dry-run"], ["--transaction"], ["--bind", "a=1"]] {
+            let result = try tool.run(["query", "a.db", ".tables"] + options + key)
+            #expect(result.status == 64 && result.description.contains("is a shell command"), "\(result)")
+        }
+    }
+
+    @Test("the input of an import can follow the table, or stand for a table of its name")
     func importing() throws {
         try tool.write("text\nrow 4\n", to: "rows.csv")
         #expect(try tool.run(["import", "a.db", "t", "rows.csv"] + key).status == 0)
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["4"])
-        let result = try tool.run(["import", "a.db", "rows.csv"] + key)
-        #expect(result.status == 64 && result.errors.contains("import a.db TABLE --from rows.csv"))
+        try tool.write("text\nrow 5\n", to: "t.csv")
+        let named = try tool.run(["import", "a.db", "./t.csv"] + key, input: "text\nnot read\n")
+        #expect(named.status == 0 && named.output.contains("1 row imported into t"), "\(named)")
+        #expect(named.errors.contains("The rows of './t.csv' go to the table 't'."), "\(named)")
+        #expect(try tool.shell().run("SELECT text FROM t WHERE id > 4;") == ["row 5"])
+        let missing = try tool.run(["import", "a.db", "rows.csv"] + key)
+        #expect(
+            missing.status == 1
+                && missing.errors.contains("coffer import a.db rows --from rows.csv --create\n"),
+            "\(missing)")
+        try tool.write("text\n", to: "Anna's rows.csv")
+        let quoted = try tool.run(["import", "a.db", "Anna's rows.csv"] + key)
+        #expect(quoted.errors.contains(#"a.db 'Anna'\''s rows' --from 'Anna'\''s rows.csv' --create"#))
+        let input = try tool.run(["import", "a.db", "rows"] + key, input: "text\n")
+        #expect(input.status == 1 && input.errors.contains("import a.db rows --create\n"), "\(input)")
+        _ = try tool.directory.makeFolder("rows.d")
+        for words in [["rows.csv", "t"], ["rows.d"]] {
+            let result = try tool.run(["import", "a.db"] + words + key)
+            #expect(result.status == 64 && result.errors.contains("TABLE --from rows."), "\(result)")
+        }
         let twice = try tool.run(["import", "a.db", "t", "rows.csv", "--from", "rows.csv"] + key)
         #expect(twice.status == 64 && twice.errors.contains("Give the input once"), "\(twice)")
     }

@@ -184,10 +184,44 @@ struct MistakeTests {
         if arguments.contains("--json") { #expect(try Schema.problems(result) == [], "\(result)") }
     }
 
+    @Test(
+        "an option of another tool is refused with the one that there is",
+        arguments: [
+            ("keygen k.key", "--out k.key"), ("key passwd a.db", "'coffer key change'"),
+            ("import a.db --table t", "coffer import FILE TABLE"), ("import a.db t --header", "--no-header"),
+            ("import a.db t --headers", "'--headers'. The first line"),
+            ("restore safe --latest", "is restored"),
+            ("restore safe --force", "'--force'. The database"), ("verify a.db --full", "--structure full"),
+            ("erase a.db --yes", "--yes-erase and"), ("a.db", "coffer shell a.db"),
+            ("key recover a.db --recovery file:a.key", "with --unlock"),
+            ("key list a.db --key file:a.key", "with --unlock"),
+            ("key add a.db --passphrase file:a.key", "--unlock file:a.key?"),
+            ("key add a.db --unlock file:b.key --passphrase file:a.key", "--new-key file:a.key?"),
+            ("key init x.db --password=file:a.key", "--new-key file:a.key?"),
+            ("verify a.db --key a.key", "Did you mean --key file:a.key?"),
+            ("rotate a.db --new-key=a.key", "Did you mean --new-key file:a.key?"),
+        ])
+    func optionsOfOthers(_ text: String, _ advice: String) throws {
+        let result = try tool.run(text.split(separator: " ").map(String.init))
+        #expect(result.status == 64 && result.errors.contains(advice), "\(result)")
+        #expect(!result.errors.contains("history of your shell"), "\(result)")
+        #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key"])
+    }
+
+    @Test("no key is asked for to verify files without encryption")
+    func plaintext() throws {
+        _ = try SQLCipherShell(plaintextPath: tool.directory.path("p.db")).run("CREATE TABLE t (a);")
+        let result = try tool.run("verify", "p.db")
+        #expect(result.status == 65 && result.errors.contains("without encryption"), "\(result)")
+        let both = try tool.run("verify", "p.db", "a.db")
+        #expect(both.status == 64 && both.errors.contains("No key was given"), "\(both)")
+    }
+
     @Test("commands of a shell are told apart from statements")
     func shellWords() throws {
         for (words, advice) in [
-            (".schema t", "coffer schema"), ("SELECT 1;\n .dump", "coffer dump"),
+            (".schema t\nSELECT 1", "coffer schema"), (".tablesx", "coffer shell"),
+            (".dump", "coffer dump"), ("SELECT 1;\n .dump", "coffer dump"),
             (".nothing", "coffer shell"),
         ] {
             let result = try tool.run(["query", "a.db", words] + key)

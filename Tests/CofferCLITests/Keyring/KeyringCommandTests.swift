@@ -97,6 +97,42 @@ struct KeyringCommandTests: KeyringToolSuite {
         #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") }.isEmpty)
     }
 
+    @Test(
+        "a new keyring gets a named secret and a recovery key in one go, or nothing",
+        arguments: [false, true])
+    func pairOfSlots(isOfDatabase: Bool) throws {
+        try tool.write("correct horse battery\n", to: "anna.txt")
+        let words = ["key", "init", "a.db", "--new-key", "file:anna.txt", "--name", "Anna", "--recovery"]
+        if isOfDatabase { try tool.makeDatabase() }
+        let present = isOfDatabase ? ["--key", "file:a.key"] : []
+        let files = tool.directory.fileNames()
+        try expect(tool.run(words + present + ["--recipient", "none.pub"]), status: 64, "one kind of slot")
+        try expect(tool.run(words + present + ["--json"]), status: 64)
+        let missing = words.map { $0 == "file:anna.txt" ? "file:none.txt" : $0 }
+        try expect(tool.run(missing + present), status: 66)
+        #expect(tool.directory.fileNames() == files)
+        let made = try tool.run(words + present)
+        expect(made)
+        let key = made.output.split(separator: "\n").filter {
+            $0.wholeMatch(of: /([0-9A-Z]{4}-){13}[0-9A-Z]{4}/) != nil
+        }
+        try #require(key.count == 1, "\(made)")
+        try tool.write(String(key[0]), to: "sheet.txt")
+        for source in ["file:anna.txt", "recovery:file:sheet.txt"] {
+            try expect(tool.run("query", "a.db", "SELECT 1", "--unlock", source))
+        }
+        let list = try tool.run("key", "list", "a.db").output
+        #expect(list.contains("passphrase  Anna") && list.contains("2 slots"), "\(list)")
+        // Another recovery key than that of the keyring is never printed.
+        let again = try tool.run(words + present)
+        expect(again, status: 73, "is not overwritten")
+        #expect(again.output.isEmpty, "\(again)")
+        try expect(
+            tool.run(
+                "key", "add", "a.db", "--new-key", "file:anna.txt", "--recovery", "--unlock-file", "anna.txt"),
+            status: 64, "one kind of slot")
+    }
+
     @Test("a recovery key is printed once, and sets a new passphrase")
     func recovery() throws {
         try make()
@@ -109,6 +145,11 @@ struct KeyringCommandTests: KeyringToolSuite {
         #expect(!added.errors.contains(key) && added.errors.contains("is the recovery key of a.db"))
         try tool.write(key.lowercased().replacing("-", with: " "), to: "sheet.txt")
         #expect(try reads("sheet.txt", type: "recovery"))
+        // The form tells the type, with hyphens and with spaces.
+        try expect(tool.run("verify", "a.db", "--unlock", "file:sheet.txt"))
+        try tool.write(key + "\n", to: "printed.txt")
+        try expect(tool.run("verify", "a.db", "--unlock", "file:printed.txt"))
+        try expect(tool.run("verify", "a.db", "--unlock", "passphrase:file:printed.txt"), status: 77)
         try tool.write("correct horse battery\n", to: "new.txt")
         try expect(
             tool.run("key", "recover", "a.db", "--unlock-file", "sheet.txt", "--new-key-file", "new.txt"),
@@ -355,6 +396,12 @@ struct KeyringCommandTests: KeyringToolSuite {
         try expect(
             tool.run(["rotate", "a.db", "--new-key-file", "new.key", "--new-key-type", "raw"] + anna),
             status: 64, "coffer key rotate")
+        // The key of the keyring, given as the key of the file.
+        for words in ["'coffer key rotate'", "open it with --unlock"] {
+            try expect(
+                tool.run("rotate", "a.db", "--key", "file:anna.key", "--new-key", "file:new.key"), status: 77,
+                words)
+        }
         #expect(try reads("anna.key"))
         try expect(tool.run("erase", "a.db", "--dry-run"), "a.db.keys")
         try expect(tool.run("erase", "a.db", "--yes-erase", "a.db"))

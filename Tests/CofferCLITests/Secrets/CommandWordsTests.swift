@@ -16,6 +16,15 @@ struct CommandWordsTests {
     }
 
     @Test(
+        "a quoted word is one word again, and a plain one stays as it is",
+        arguments: ["a.db", "./A-9_z", "", " ", "it's", "a;b", "$HOME", "é", "'", "[x]", "{a", "@`"])
+    func quoting(word: String) throws {
+        let quoted = CommandWords.quoted(word)
+        #expect((quoted == word) == (word == "a.db" || word == "./A-9_z"))
+        #expect(try CommandWords.split("x " + quoted) == ["x", word])
+    }
+
+    @Test(
         "an open quote, a last backslash and nothing at all are usage errors",
         arguments: ["a 'b", "a \"b", "a \\", "", "  ", "''"])
     func mistakes(text: String) {

@@ -95,7 +95,7 @@ struct ImportCommand: FileOperation {
 
     func validate() throws {
         if source != nil, from != nil { throw ValidationError("Give the input once, with --from.") }
-        if table.contains("."), NewFile.exists(table) {
+        if tableOfInput == nil, table.contains("."), NewFile.exists(table) {
             throw ValidationError(
                 "'\(table)' is a file. Give the table before it: coffer import \(file) TABLE --from \(table)")
         }
@@ -116,13 +116,25 @@ struct ImportCommand: FileOperation {
 
     var inputUse: String? { input == nil || input == "-" ? "The rows" : nil }
 
-    private var input: String? { from ?? source }
+    private var input: String? { from ?? source ?? (tableOfInput == nil ? nil : table) }
+
+    /// The table with the name of the input, if the input is given in the place of the table.
+    private var tableOfInput: String? {
+        guard source == nil, from == nil, FileNames.size(table) != nil else { return nil }
+        let name = FileNames.name(of: table)
+        let stem = name[..<(name.lastIndex(of: ".") ?? name.endIndex)]
+        return table.contains(".") && !stem.isEmpty ? String(stem) : nil
+    }
 
     var names: [String] { [file] + (input.map { [$0] } ?? []) }
 
     private var form: ImportFormat { format ?? ImportFormat(ofFile: input ?? "") }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        let table = tableOfInput ?? table
+        if tableOfInput != nil {
+            session.reporter.note("The rows of '\(self.table)' go to the table '\(table)'.")
+        }
         var options = RowImport.Options(
             table: table,
             columns: columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init),
@@ -130,7 +142,7 @@ struct ImportCommand: FileOperation {
             putsRefusedAside: rejects != nil,
             batchRows: batchRows,
             primaryKey: primaryKey?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-                ?? [], onConflict: onConflict)
+                ?? [], onConflict: onConflict, creation: creation(of: table))
         if let columns = options.columns, Set(columns.map { $0.lowercased() }).count < columns.count {
             throw Failure.usage("--columns has a column twice.")
         }
@@ -160,7 +172,13 @@ struct ImportCommand: FileOperation {
                 return work.isChanged
             }
         }
-        return tell(work, session.reporter)
+        return tell(work, table, session.reporter)
+    }
+
+    /// The command that creates the table.
+    private func creation(of table: String) -> String {
+        let words = [file, table] + (input.map { $0 == "-" ? [] : ["--from", $0] } ?? [])
+        return "coffer import \(words.map(CommandWords.quoted).joined(separator: " ")) --create"
     }
 
     private func bring(
@@ -195,7 +213,7 @@ struct ImportCommand: FileOperation {
         return result
     }
 
-    private func tell(_ work: RowImport, _ reporter: Reporter) -> ExitStatus {
+    private func tell(_ work: RowImport, _ table: String, _ reporter: Reporter) -> ExitStatus {
         let isWhole = work.refusedCount == 0
         let refused =
             isWhole

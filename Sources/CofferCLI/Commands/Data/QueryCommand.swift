@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Coffer
 internal import Glibc
 
 struct QueryCommand: FileOperation {
@@ -81,6 +82,9 @@ struct QueryCommand: FileOperation {
             throw Failure.usage(
                 "Give a statement, a script with --from, or '-' to type statements up to Ctrl-D.")
         }
+        if let sql, ShellWord.showsSchema(sql), !output.json, !dryRun, !transaction, bind.isEmpty {
+            return try show(sql, session, trail)
+        }
         let script = try Script(source.map { path throws(Failure) in try Script.read(path) } ?? sql ?? "")
         let values = try BoundValues(bind.map(BoundValue.init))
         let keys = try FileKeys(key, KeyCache(session.keys, subject: file))
@@ -89,6 +93,23 @@ struct QueryCommand: FileOperation {
                 script, values, allowsWriting: write, isTransaction: transaction, isDryRun: dryRun,
                 printer: RowPrinter(rows.style, reporter: session.reporter), reporter: session.reporter)
             _ = try run.perform(file, opening, cipher.settings, in: session, trail)
+            return .done
+        }
+    }
+
+    /// Runs a command of the shell.
+    private func show(_ command: String, _ session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try session.keys(key, of: file).open(file, cipher: cipher.settings) { opening in
+            let configuration = session.configuration(opening.database, cipher.settings, readonly: true)
+            try trail.record(file, .kept(opening.key)) { _ in
+                let queue = try ReadableQueue.open(file, configuration)
+                let shell = ShellSession(
+                    queue, name: FileNames.name(of: file), isEncrypted: true, allowsWriting: false,
+                    isInteractive: false, in: session)
+                try shell.take(command)
+                try queue.close()
+                return false
+            }
             return .done
         }
     }

@@ -217,7 +217,8 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     private func make(_ folder: String, _ reporter: Reporter) throws(Failure) {
         guard !dryRun else { return reporter.note("The folder '\(folder)' would be created.") }
         try BackupFolder.make(folder)
-        reporter.note("The folder '\(folder)' was created, for you only (mode 700).")
+        // With --quiet too, because the folder can be missing because its disk is not mounted.
+        reporter.warning("The folder '\(folder)' was created, for you only (mode 700).")
     }
 
     private func copy(

@@ -75,11 +75,15 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
         options.lockTimeout = session.lockTimeout
         return try session.forEach(files) { path in
             try FileNames.checkHasBytes(path)
-            try old.open(path, cipher: options.cipher) { opening in
-                guard opening.key.slotSecret == nil else { throw Failure.rotationOfKeyring }
-                let rotation = KeyRotation(
-                    path: path, name: path, old: opening.key, new: new, options: options)
-                if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
+            do {
+                try old.open(path, cipher: options.cipher) { opening in
+                    guard opening.key.slotSecret == nil else { throw Failure.rotationOfKeyring }
+                    let rotation = KeyRotation(
+                        path: path, name: path, old: opening.key, new: new, options: options)
+                    if dryRun { try rotation.plan(in: session) } else { try rotation.run(in: session, trail) }
+                }
+            } catch  where Failure(error).reason == "wrong_key" && KeyringFacts(of: path) != nil {
+                throw Failure(error).adding("'coffer key rotate' rotates a file with a keyring.")
             }
         }
     }

@@ -74,12 +74,14 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation, EachFileOperation {
         let hasFolder = files.contains(where: FileSearch.isFolder)
         if hasFolder { try metrics.checkIsOneTarget(files) }
         let found = try session.files(of: files, search, .databasesAndBackups)
-        let keys = try session.keys(key, of: found)
+        // Asks for no key if no file has one.
+        let needsKey = try key.isGiven || found.contains { !isPlaintext($0.path) }
+        let keys = try needsKey ? session.keys(key, of: found) : nil
         var options = structure.options(cipher.given)
         options.threadCount = threads.number
         let status = try session.forEach(found) { path in
             try FileNames.checkReadable(path)
-            guard let keys else { return }
+            guard let keys else { throw Failure(.badData, "plaintext", Failure.plaintextAdvice) }
             try keys.open(path, cipher: options.cipher, isNamed: true) { opening in
                 try FileVerification(
                     path: path, name: path, key: opening, options: options, isKeyTold: !keys.isOne,
@@ -90,6 +92,10 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation, EachFileOperation {
         }
         if hasFolder { tell(found, session) }
         return status
+    }
+
+    private func isPlaintext(_ path: String) -> Bool {
+        (try? DatabaseFile(path: path).inspect().kind) == .plaintext
     }
 
     /// Reports how many files of folders were verified.

@@ -28,7 +28,10 @@ struct KeyAddCommand: KeyringOperation {
     @OptionGroup(title: "Output and waiting")
     var output: OutputOptions
 
-    func validate() throws { try slot.check(output) }
+    func validate() throws {
+        try slot.check(output)
+        try slot.checkIsOne()
+    }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let secret = try secret(unlock, session)
