@@ -39,10 +39,10 @@ final class ImportTarget {
         return stored
     }
 
-    /// Returns the statement, which is prepared for the first row.
+    /// Returns the statement. Inputs whose rows alternate between columns find it in the cache.
     func statement(_ db: Database) throws -> Statement {
         if let statement { return statement }
-        let statement = try db.makeStatement(sql: sql)
+        let statement = try db.cachedStatement(sql: sql)
         self.statement = statement
         return statement
     }
