@@ -81,7 +81,7 @@ struct BackupFolderTests {
         #expect((attributes[.posixPermissions] as? Int) == 0o700)
         let again = try tool.run(arguments + key)
         #expect(again.status == 0 && !again.errors.contains("was created"), "\(again)")
-        #expect(again.output.contains("kept, 0 removed"), "\(again)")
+        #expect(again.output.contains("1 backup kept, 1 removed"), "\(again)")
         let above = try tool.run(["backup", "a.db", "--into", "none/safe"] + key)
         #expect(above.status == 66 && above.errors.contains("mkdir -p none/safe"), "\(above)")
         #expect(!tool.exists("none"))
