@@ -29,7 +29,7 @@ enum CommandWords {
     /// Returns a word as a shell needs it to be typed.
     static func quoted(_ word: String) -> String {
         let isPlain = word.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte & 0xdf) || "._-/".utf8.contains(byte)
+            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte & 0xdf) || "._-/:".utf8.contains(byte)
         }
         return isPlain && !word.isEmpty ? word : "'\(word.replacing("'", with: "'\\''"))'"
     }

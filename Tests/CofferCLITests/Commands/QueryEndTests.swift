@@ -98,7 +98,7 @@ struct QueryEndTests {
         ("DETACH nobody", ""), ("", "no statement"), (";", "no statement"),
         ("-- a", "no statement"),
         ("SELECT \u{0}1", "NUL byte"), ("SELECT 1\u{0}; BEGIN", "NUL byte"),
-        ("SELECT 'a\u{0}b', 1, ?", ""), (".schema", "shell"),
+        ("SELECT 'a\u{0}b', 1, ?", ""), (".mode", "shell"),
         ("SELECT load_extension('x')", ""), ("SELECT sqlcipher_export('nowhere')", ""),
         ("SELECT json('{')", ""),
         ("SELECT 1 UNION SELECT 1, 2", ""), ("EXPLAIN", ""), ("VALUES", ""), ("SELECT * FROM pragma_key", ""),
