@@ -243,7 +243,9 @@ extension Statement {
         executionNumber &+= 1
     }
 
-    /// Ends an execution with the result code of its last step, which is not that of a row.
+    /// Ends an execution whose last step returned no row.
+    ///
+    /// - Parameter code: the result code of the step.
     func endExecution(withResult code: CInt) throws {
         if code != EngineCode.done { try failExecution(code) }
         try endExecution(database)

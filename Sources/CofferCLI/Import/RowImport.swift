@@ -259,7 +259,7 @@ final class RowImport {
                 + "\(part) is kept.")
     }
 
-    /// Returns the target of rows with these columns, which are usually those of the row before.
+    /// Returns the target of rows with these columns. Most rows have the columns of the row before.
     private func target(_ names: [String]?, count: Int) -> ImportTarget {
         if let last, last.takes(names, count) { return last }
         let target = ImportTarget(

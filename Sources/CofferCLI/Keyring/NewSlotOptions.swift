@@ -78,8 +78,8 @@ struct NewSlotOptions: ParsableArguments {
                 return Made(slots: [.secret(key.secret, name: name)], recovery: key)
             }
             let other = try secret.slotSecret(besides: unlock, session, subject: subject)
-            // The recovery key is first, because the first slot tells if a keyring is one of an interrupted
-            // run. A second run must not complete such a keyring and print another recovery key.
+            // The recovery key is first. A second run recognizes an interrupted keyring by its first slot,
+            // and must not complete this one and print another recovery key.
             return Made(slots: [.secret(key.secret), .secret(other, name: name)], recovery: key)
         }
         return Made(slots: [

@@ -108,8 +108,7 @@ enum ArgumentMistake {
 
     // MARK: Unknown options
 
-    /// Returns a message of the parser about an unknown option or argument with a sentence about what it is
-    /// here.
+    /// Returns the parser's message about an unknown option or argument, with advice if there is any.
     static func advised(_ message: String, of command: [String]) -> String {
         let mistake = #/(?:Unknown option|Unexpected argument) '(?<word>[^'\n]+)'(?<end>\.?)/#
         guard let match = message.firstMatch(of: mistake),

@@ -62,7 +62,7 @@ struct LargeFileTests {
         #expect(try Schema.problems(result) == [])
         // The limit is 64 MB. Newer engines use more for each connection: the one of `Scripts/build-engine`
         // stays below 67 MB, and SQLite 3.53 needs 67.4 MB.
-        // The limit is that of a release build. Debug builds needed 71 to 83 MB for a gigabyte.
+        // The limit applies to release builds. Debug builds needed 71 to 83 MB for a gigabyte.
         let limit = (Database.sqliteLibVersionNumber < 3_053_000 ? 67 : 70) + (Tool.isReleaseBuild ? 0 : 24)
         #expect(most > 5 << 10 && most < limit << 10, "\(most) kB for \(Self.megabytes) MB")
         let progress = try result.objects.filter { $0["phase"] as? String == "copying" }.compactMap {

@@ -123,7 +123,7 @@ struct KeyringCommandTests: KeyringToolSuite {
         }
         let list = try tool.run("key", "list", "a.db").output
         #expect(list.contains("passphrase  Anna") && list.contains("2 slots"), "\(list)")
-        // Another recovery key than that of the keyring is never printed.
+        // Only the keyring's own recovery key is printed.
         let again = try tool.run(words + present)
         expect(again, status: 73, "is not overwritten")
         #expect(again.output.isEmpty, "\(again)")

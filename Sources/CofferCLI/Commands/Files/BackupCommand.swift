@@ -176,7 +176,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
                 try make(newFolder, session.reporter)
                 folder = try dryRun ? nil : pruned(of: source)
             }
-            // Leaves no folder behind if there is no backup in it.
+            // If the backup fails, the new folder is removed again.
             defer { if let newFolder, !dryRun { BackupFolder.removeIfEmpty(newFolder) } }
             let slots =
                 copyKey == nil && !samePages && destination != "-"
@@ -217,7 +217,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
     private func make(_ folder: String, _ reporter: Reporter) throws(Failure) {
         guard !dryRun else { return reporter.note("The folder '\(folder)' would be created.") }
         try BackupFolder.make(folder)
-        // With --quiet too, because the folder can be missing because its disk is not mounted.
+        // A warning, which --quiet does not hide: the disk of the folder may not be mounted.
         reporter.warning("The folder '\(folder)' was created, for you only (mode 700).")
     }
 
