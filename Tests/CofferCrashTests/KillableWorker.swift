@@ -11,6 +11,11 @@ final class KillableWorker {
     init(_ arguments: [String]) throws {
         process.executableURL = URL(fileURLWithPath: ChildProcess.built("CrashWorker"))
         process.arguments = arguments
+        // Swift's backtracer would wait for a worker that is killed while it reports an error, and keep the
+        // pipes open.
+        process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) {
+            $1
+        }
         process.standardOutput = pipe
         process.standardError = errors
         process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
