@@ -63,7 +63,12 @@ enum ColumnType: String, CaseIterable {
 
     /// Returns the integer whose canonical form is the text, or nil.
     private static func integer(in text: String) -> Int64? {
-        Int64(text).flatMap { String($0) == text ? $0 : nil }
+        // Int64 also takes a plus sign and zeros in front.
+        let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
+        guard digits.first != UInt8(ascii: "+"), digits.first != UInt8(ascii: "0") || text == "0" else {
+            return nil
+        }
+        return Int64(text)
     }
 
     /// Returns the number whose canonical form is the text, or nil. Integers count if REAL represents them

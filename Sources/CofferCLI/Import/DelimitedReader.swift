@@ -175,8 +175,7 @@ final class DelimitedReader: RecordReader {
         guard let text = field.text(in: record) else { return nil }
         guard !field.isQuoted else { return text.databaseValue }
         if text == nullText { return .null }
-        if field.range.count >= 3, record[field.range].starts(with: "x'".utf8),
-            text.utf8.last == UInt8(ascii: "'"),
+        if text.utf8.last == UInt8(ascii: "'"), text.utf8.count >= 3, text.hasPrefix("x'"),
             let data = Hex.bytes(text.dropFirst(2).dropLast())
         {
             return data.databaseValue
@@ -185,7 +184,8 @@ final class DelimitedReader: RecordReader {
     }
 
     private static func infinity(_ text: String) -> DatabaseValue? {
-        text == "Inf"
+        guard text.utf8.last == UInt8(ascii: "f") else { return nil }
+        return text == "Inf"
             ? Double.infinity.databaseValue : text == "-Inf" ? (-Double.infinity).databaseValue : nil
     }
 

@@ -54,6 +54,9 @@ final class Reporter: Sendable {
     /// True if the reader has closed the output.
     var isOutputClosed: Bool { output.isClosed }
 
+    /// Runs `body`, which reports rows. They are written in pieces.
+    func inPieces<Result>(_ body: () throws -> Result) rethrows -> Result { try output.inPieces(body) }
+
     /// The width for tables: the columns of the terminal, or nil for files and pipes.
     var outputWidth: Int? { output.terminalWidth }
 }

@@ -44,7 +44,9 @@ final class RowPrinter {
     func print(_ statement: Statement, _ arguments: StatementArguments) throws {
         begin(Array(statement.columnNames))
         let rows = try Row.fetchCursor(statement, arguments: arguments)
-        while let row = try rows.next(), !reporter.isOutputClosed { add(row.values) }
+        try reporter.inPieces {
+            while let row = try rows.next(), !reporter.isOutputClosed { add(row.values) }
+        }
         end()
     }
 

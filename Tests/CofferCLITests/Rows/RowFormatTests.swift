@@ -47,6 +47,25 @@ struct RowFormatTests {
         #expect(texts.count == RowFormatTests.values.count)
     }
 
+    @Test(
+        "more rows than are written together come complete and in order, also those before a failure",
+        arguments: ["table", "csv", "json", "jsonl", "quote"], [false, true])
+    func manyRows(format: String, endsWithFailure: Bool) throws {
+        let rows = 40_000
+        // The smallest integer has no absolute value.
+        let last = endsWithFailure ? "abs(-9223372036854775807 - 1)" : "'end'"
+        let sql =
+            "WITH n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < \(rows)) "
+            + "SELECT v FROM n UNION ALL SELECT \(last)"
+        let query = try Tool.Query(
+            tool.directory.path("a.db"),
+            ["--format", format, "--key-file", tool.directory.path("a.key"), "--key-type", "raw"])
+        let result = try query.run(sql)
+        #expect((result.status == 0) == !endsWithFailure, "\(result.errors)")
+        let numbers = result.output.split { !$0.isNumber }.compactMap { Int($0) }
+        #expect(numbers == Array(1...rows))
+    }
+
     @Test("each format is what its readers expect")
     func formats() throws {
         let sql =
