@@ -48,7 +48,8 @@ struct LiveRotationCrashTests {
     @Test(
         "that is killed at each of its steps is completed by the next run",
         arguments: [
-            "note-made", "copy-created", "copying", "released", "journal-left", "locked", "copied",
+            "note-made", "copy-created", "state-pinned", "copying", "released", "journal-left", "locked",
+            "copied",
             "verified", "copy-synchronized",
             "renamed",
             "directory-synchronized", "reopened", "audited", "note-removed",

@@ -36,10 +36,18 @@ final class ObserverNotifier {
     let watch = RegionWatch()
     private var connection: ConnectionHandle
     private var inspector: StatementInspector
-    private var registrations = ObserverRegistrations()
+    private var registrations = ObserverRegistrations() {
+        didSet { hasRegistrations = !registrations.isEmpty }
+    }
     private var audiences: [Audience] = []
-    private var savepoints = SavepointLedger<Change>()
-    private var transaction = TransactionTracker()
+    private var savepoints = SavepointLedger<Change>() { didSet { isHolding = savepoints.isHolding } }
+    private var transaction = TransactionTracker() { didSet { hasReport = transaction.hasReport } }
+
+    // Each statement reads these. Unlike the values that they follow, they are read without a check for
+    // overlapping accesses.
+    private var hasRegistrations = false
+    private var isHolding = false
+    private var hasReport = false
     private var isListening = false
 
     /// True if an observer has been notified of a row since the last transaction ended.
@@ -89,7 +97,7 @@ final class ObserverNotifier {
     /// The name of the innermost savepoint, or nil if none is open.
     var innermostSavepoint: String? { savepoints.innermost }
 
-    private var isObserved: Bool { !registrations.isEmpty || !watch.isEmpty }
+    private var isObserved: Bool { hasRegistrations || !watch.isEmpty }
 
     /// Forgets the observers and the closed connection.
     func databaseDidClose() {
@@ -149,7 +157,7 @@ extension ObserverNotifier {
 
     /// True if there are no observers to notify.
     private var isIdle: Bool {
-        !isObserved && !isListening && !savepoints.isHolding && !transaction.hasReport
+        !isObserved && !isListening && !isHolding && !hasReport
     }
 
     /// Prepares for the changes that a statement is about to make.
@@ -158,7 +166,7 @@ extension ObserverNotifier {
         if keptChangesCount != nil { keptChangesCount = nil }
         guard isObserved else { return }
         hooks.install(on: connection)
-        if transaction.hasReport {
+        if hasReport {
             // The program has ended a transaction with the raw C functions.
             try statementDidEnd(in: statement.database, successfully: true, step: nil)
         }
@@ -229,7 +237,7 @@ extension ObserverNotifier {
         let isInsideTransaction = !connection.isAutocommit
         if !isInsideTransaction {
             watch.clock.transactionDidEnd()
-            if savepoints.isHolding { savepoints.removeAll() }
+            if isHolding { savepoints.removeAll() }
         }
         let ending = transaction.statementDidEnd(
             successfully: successfully, step: step, isInsideTransaction: isInsideTransaction,

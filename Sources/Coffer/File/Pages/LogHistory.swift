@@ -48,6 +48,13 @@ final class LogHistory {
     /// The size of the log file in bytes.
     var size: Int64 { get throws { try log.file.status().size } }
 
+    /// Begins at a pinned state.
+    func begin(at pin: borrowing PinnedState) throws {
+        // If the state is in the file, a commit may restart the log at any time, even before it is read.
+        // Nothing in it is needed now, and the next state has all of its log's pages as changes.
+        if !pin.isInFile { _ = try advance(to: pin.state) }
+    }
+
     /// Advances to a newer state.
     ///
     /// - Precondition: the previous state is pinned. The new one is pinned as well, or only other processes

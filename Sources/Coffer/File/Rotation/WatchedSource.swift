@@ -34,7 +34,8 @@ struct WatchedSource: ~Copyable {
         try note.write(copy: copy.file.status().identity)
         try FailPoint.copyCreated.pass(run.change.path)
         let pin = try run.pinned()
-        _ = try run.history.advance(to: pin.state)
+        try FailPoint.statePinned.pass(run.change.path)
+        try run.history.begin(at: pin)
         let content = try CopiedContent(
             of: pin, run.history.contents(of: pin), to: copy.file, run.change,
             threadCount: run.options.threadCount, run.progress)

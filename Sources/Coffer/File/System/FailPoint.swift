@@ -30,7 +30,8 @@ enum FailPoint: String, CaseIterable {
     case noteRemoved = "note-removed"
     /// In rotations in place, and in erasures after the content was overwritten.
     case rekeyed
-    /// In rotations of a database in use only.
+    /// In rotations of a database in use only, like the next one.
+    case statePinned = "state-pinned"
     case released
 
     #if DEBUG

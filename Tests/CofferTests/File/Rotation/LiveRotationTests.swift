@@ -100,6 +100,23 @@ struct LiveRotationTests: LiveRotationSuite {
         try checkRotated(pool, result, expected)
     }
 
+    @Test("a log that a commit restarts after the first state was pinned and before the log is read")
+    func restartedLog() throws {
+        let pool = try makePool()
+        _ = try pool.writeWithoutTransaction { try $0.checkpoint(.full) }
+        let result = try rotate(pool, at: .statePinned) { _ in
+            do {
+                let before = try directory.bytes(of: "a.db-wal").prefix(32)
+                try pool.write { try $0.execute(sql: "UPDATE t SET n = n + 1 WHERE id % 7 = 0") }
+                #expect(try directory.bytes(of: "a.db-wal").prefix(32) != before)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT sum(n) FROM t") } == 428)
+        try checkRotated(pool, result, content(pool))
+    }
+
     @Test(
         "a log that was begun anew while the first state is in the file, and one that is empty",
         arguments: [true, false])
