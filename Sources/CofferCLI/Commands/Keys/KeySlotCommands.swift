@@ -38,7 +38,7 @@ struct KeyAddCommand: KeyringOperation {
         let made = try slot.make(besides: unlock, session, subject: file)
         var numbers: [Int] = []
         let status = try change(
-            session, trail, "added \(counted: made.slots.count, "slot")"
+            session, trail, "added \(counted: made.slots.count, "slot")", printsSecret: made.recovery != nil
         ) {
             for slot in made.slots {
                 numbers.append(try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout))
