@@ -158,6 +158,27 @@ struct KeyringCommandTests: KeyringToolSuite {
         try expect(tool.run(["key", "add", "a.db", "--recovery", "--json"] + anna), status: 64)
     }
 
+    @Test("a passphrase in the place of a recovery key is told from a recovery key with a mistake")
+    func noRecoveryKey() throws {
+        try make()
+        try tool.write("correct horse battery staple\n", to: "passphrase.txt")
+        let sheet = try tool.run(["key", "add", "a.db", "--recovery"] + anna).output
+        try tool.write(String(sheet.dropFirst()), to: "sheet.txt")
+        func recover(_ name: String) throws -> Tool.Result {
+            try tool.run("key", "recover", "a.db", "--unlock", "file:\(name)", "--new-key", "file:anna.key")
+        }
+        let passphrase = try recover("passphrase.txt")
+        expect(passphrase, status: 77, "The secret from the key file 'passphrase.txt' is not a recovery key")
+        #expect(passphrase.errors.contains("14 groups of four") && !passphrase.errors.contains("horse"))
+        #expect(passphrase.errors.contains("'coffer key change' sets a new one"), "\(passphrase)")
+        let mistyped = try recover("sheet.txt")
+        expect(mistyped, status: 77, "a character is wrong, missing or extra")
+        #expect(!mistyped.errors.contains("14 groups"), "\(mistyped)")
+        try expect(
+            tool.run("query", "a.db", "SELECT 1", "--unlock", "recovery:file:passphrase.txt"), status: 77,
+            "is not a recovery key")
+    }
+
     @Test("a weak passphrase is warned of in each command that gives it to a slot, and only there")
     func weakPassphrases() throws {
         try tool.write("abc\n", to: "weak.txt")
