@@ -118,7 +118,8 @@ struct PromptTests {
             result.status == 64
                 && result.errors.contains(
                     "\(option) prompts at a terminal, and this run has none. Give another source, such as "
-                        + "\(option) file:PATH"), "\(result)")
+                        + "\(option) file:PATH"),
+            "\(result)")
         #expect(!tool.exists("log"))
     }
 
