@@ -37,7 +37,7 @@ extension Manifest {
         or use --null, with which the manifest contains only paths, each ended by a NUL byte, as 'find \
         -print0' writes them.
 
-        Instead of a manifest, folders can be given: the batch processes the databases below them. \
+        Instead of a manifest, folders can be given. \
         \(SearchOptions.help) Commands that change files in place need --name for folders, and batches of \
         folders keep a state only with --state.
 

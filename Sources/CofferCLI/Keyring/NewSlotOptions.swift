@@ -12,7 +12,7 @@ struct NewSlotOptions: ParsableArguments {
     @OptionGroup
     var recipients: RecipientOptions
 
-    @Flag(help: "Create a recovery key and print it once: it is not stored.")
+    @Flag(help: "Create a recovery key and print it once, alone on the standard output. It is not stored.")
     var recovery = false
 
     @Option(

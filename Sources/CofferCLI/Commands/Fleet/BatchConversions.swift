@@ -40,7 +40,8 @@ struct BatchEncryption: BatchChange {
 
 struct BatchDecryption: BatchChange {
     static let configuration = CommandConfiguration.batch(
-        "decrypt", abstract: "Decrypt many encrypted databases in place.", needsPatterns: true,
+        "decrypt", abstract: "Decrypt many encrypted databases in place.", arguments: "--yes-plaintext ",
+        needsPatterns: true,
         discussion: """
             Each file is copied, decrypted and proved, and the copy replaces it atomically, readable by its \
             owner only. The encrypted file is kept next to it, with .encrypted appended to its name. Anyone \

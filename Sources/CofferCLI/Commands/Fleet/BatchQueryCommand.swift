@@ -30,7 +30,7 @@ struct BatchQueryCommand: BatchOperation {
     @Flag(help: "Run the statements as one transaction per file: all or nothing.")
     var transaction = false
 
-    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value."))
+    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value (repeatable)."))
     var bind: [String] = []
 
     @OptionGroup(title: "Rows")

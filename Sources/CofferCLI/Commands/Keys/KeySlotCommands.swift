@@ -170,13 +170,14 @@ struct KeyRecoverCommand: KeyringOperation {
         "key recover <file> [--slot <number>] [options]",
         abstract: "Set a new passphrase with a recovery key.",
         discussion: """
-            Prompts for the recovery key and for the new passphrase of the slot. Without --slot, changes the \
-            only passphrase of the keyring, or adds a slot if there is none. If several people have \
-            passphrases, --slot tells which one was lost. The recovery key stays valid.
+            Prompts for the recovery key, which has 14 groups of four letters and digits, and for the new \
+            passphrase of the slot. Without --slot, changes the only passphrase of the keyring, or adds a slot \
+            if there is none. If several people have passphrases, --slot tells which one was lost. The \
+            recovery key stays valid.
 
             EXAMPLES
               coffer key recover app.db
-              coffer key recover app.db --slot 2
+              coffer key recover app.db --slot 2 --unlock file:sheet.txt
             """)
 
     @Argument(help: "The database.", completion: .file())
