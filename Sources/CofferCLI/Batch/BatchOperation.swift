@@ -45,14 +45,6 @@ extension BatchOperation {
     var inputUse: String? { batch.list.manifest == "-" ? "The manifest" : nil }
     var usualFiles: FileSearch.Usual? { onlyReads ? .databasesAndBackups : nil }
 
-    /// The command that does the same work on files that are arguments, or nil if it takes one file only.
-    private var commandForFiles: String? {
-        CofferCommand.configuration.subcommands.lazy.map { $0.configuration }.first { configuration in
-            configuration.commandName == Self.configuration.commandName
-                && configuration.usage?.contains(">...") == true
-        }?.commandName
-    }
-
     /// Returns the files of the manifest, or of the folders.
     private func manifest(_ session: Session) throws -> Manifest {
         guard !folders.isEmpty else {
@@ -66,10 +58,13 @@ extension BatchOperation {
         }
         for folder in folders where !FileSearch.isFolder(folder) {
             try FileNames.checkReadable(folder)
-            let other = commandForFiles.map { "'coffer \($0)' takes several files, and a" } ?? "A"
+            let word = Self.configuration.commandName ?? ""
+            let takesFiles = ["info", "rotate", "upgrade", "verify"].contains(word)
+            let other = takesFiles ? "'coffer \(word)' takes several files, and a" : "A"
             throw Failure(
                 .inputMissing, "not_a_folder",
-                "'\(folder)' is not a folder. \(other) batch takes folders, or a list of files with --manifest."
+                "'\(folder)' is not a folder. \(other) batch takes folders, or a list of files with "
+                    + "--manifest."
             ).about(folder)
         }
         if usualFiles == nil, batch.search.patterns.isEmpty {

@@ -40,8 +40,8 @@ extension DatabaseKeyring.Secret {
             guard SecretForm.resemblesRecoveryKey(bytes) else {
                 throw Failure(
                     .keyRejected, "invalid_recovery_key",
-                    "The secret from \(sourceName) is not a recovery key, which has 14 groups of four letters "
-                        + "and digits, such as 9F3C-02AB. 'coffer key add --recovery' creates one.")
+                    "The secret from \(sourceName) is not a recovery key, which has 14 groups of four "
+                        + "letters and digits, such as 9F3C-02AB. 'coffer key add --recovery' creates one.")
             }
             self = bytes.withUnsafeBytes { unsafe .recoveryKey($0) }
         case .identity: self = bytes.withUnsafeBytes { unsafe .identity($0) }

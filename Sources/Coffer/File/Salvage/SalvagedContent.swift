@@ -96,8 +96,9 @@ final class SalvagedContent {
         let damagedPages = try pages.damagedPages(progress: checkpoint)
         if options.includesDamagedPages { try read(damaged: damagedPages) }
         if let behindDamage { try readDamagedLog(behindDamage.file, behindDamage.pages) }
-        try estimateLosses(
-            unreadablePageCount: damagedPages.count + pages.missingCount(), lossOfIndexes.pageCount)
+        try tables.estimateLosses(
+            unreadableCount: damagedPages.count + pages.missingCount() - lossOfIndexes.pageCount,
+            sequences: hasSequences ? destination : nil)
         // Building an index needs memory for sorting, and the C library caches freed memory for each thread.
         FreeMemory.giveBack()
         try makeIndexes()
@@ -135,29 +136,6 @@ final class SalvagedContent {
 
     private func checkpoint() throws {
         try progress(.copying, min(takenCount, pages.present.count), of: pages.present.count)
-    }
-
-    /// Estimates the losses of tables after all rows were inserted.
-    ///
-    /// - Parameter indexPageCount: the number of pages that indexes have lost.
-    private func estimateLosses(unreadablePageCount: Int, _ indexPageCount: Int) throws {
-        let names = Set(tables.lazy.filter { $0.report.missingPageCount > 0 }.map(\.table.name))
-        var lastRowIDs: [String: Int64] = [:]
-        if hasSequences, !names.isEmpty {
-            try destination.forEachRow(
-                trusted: "SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'"
-            ) { row in
-                let name = row.string(at: 0)
-                if names.contains(name) { lastRowIDs[name] = row.int64(at: 1) }
-            }
-        }
-        let known = tables.reduce(indexPageCount) { $0 + $1.report.missingPageCount }
-        // Without MACs, and in a forged file, a page may be unreadable and not count as damaged.
-        let hidden = unreadablePageCount < known ? nil : unreadablePageCount - known
-        for index in tables.indices {
-            tables[index].estimateLoss(
-                unreadableCount: hidden, lastRowID: lastRowIDs[tables[index].table.name])
-        }
     }
 
     // MARK: Tables

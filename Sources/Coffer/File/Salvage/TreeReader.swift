@@ -19,8 +19,8 @@ final class TreeReader {
             /// The number of pages on the path to it.
             let depth: Int
 
-            /// The greatest number of rows that it can have. Row IDs below 1 are rare, and do not count unless
-            /// all are.
+            /// The greatest number of rows that it can have. Row IDs below 1 are rare, and do not count
+            /// unless all are.
             fileprivate func greatestRowCount(lastRowID: Int64?) -> Double {
                 let isFirst = rowIDs.lowerBound == .min && rowIDs.upperBound >= 1
                 let first = isFirst ? 1 : rowIDs.lowerBound
@@ -62,16 +62,16 @@ final class TreeReader {
             }
         }
 
-        /// Returns the estimated number of rows on the missing pages, and on unreadable pages below them; nil if
-        /// too little was read.
+        /// Returns the estimated number of rows on the missing pages, and on unreadable pages below them; nil
+        /// if too little was read.
         ///
         /// A missing page counts as full as the others, or as having all of its possible row IDs if there are
         /// fewer, or if the pages that were read have no gaps.
         ///
         /// - Parameters:
         ///   - foundRowCount: the number of rows that were found on pages below missing ones.
-        ///   - unreadableCount: the greatest possible number of unreadable pages below missing ones; nil if it
-        ///     is not known.
+        ///   - unreadableCount: the greatest possible number of unreadable pages below missing ones; nil if
+        ///     it is not known.
         ///   - lastRowID: the highest row ID that the table had; nil if it is not known.
         func estimatedRowCount(foundRowCount: Int, unreadableCount: Int?, lastRowID: Int64?) -> Double? {
             guard pageCount > 0 else { return 0 }

@@ -7,10 +7,11 @@ struct EncryptCommand: ChangingOperation {
         abstract: "Encrypt a plaintext SQLite database, in place or as a copy.",
         discussion: """
             Creates a copy, encrypts and proves it. Keeps row IDs, versions and the auto-vacuum mode. With a \
-            destination, the source is not changed. Without one, the copy replaces the source atomically, and \
-            the plaintext file is kept next to it, with .plaintext appended to its name, or as --keep-old. A \
-            file that the key already opens is not changed. When the encrypted file is in use, erase the \
-            plaintext one, and remember its backups. Plaintext may stay on the disk until it is overwritten.
+            destination, the source is not changed. Without one, the copy replaces the source atomically, \
+            and the plaintext file is kept next to it, with .plaintext appended to its name, or as \
+            --keep-old. A file that the key already opens is not changed. When the encrypted file is in use, \
+            erase the plaintext one, and remember its backups. Plaintext may stay on the disk until it is \
+            overwritten.
 
             EXAMPLES
               coffer encrypt app.db --key file:app.key

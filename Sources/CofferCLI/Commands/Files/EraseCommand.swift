@@ -6,10 +6,10 @@ struct EraseCommand: ChangingOperation, FileOperation {
         "erase <file> --yes-erase <name> [options]",
         abstract: "Remove a database, its keyring and log, and leftovers of interrupted runs.",
         discussion: """
-            Overwrites the start of each file first, including the salt, without which no passphrase opens any \
-            remnants. It cannot promise more: snapshots, copy-on-write file systems and flash memory may keep \
-            old content, and a raw key still reads remaining pages. Backups stay, and so do old files that \
-            other commands have kept: those next to the database, or in the log of --audit, are named.
+            Overwrites the start of each file first, including the salt, without which no passphrase opens \
+            any remnants. It cannot promise more: snapshots, copy-on-write file systems and flash memory may \
+            keep old content, and a raw key still reads remaining pages. Backups stay, and so do old files \
+            that other commands have kept: those next to the database, or in the log of --audit, are named.
 
             EXAMPLES
               coffer erase old.db --dry-run

@@ -171,8 +171,8 @@ struct KeyRecoverCommand: KeyringOperation {
         abstract: "Set a new passphrase with a recovery key.",
         discussion: """
             Prompts for the recovery key, which has 14 groups of four letters and digits, and for the new \
-            passphrase of the slot. Without --slot, changes the only passphrase of the keyring, or adds a slot \
-            if there is none. If several people have passphrases, --slot tells which one was lost. The \
+            passphrase of the slot. Without --slot, changes the only passphrase of the keyring, or adds a \
+            slot if there is none. If several people have passphrases, --slot tells which one was lost. The \
             recovery key stays valid.
 
             EXAMPLES
