@@ -137,5 +137,6 @@ extension NewSlotOptions.Made {
         session.reporter.note(
             "The line of letters and digits is the recovery key of \(path). It is not stored: write it down "
                 + "with the name of the database. 'coffer key recover' takes it.")
+        session.reporter.warnOfReadableOutput()
     }
 }
