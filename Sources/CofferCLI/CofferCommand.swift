@@ -11,9 +11,9 @@ struct CofferCommand: Operation {
             share (\(HelpTopic.ofOptions.map(\.rawValue).joined(separator: ", "))), and 'coffer help man' \
             where 'man coffer' and the completion of commands come from.
 
-            Works on SQLCipher files that no other process is writing to. Changes are made in a copy, which \
-            is proved and swapped in atomically: at any time the file is intact, and the old or the new key \
-            opens it. Run an interrupted command again to complete it.
+            Commands that replace a file, such as rotate, need it unused. They make a copy, which is proved \
+            and swapped in atomically: at any time the file is intact, and the old or the new key opens it. \
+            Run an interrupted command again to complete it.
 
             Keys are never arguments. Options take their sources, such as file:app.key: 'coffer help keys' \
             lists them. Without a source, coffer prompts for the key.

@@ -56,18 +56,22 @@ extension BatchOperation {
         guard batch.list.manifest == nil, !batch.list.null else {
             throw Failure.usage("Give folders or a manifest, not both.")
         }
+        for folder in folders where !FileSearch.isFolder(folder) {
+            try FileNames.checkReadable(folder)
+            let word = Self.configuration.commandName ?? ""
+            let takesFiles = ["info", "rotate", "upgrade", "verify"].contains(word)
+            let other = takesFiles ? "'coffer \(word)' takes several files, and a" : "A"
+            throw Failure(
+                .inputMissing, "not_a_folder",
+                "'\(folder)' is not a folder. \(other) batch takes folders, or a list of files with "
+                    + "--manifest."
+            ).about(folder)
+        }
         if usualFiles == nil, batch.search.patterns.isEmpty {
             throw Failure.usage(
                 "This command changes all files that it finds in a folder: name them, as with --name '*.db'.")
         }
         try (self as? any MeasuredOperation)?.metrics.checkIsOneTarget(folders)
-        for folder in folders where !FileSearch.isFolder(folder) {
-            try FileNames.checkReadable(folder)
-            throw Failure(
-                .inputMissing, "not_a_folder",
-                "'\(folder)' is not a folder. List files in a manifest: --manifest."
-            ).about(folder)
-        }
         return try Manifest(session.files(of: folders, batch.search, usualFiles ?? .databases))
     }
 

@@ -12,7 +12,7 @@ struct NewSlotOptions: ParsableArguments {
     @OptionGroup
     var recipients: RecipientOptions
 
-    @Flag(help: "Create a recovery key and print it once: it is not stored.")
+    @Flag(help: "Create a recovery key and print it once, alone on the standard output. It is not stored.")
     var recovery = false
 
     @Option(
@@ -137,5 +137,6 @@ extension NewSlotOptions.Made {
         session.reporter.note(
             "The line of letters and digits is the recovery key of \(path). It is not stored: write it down "
                 + "with the name of the database. 'coffer key recover' takes it.")
+        session.reporter.warnOfReadableOutput()
     }
 }

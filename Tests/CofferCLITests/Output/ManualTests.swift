@@ -125,6 +125,19 @@ struct ManualTests {
         #expect(names.count > 1 && names.allSatisfy { usage.contains($0) }, "\(page)")
     }
 
+    @Test(
+        "the usage of a command has the options that it cannot do without",
+        arguments: [
+            (["batch", "backup"], "--into <backups>"), (["batch", "decrypt"], "--yes-plaintext"),
+            (["batch", "rotate"], "--name <pattern>"), (["decrypt"], "--yes-plaintext"),
+            (["erase"], "--yes-erase <name>"), (["key", "destroy"], "--yes-destroy <name>"),
+        ] as [([String], String)])
+    func neededOptions(_ words: [String], _ option: String) throws {
+        let page = try #require(try HelpRequest.page(["help"] + words))
+        let usage = page.split(separator: "\n").drop { !$0.hasPrefix("USAGE: ") }.prefix(2)
+        #expect(usage.joined(separator: " ").contains(option), "\(page)")
+    }
+
     @Test("the options of the audit log are named once in the help of a command, and the topic has them all")
     func auditLog() throws {
         let page = try #require(try HelpRequest.page(["backup", "--help"]))

@@ -30,6 +30,25 @@ struct KeygenTests {
         #expect(try tool.directory.bytes(of: "b").count == 32)
     }
 
+    @Test("a key that a shell writes to a file is a key file, with a warning if others can read it")
+    func redirection() throws {
+        let tool = try Tool()
+        func run(_ script: String) throws -> Tool.Result {
+            try tool.run(["-c", script, Tool.program], program: "/bin/sh")
+        }
+        let made = try run("umask 022; \"$0\" keygen --quiet >a.key")
+        #expect(made.status == 0 && made.errors.contains("(mode 644). Run 'chmod 600' on it"), "\(made)")
+        let other = try run("umask 077; \"$0\" keygen --quiet >b.key && \"$0\" keygen --quiet | cat >c.key")
+        #expect(other.status == 0 && other.errors.isEmpty, "\(other)")
+        let recovery = try run(
+            """
+            umask 077; "$0" key init a.db --new-key file:b.key --recovery >sheet 2>messages
+            "$0" verify a.db --unlock file:sheet
+            """)
+        #expect(recovery.status == 0, "\(recovery)")
+        #expect(try !tool.text(of: "messages").contains("chmod"))
+    }
+
     @Test("an existing file is not overwritten, and JSON never carries a key")
     func refusals() throws {
         let tool = try Tool()

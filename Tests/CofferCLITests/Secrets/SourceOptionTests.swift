@@ -445,6 +445,7 @@ struct SourceOptionTests {
             #expect(topic.output.contains("\n  \(name) "), "\(name)")
         }
         #expect(topic.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
+        #expect(topic.output.contains("--previous-key\n(another key to try after --key,"), "\(topic)")
         // Every type that can be given is explained.
         let types = SecretType.allCases.map(\.rawValue)
         #expect(types.allSatisfy { type in KeyTopic.types.contains { $0.0.hasPrefix("\(type):") } })

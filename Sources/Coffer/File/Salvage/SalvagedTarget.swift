@@ -1,3 +1,5 @@
+internal import SQLCipherBridge
+
 /// A table of the new database, and its losses compared with the damaged database.
 struct SalvagedTarget {
     let table: SalvagedTable
@@ -53,11 +55,18 @@ struct SalvagedTarget {
         report.missingPageCount + report.unreadableRowCount + report.refusedRowCount > 0
     }
 
-    /// Estimates the loss. Must be called after all rows were inserted.
-    mutating func estimateLoss() {
-        report.estimatedLostRowCount = loss.estimatedRowCount.map {
-            max(0, Int(min($0, 1e15).rounded()) - strayRowCount)
-        }
+    /// Estimates the loss.
+    ///
+    /// - Parameters:
+    ///   - unreadableCount: the greatest possible number of unreadable pages below missing ones; nil if it is
+    ///     not known.
+    ///   - lastRowID: the highest row ID that the table had; nil if it is not known.
+    fileprivate mutating func estimateLoss(unreadableCount: Int?, lastRowID: Int64?) {
+        // In a table that is ordered by its primary key, a missing interior page had rows itself.
+        report.estimatedLostRowCount = loss.estimatedRowCount(
+            foundRowCount: strayRowCount, unreadableCount: table.hasRowIDs ? unreadableCount : nil,
+            lastRowID: lastRowID
+        ).map { Int(min($0, 1e15).rounded()) }
     }
 
     /// Returns true if a single missing page may have had the rows from one row ID to another.
@@ -99,6 +108,31 @@ extension [SalvagedTarget] {
             return shape.leastCount == count && shape.mostCount == count
         }
         return complete.count == 1 ? complete.first : nil
+    }
+
+    /// Estimates the losses after all rows were inserted.
+    ///
+    /// - Parameters:
+    ///   - unreadableCount: the number of pages that cannot be read, without those of indexes.
+    ///   - sequences: a connection whose `sqlite_sequence` has the values of the damaged file, or nil.
+    mutating func estimateLosses(unreadableCount: Int, sequences: ConnectionHandle?) throws {
+        let names = Set(lazy.filter { $0.report.missingPageCount > 0 }.map(\.table.name))
+        var lastRowIDs: [String: Int64] = [:]
+        if !names.isEmpty {
+            try sequences?.forEachRow(
+                trusted: "SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'"
+            ) { row in
+                let name = row.string(at: 0)
+                if names.contains(name) { lastRowIDs[name] = row.int64(at: 1) }
+            }
+        }
+        let hiddenCount = unreadableCount - reduce(0) { $0 + $1.report.missingPageCount }
+        for index in indices {
+            // Without MACs, and in a forged file, a page may be unreadable and not count as such.
+            self[index].estimateLoss(
+                unreadableCount: hiddenCount < 0 ? nil : hiddenCount,
+                lastRowID: lastRowIDs[self[index].table.name])
+        }
     }
 
     /// True if a table that is ordered by its primary key has lost pages.

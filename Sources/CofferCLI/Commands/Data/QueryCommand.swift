@@ -41,7 +41,7 @@ struct QueryCommand: FileOperation {
     @Flag(help: "Run the statements as one transaction: all or nothing.")
     var transaction = false
 
-    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value."))
+    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value (repeatable)."))
     var bind: [String] = []
 
     @OptionGroup(title: "Rows")

@@ -9,8 +9,8 @@ struct EncryptCommand: ChangingOperation {
             Creates a copy, encrypts and proves it. Keeps row IDs, versions and the auto-vacuum mode. With a \
             destination, the source is not changed. Without one, the copy replaces the source atomically, \
             and the plaintext file is kept next to it, with .plaintext appended to its name, or as \
-            --keep-old: a file that the key already opens is not changed. When the encrypted file is in use, \
-            remove the plaintext one, and remember its backups. Plaintext may stay on the disk until it is \
+            --keep-old. A file that the key already opens is not changed. When the encrypted file is in use, \
+            erase the plaintext one, and remember its backups. Plaintext may stay on the disk until it is \
             overwritten.
 
             EXAMPLES

@@ -8,8 +8,7 @@ struct InfoCommand: EachFileOperation {
             Without a key option, shows whether a file is encrypted, its size, its salt, its side files and \
             its keyring. With a key, also shows its settings, tables and versions. Changes nothing. With \
             several keys, names the one that opens a file: by its option, by the identifier of this key and \
-            this file in audit records, and, with the site secret, by one that is the same in all files. \
-            --engine shows the versions in this program, and which code encrypts pages.
+            this file in audit records, and, with the site secret, by one that is the same in all files.
 
             In a folder, all databases below it: 'coffer help folders'.
 

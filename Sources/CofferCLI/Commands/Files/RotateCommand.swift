@@ -8,7 +8,8 @@ struct RotateCommand: ChangingOperation, MeasuredOperation {
             Creates a copy with the new key and a fresh salt next to the file, proves it, and replaces the \
             file with it atomically. Needs space for the copy, and no other process may use the file. \
             Interrupted? Run the same command again: it completes, or reports that it is already done. Other \
-            names of the file, backups and snapshots keep the old key.
+            names of the file, backups and snapshots keep the old key. For a file with a keyring: coffer key \
+            rotate.
 
             EXAMPLES
               coffer rotate app.db                 ask for both keys

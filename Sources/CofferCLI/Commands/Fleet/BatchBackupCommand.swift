@@ -5,6 +5,7 @@ internal import Foundation
 struct BatchBackupCommand: BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration.batch(
         "backup", abstract: "Back up many databases into folders, while they are in use.",
+        arguments: "--into <backups> ",
         discussion: """
             Each copy is proved and gets a dated name, as with coffer backup --into. The backups of \
             /srv/app/a.db go to srv/app in the folder, which is created if needed, so that files with the \
@@ -19,7 +20,7 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
               coffer batch backup /srv --into /backup --keep 7d,4w,6m --key file:app.key
             """)
 
-    @Option(help: .value("folder", "The folder of the backups."), completion: .directory)
+    @Option(help: .value("backups", "The folder of the backups."), completion: .directory)
     var into: String
 
     @Option(
@@ -27,17 +28,17 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
         transform: DatabaseFile.BackupRetention.parsed)
     var keep: DatabaseFile.BackupRetention?
 
-    @OptionGroup(title: "The key of the copies, if different")
-    var newKey: NewKeyOptions
-
-    @OptionGroup(title: "The recipients of the copies")
-    var recipients: RecipientOptions
-
     @OptionGroup
     var batch: BatchOptions
 
     @OptionGroup(title: "The key")
     var key: FileKeyOptions
+
+    @OptionGroup(title: "The key of the copies, if different")
+    var newKey: NewKeyOptions
+
+    @OptionGroup(title: "The recipients of the copies")
+    var recipients: RecipientOptions
 
     @OptionGroup(title: "The format of the files")
     var cipher: CipherOptions

@@ -5,9 +5,9 @@ struct BatchQueryCommand: BatchOperation {
         "query", abstract: "Run the same SQL statements in many files.",
         arguments: "[<sql>] ",
         discussion: """
-            Read-only, unless --write is given. The first column of the rows is the path of the file; in \
-            JSON, each object has it. With --write and --transaction, each file gets all of the statements \
-            or none.
+            Read-only, unless --write is given: then folders need --name. The first column of the rows is \
+            the path of the file; in JSON, each object has it. With --write and --transaction, each file \
+            gets all of the statements or none.
             """,
         examples: """
               coffer batch query "SELECT count(*) FROM note" --manifest list --format csv --key file:app.key
@@ -30,7 +30,7 @@ struct BatchQueryCommand: BatchOperation {
     @Flag(help: "Run the statements as one transaction per file: all or nothing.")
     var transaction = false
 
-    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value."))
+    @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value (repeatable)."))
     var bind: [String] = []
 
     @OptionGroup(title: "Rows")

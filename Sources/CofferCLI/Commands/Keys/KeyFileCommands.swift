@@ -6,9 +6,9 @@ struct KeyInitCommand: KeyringOperation {
         "key init <file> [options]", abstract: "Create a database with a keyring, or add one to a database.",
         discussion: """
             A missing file is created, empty and encrypted. An existing database is encrypted with a new key \
-            in a proved copy; its present key, given with --key, then no longer opens it. With \
-            --recovery, the passphrase or raw key of --new-key gets a recovery key besides it. Interrupted? \
-            Run the same command again; with --recovery, remove the unfinished keyring first.
+            in a proved copy; its present key, given with --key, then no longer opens it. With --new-key and \
+            --recovery, the keyring gets a slot for each. Interrupted? Run the same command again; with \
+            --recovery, remove the unfinished keyring first.
 
             EXAMPLES
               coffer key init new.db --new-key file:passphrase.txt --name Anna --recovery
@@ -46,7 +46,8 @@ struct KeyInitCommand: KeyringOperation {
         }
         let status = try change(
             session, trail,
-            present == nil ? "created, with a keyring" : "has a keyring now; its old key no longer opens it"
+            present == nil ? "created, with a keyring" : "has a keyring now; its old key no longer opens it",
+            printsSecret: made.recovery != nil
         ) {
             do {
                 if let present {

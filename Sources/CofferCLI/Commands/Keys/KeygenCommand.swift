@@ -89,6 +89,7 @@ struct KeygenCommand: Operation {
                 kind == "passphrase"
                 ? "" : "; put '\(kind):' before its source, as in --key \(kind):stdin"
             session.reporter.note("\(bits) bits\(use)")
+            session.reporter.warnOfReadableOutput()
             return .done
         }
         try NewFile.write(key, to: file)
