@@ -64,10 +64,11 @@ enum ColumnType: String, CaseIterable {
     /// Returns the integer whose canonical form is the text, or nil.
     private static func integer(in text: String) -> Int64? {
         // Int64 also takes a plus sign and zeros in front.
-        let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
-        guard digits.first != UInt8(ascii: "+"), digits.first != UInt8(ascii: "0") || text == "0" else {
-            return nil
-        }
+        let bytes = text.utf8Span.span
+        let first = bytes.isEmpty || bytes[0] != UInt8(ascii: "-") ? 0 : 1
+        guard first < bytes.count, bytes[first] != UInt8(ascii: "+"),
+            bytes[first] != UInt8(ascii: "0") || bytes.count == 1
+        else { return nil }
         return Int64(text)
     }
 

@@ -126,7 +126,16 @@ final class DelimitedReader: RecordReader {
             fields.append(field)
             (field, start, closed) = (Field(range: 0..<0), bytes.count, nil)
         }
-        while let byte = try source.next() {
+        while true {
+            if isInside {
+                source.take(into: &bytes) { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\n") }
+            } else if closed == nil {
+                source.take(into: &bytes) {
+                    $0 == delimiter || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\n")
+                        || $0 == UInt8(ascii: "\r")
+                }
+            }
+            guard let byte = try source.next() else { break }
             guard bytes.count < DelimitedReader.longestRecord else {
                 throw DelimitedReader.tooLong(first: line)
             }
@@ -174,18 +183,20 @@ final class DelimitedReader: RecordReader {
     private func csvValue(_ field: Field, _ record: [UInt8]) -> DatabaseValue? {
         guard let text = field.text(in: record) else { return nil }
         guard !field.isQuoted else { return text.databaseValue }
-        if text == nullText { return .null }
-        if text.utf8.last == UInt8(ascii: "'"), text.utf8.count >= 3, text.hasPrefix("x'"),
-            let data = Hex.bytes(text.dropFirst(2).dropLast())
-        {
+        if text.utf8.count == nullText.utf8.count, text == nullText { return .null }
+        switch record[field.range].last {
+        case UInt8(ascii: "'"):
+            guard text.utf8.count >= 3, text.hasPrefix("x'"),
+                let data = Hex.bytes(text.dropFirst(2).dropLast())
+            else { return text.databaseValue }
             return data.databaseValue
+        case UInt8(ascii: "f"): return DelimitedReader.infinity(text) ?? text.databaseValue
+        default: return text.databaseValue
         }
-        return DelimitedReader.infinity(text) ?? text.databaseValue
     }
 
     private static func infinity(_ text: String) -> DatabaseValue? {
-        guard text.utf8.last == UInt8(ascii: "f") else { return nil }
-        return text == "Inf"
+        text == "Inf"
             ? Double.infinity.databaseValue : text == "-Inf" ? (-Double.infinity).databaseValue : nil
     }
 

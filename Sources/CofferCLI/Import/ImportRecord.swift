@@ -87,4 +87,14 @@ struct ByteSource {
         if byte != nil { position += 1 }
         return byte
     }
+
+    /// Moves bytes that were read already to the end of `target`, up to the first one that `ends` returns true
+    /// for.
+    @inline(__always)
+    mutating func take(into target: inout [UInt8], until ends: (UInt8) -> Bool) {
+        var end = position
+        while end < buffer.count, !ends(buffer[end]) { end += 1 }
+        target.append(contentsOf: buffer[position..<end])
+        position = end
+    }
 }
