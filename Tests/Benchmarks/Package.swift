@@ -35,8 +35,9 @@ if ProcessInfo.processInfo.environment["COFFER_BENCH_WITHOUT_PEER"] == nil {
     package.targets.append(
         .executableTarget(
             name: "bench-grdb",
+            // Loops has what a static libcrypto needs.
             dependencies: [
-                "BenchKit", .product(name: "CSQLCipher", package: "Coffer"),
+                "BenchKit", "Loops", .product(name: "CSQLCipher", package: "Coffer"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/BenchGRDB", swiftSettings: [.define("GRDB")]))
