@@ -69,6 +69,13 @@ final class AuditLog: Sendable {
         }
     }
 
+    /// Returns the paths under which commands have kept old files of a database.
+    ///
+    /// - Parameter path: the canonical path of the database.
+    func keptOldPaths(of path: String) throws -> [String] {
+        try KeyHistory.events(in: self.path, seal).compactMap { $0.path == path ? $0.keptOldPath : nil }
+    }
+
     /// Reads from the known position to the end. The caller holds the lock.
     private func read(_ file: borrowing Descriptor, from known: Position?) throws -> Position {
         let status = try file.status()

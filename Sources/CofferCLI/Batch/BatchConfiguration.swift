@@ -5,16 +5,19 @@ extension CommandConfiguration {
     ///
     /// - Parameters:
     ///   - arguments: the arguments of the usage line, followed by a space.
+    ///   - needsPatterns: true if the files in folders must be named. See ``BatchOperation/usualFiles``.
     ///   - examples: the indented lines of examples.
     static func batch(
-        _ name: String, abstract: String, arguments: String = "", discussion: String = "", examples: String
+        _ name: String, abstract: String, arguments: String = "", needsPatterns: Bool = false,
+        discussion: String = "", examples: String
     ) -> CommandConfiguration {
-        coffer(
-            "batch \(name) \(arguments)(<folder>... | --manifest <file>) [options]", abstract: abstract,
+        let folders = needsPatterns ? "<folder>... --name <pattern>" : "<folder>..."
+        return coffer(
+            "batch \(name) \(arguments)(\(folders) | --manifest <file>) [options]", abstract: abstract,
             discussion: """
                 \(discussion.isEmpty ? "" : discussion + "\n\n")\
                 The manifest lists the files, and may name the key of each: 'coffer help manifest'. \
-                Folders: 'coffer help folders'.
+                Folders\(needsPatterns ? " need --name" : ""): 'coffer help folders'.
 
                 EXAMPLES
                 \(examples)

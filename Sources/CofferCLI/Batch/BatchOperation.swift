@@ -45,6 +45,14 @@ extension BatchOperation {
     var inputUse: String? { batch.list.manifest == "-" ? "The manifest" : nil }
     var usualFiles: FileSearch.Usual? { onlyReads ? .databasesAndBackups : nil }
 
+    /// The command that does the same work on files that are arguments, or nil if it takes one file only.
+    private var commandForFiles: String? {
+        CofferCommand.configuration.subcommands.lazy.map { $0.configuration }.first { configuration in
+            configuration.commandName == Self.configuration.commandName
+                && configuration.usage?.contains(">...") == true
+        }?.commandName
+    }
+
     /// Returns the files of the manifest, or of the folders.
     private func manifest(_ session: Session) throws -> Manifest {
         guard !folders.isEmpty else {
@@ -56,18 +64,19 @@ extension BatchOperation {
         guard batch.list.manifest == nil, !batch.list.null else {
             throw Failure.usage("Give folders or a manifest, not both.")
         }
+        for folder in folders where !FileSearch.isFolder(folder) {
+            try FileNames.checkReadable(folder)
+            let other = commandForFiles.map { "'coffer \($0)' takes several files, and a" } ?? "A"
+            throw Failure(
+                .inputMissing, "not_a_folder",
+                "'\(folder)' is not a folder. \(other) batch takes folders, or a list of files with --manifest."
+            ).about(folder)
+        }
         if usualFiles == nil, batch.search.patterns.isEmpty {
             throw Failure.usage(
                 "This command changes all files that it finds in a folder: name them, as with --name '*.db'.")
         }
         try (self as? any MeasuredOperation)?.metrics.checkIsOneTarget(folders)
-        for folder in folders where !FileSearch.isFolder(folder) {
-            try FileNames.checkReadable(folder)
-            throw Failure(
-                .inputMissing, "not_a_folder",
-                "'\(folder)' is not a folder. List files in a manifest: --manifest."
-            ).about(folder)
-        }
         return try Manifest(session.files(of: folders, batch.search, usualFiles ?? .databases))
     }
 

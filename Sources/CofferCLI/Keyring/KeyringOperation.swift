@@ -17,13 +17,19 @@ extension KeyringOperation {
     /// - Parameters:
     ///   - words: the report, which is made after the change.
     ///   - slot: the changed slot, for programs.
+    ///   - printsSecret: true if the standard output gets a secret, and therefore no report.
     func change(
         _ session: Session, _ trail: AuditTrail, _ words: @autoclosure () -> String,
-        slot: @autoclosure () -> DatabaseKeyring.Contents.Slot? = nil, _ body: () throws -> Void
+        slot: @autoclosure () -> DatabaseKeyring.Contents.Slot? = nil, printsSecret: Bool = false,
+        _ body: () throws -> Void
     ) throws -> ExitStatus {
         try trail.record(file) { _ in
             try body()
             return true
+        }
+        guard !printsSecret else {
+            session.reporter.note("\(file): \(words())")
+            return .done
         }
         let facts: JSONObject = slot().map { ["slot": $0.number, "slot_name": $0.name] } ?? [:]
         session.reporter.result(

@@ -3,17 +3,16 @@ enum KeyTopic {
     static let text = """
         OVERVIEW: Sources of keys and other secrets.
 
-        Secrets are never arguments. The options --key, --new-key, --previous-key,
-        --unlock, --audit-key and --site-secret take the source of a secret, and so do
-        the members of manifests with these names:
+        Secrets are never arguments. The options --key, --new-key, --previous-key
+        (another key to try after --key, for files that may have it), --unlock,
+        --audit-key and --site-secret take the source of a secret, and so do the members
+        of manifests with these names:
 
         \(table(sources))
 
         A type before the source tells what the secret is, as in raw:file:app.key:
 
         \(table(types))
-
-        Without a type, the form of the secret tells it:
 
         \(forms)
 
@@ -35,11 +34,12 @@ enum KeyTopic {
         """
 
     static let forms = """
-        In a file or a credential, 64 hexadecimal digits are a raw key, and 96 are one
-        with its salt; so are digits in x'...' from any source. Identities and recovery
-        keys for --unlock are known by their form. Everything else is a passphrase.
-        Digits that come from another source, and 32 or 48 bytes that are not text,
-        may be a raw key or a passphrase: without a type, they are refused.
+        Without a type, the form of the secret tells it. In a file or a credential, 64
+        hexadecimal digits are a raw key, and 96 are one with its salt; so are digits in
+        x'...' from any source. Identities and recovery keys for --unlock are known by
+        their form. Everything else is a passphrase. Digits that come from another
+        source, and 32 or 48 bytes that are not text, may be a raw key or a passphrase:
+        without a type, they are refused.
         """
 
     static let defaults = """

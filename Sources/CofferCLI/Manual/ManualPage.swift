@@ -29,7 +29,7 @@ struct ManualPage {
             for (name, words) in KeyTopic.sources { page.item(name, words) }
             page.paragraph("A type before the source tells what the secret is, as in raw:file:app.key:")
             for (name, words) in KeyTopic.types { page.item(name, words) }
-            page.paragraph("Without a type, the form of the secret tells it.")
+            page.line(".PP")
             for line in KeyTopic.forms.split(separator: "\n") { page.text(String(line)) }
             page.section("DEFAULTS")
             for line in KeyTopic.defaults.split(separator: "\n") { page.text(String(line)) }

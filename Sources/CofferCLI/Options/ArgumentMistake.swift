@@ -108,9 +108,11 @@ enum ArgumentMistake {
 
     // MARK: Unknown options
 
-    /// Returns the parser's message about an unknown option or argument, with advice if there is any.
+    /// Returns the parser's message about an unknown option or argument, or a missing value, with advice if
+    /// there is any.
     static func advised(_ message: String, of command: [String]) -> String {
-        let mistake = #/(?:Unknown option|Unexpected argument) '(?<word>[^'\n]+)'(?<end>\.?)/#
+        let mistake =
+            #/(?:Unknown option|Unexpected argument|Missing value for) '(?<word>[^'\n]+)'(?<end>\.?)/#
         guard let match = message.firstMatch(of: mistake),
             let advice = advice(on: String(match.word), command)
         else { return message }
@@ -121,6 +123,7 @@ enum ArgumentMistake {
 
     private static func advice(on word: String, _ words: [String]) -> String? {
         switch (words.first, word) {
+        case ("backup", "--list <folder>"): "Give the folder of the backups: coffer backup --list FOLDER."
         case ("erase", "--yes"), ("erase", "--force"): "Give --yes-erase and the name of the file."
         case ("import", "--table"): "The table follows the file: coffer import FILE TABLE."
         case ("import", "--header"), ("import", "--headers"):

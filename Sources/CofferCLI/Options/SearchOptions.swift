@@ -6,8 +6,8 @@ struct SearchOptions: ParsableArguments {
         name: .customLong("name"),
         help: .value(
             "pattern",
-            "In folders, the files whose names fit this shell pattern (repeatable), instead of those that "
-                + "end in \(FileSearch.usualEndings.joined(separator: ", "))."))
+            "In folders, files whose names fit this shell pattern (repeatable), instead of "
+                + "\(FileSearch.usualEndings.joined(separator: ", "))."))
     var patterns: [String] = []
 
     static let help = """

@@ -8,10 +8,14 @@ enum KeyPrompt {
     /// inaccessible.
     static func read(_ request: KeyRequest, subject: String) throws(Failure) -> SecretBytes {
         let (noun, option) = (noun(request), option(request))
-        let terminal = try open(
-            orSay:
-                "No \(noun) was given, and there is no terminal for a prompt. Give one with \(option) "
-                + "file:PATH or another source: see 'coffer help keys'.")
+        let advice =
+            request.origin.name.map {
+                "\($0) prompts at a terminal, and this run has none. Give another source, such as \(option) "
+                    + "file:PATH"
+            }
+            ?? "No \(noun) was given, and there is no terminal for a prompt. Give one with \(option) "
+            + "file:PATH or another source"
+        let terminal = try open(orSay: advice + ": see 'coffer help keys'.")
         let form =
             switch request.use {
             case .key(.raw): " (64 hexadecimal digits)"

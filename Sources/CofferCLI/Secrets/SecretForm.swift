@@ -49,6 +49,18 @@ enum SecretForm {
         }
     }
 
+    /// Returns true for text that may be a recovery key with a mistake, such as a missing character: it has
+    /// about as many letters and digits.
+    static func resemblesRecoveryKey(_ secret: borrowing SecretBytes) -> Bool {
+        secret.withUnsafeBytes { bytes in
+            let count = unsafe bytes.count { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & 0xdf)
+            }
+            return (50...62).contains(count)
+        }
+    }
+
     private static func ambiguous(_ source: SecretSource, _ words: String, _ type: KeyType) -> Failure {
         Failure(
             .keyRejected, "ambiguous_key",

@@ -17,8 +17,8 @@ enum UnlockType: String, Sendable, Hashable, CaseIterable {
 extension DatabaseKeyring.Secret {
     /// Creates a secret from its bytes.
     ///
-    /// - Throws: ``Failure`` if the bytes cannot be such a secret. An invalid recovery key or identity is
-    ///   reported only when it is used.
+    /// - Throws: ``Failure`` if the bytes cannot be such a secret. A recovery key with a mistake, or an
+    ///   invalid identity, is reported only when it is used.
     init(_ bytes: borrowing SecretBytes, _ type: UnlockType, sourceName: String) throws(Failure) {
         switch type {
         case .passphrase:
@@ -36,7 +36,14 @@ extension DatabaseKeyring.Secret {
                 )
             }
             self = raw.bytes.withUnsafeBytes { unsafe .rawKey($0) }
-        case .recovery: self = bytes.withUnsafeBytes { unsafe .recoveryKey($0) }
+        case .recovery:
+            guard SecretForm.resemblesRecoveryKey(bytes) else {
+                throw Failure(
+                    .keyRejected, "invalid_recovery_key",
+                    "The secret from \(sourceName) is not a recovery key, which has 14 groups of four letters "
+                        + "and digits, such as 9F3C-02AB. 'coffer key add --recovery' creates one.")
+            }
+            self = bytes.withUnsafeBytes { unsafe .recoveryKey($0) }
         case .identity: self = bytes.withUnsafeBytes { unsafe .identity($0) }
         case .command: throw Failure.usage("A slot of a program needs its command: --unlock program:LINE.")
         }

@@ -26,16 +26,28 @@ struct ErasedFileFacts {
         ).about(path)
     }
 
-    /// Names the old files that other commands have kept next to the database.
-    func tellKeptFiles(_ reporter: Reporter) {
+    /// Names the old files that other commands have kept: next to the database under names that the tool
+    /// gives, and elsewhere according to the audit log.
+    func tellKeptFiles(_ log: AuditLog?, _ reporter: Reporter) {
         let (name, folder) = (FileNames.name(of: path), FileNames.folder(of: path))
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for kept in names.sorted() where kept == "\(name).plaintext" || kept.hasPrefix("\(name).replaced-") {
-            guard ![".keys", "-journal", "-wal", "-shm"].contains(where: kept.hasSuffix) else { continue }
-            let place = path.dropLast(name.count) + kept
-            let words = kept.hasSuffix(".plaintext") ? "its content without encryption" : "an old file of it"
+        let found = names.sorted().filter { ErasedFileFacts.isKept($0, of: name) }
+            .map { String(path.dropLast(name.count) + $0) }
+        let logged = Set((try? log?.keptOldPaths(of: FileNames.canonical(path))) ?? [])
+            .subtracting(found.map(FileNames.canonical))
+        for place in found + logged.filter(NewFile.exists).sorted() {
+            let isPlaintext = (try? DatabaseFile(path: place).inspect().kind) == .plaintext
             reporter.warning(
-                "'\(place)' is \(words), and stays. To erase it: coffer erase \(place) --yes-erase \(kept)")
+                "'\(place)' is \(isPlaintext ? "its content without encryption" : "an old file of it"), and "
+                    + "stays. To erase it: coffer erase \(CommandWords.quoted(place)) --yes-erase "
+                    + CommandWords.quoted(FileNames.name(of: place)))
         }
+    }
+
+    /// Returns true for the names under which commands keep an old file without `--keep-old`.
+    private static func isKept(_ file: String, of name: String) -> Bool {
+        guard ![".keys", "-journal", "-wal", "-shm"].contains(where: file.hasSuffix) else { return false }
+        return ["\(name).plaintext", "\(name).encrypted"].contains(file)
+            || file.hasPrefix("\(name).replaced-")
     }
 }

@@ -109,6 +109,16 @@ struct BackupListTests {
         #expect(try tool.run(["backup", "--list", "safe"] + arguments).status == status)
     }
 
+    @Test("a list without a folder is refused with the call that there is")
+    func noFolder() throws {
+        for arguments in [["a.db", "--list"], ["--list"], ["a.db", "--list", "--json"]] {
+            let result = try tool.run(["backup"] + arguments)
+            #expect(
+                result.status == 64 && result.errors.contains("'. Give the folder of the backups: coffer")
+                    && result.errors.contains("coffer backup --list FOLDER"), "\(result)")
+        }
+    }
+
     @Test("a list works with a default for metrics, and does not count as a backup")
     func defaultMetrics() throws {
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tool.directory.path)

@@ -229,6 +229,31 @@ struct FolderTests {
         #expect(result.status == status, "\(result)")
     }
 
+    @Test(
+        "a batch with a file in the place of a folder names the command that takes several files, if there is one",
+        arguments: [
+            (["rotate", "srv/a.db", "srv/deep/c.vault"], "'coffer rotate' takes several files, and a batch"),
+            (["verify", "srv/a.db"], "'coffer verify' takes several files, and a batch"),
+            (["vacuum", "srv", "srv/a.db"], "not a folder. A batch takes folders, or a list"),
+            (["backup", "srv/a.db", "--into", "safe"], "not a folder. A batch takes folders, or a list"),
+        ] as [([String], String)])
+    func files(_ arguments: [String], _ words: String) throws {
+        let result = try tool.run(["batch"] + arguments + key)
+        #expect(result.status == 66 && result.errors.contains(words), "\(result)")
+    }
+
+    @Test("the help says which batches need a pattern for folders")
+    func helpOnPatterns() throws {
+        for (command, needsPattern) in [
+            ("rotate", true), ("encrypt", true), ("decrypt", true), ("upgrade", true), ("vacuum", true),
+            ("verify", false), ("backup", false),
+        ] {
+            let page = try #require(try HelpRequest.page(["help", "batch", command]))
+            #expect(page.contains("(<folder>... --name <pattern> |") == needsPattern, "\(page)")
+            #expect(page.contains("Folders need --name") == needsPattern, "\(page)")
+        }
+    }
+
     @Test("all files of one call are looked at, even if one of them is missing")
     func missingFile() throws {
         let result = try verify("srv/a.db", "nope.db", "srv/deep/c.vault")

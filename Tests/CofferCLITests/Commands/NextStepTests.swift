@@ -57,6 +57,43 @@ struct NextStepTests {
         #expect(plaintext.status == 0 && !plaintext.errors.contains("is an old file"), "\(plaintext)")
     }
 
+    @Test("the encrypted file that a batch has kept is named when the decrypted database is erased")
+    func keptEncryptedFile() throws {
+        try tool.write("a.db\n", to: "list")
+        let decrypted = try tool.run(
+            ["batch", "decrypt", "--manifest", "list", "--yes-plaintext"] + key)
+        #expect(decrypted.status == 0, "\(decrypted)")
+        let result = try erase("a.db")
+        #expect(
+            result.status == 0 && result.errors.contains("'a.db.encrypted' is an old file of it, and stays"),
+            "\(result)")
+    }
+
+    @Test("old files under chosen names are found by the audit log when the database is erased")
+    func keptFilesInLog() throws {
+        try tool.writeKey("b.key", 0x43)
+        let log = ["--audit", "log"]
+        let rotated = try tool.run(
+            ["rotate", "a.db", "--keep-old", "old one.db", "--new-key", "file:b.key"] + key + log)
+        #expect(rotated.status == 0, "\(rotated)")
+        try tool.makeDatabase("b.db", rows: 2)
+        #expect(
+            try tool.run(["rotate", "b.db", "--keep-old", "other.db", "--new-key", "file:b.key"] + key + log)
+                .status == 0)
+        let command = "--yes-erase 'old one.db'"
+        let unlogged = try tool.run("erase", "a.db", "--dry-run")
+        #expect(unlogged.status == 0 && !unlogged.errors.contains("old one.db"), "\(unlogged)")
+        for result in try [tool.run(["erase", "a.db", "--dry-run"] + log), erase("a.db", "--audit", "log")] {
+            #expect(result.status == 0 && result.errors.contains(command), "\(result)")
+            #expect(result.errors.contains("is an old file of it, and stays"), "\(result)")
+            #expect(!result.errors.contains("other.db"), "\(result)")
+        }
+        #expect(try erase("old one.db").status == 0)
+        try tool.makeDatabase()
+        let last = try tool.run(["erase", "a.db", "--dry-run"] + log)
+        #expect(last.status == 0 && !last.errors.contains("old one.db"), "\(last)")
+    }
+
     @Test("the erasure of a large plaintext database is not said to reach all of it")
     func plaintext() throws {
         try makePlaintext("small.db")

@@ -65,6 +65,15 @@ struct RecoverTests {
         #expect(try tool.run(["verify", "b.db"] + key).status == 0)
     }
 
+    @Test("a missing page is not said to have rows that were found on the pages below it")
+    func root() throws {
+        try damage(page: 2)
+        let result = try tool.run(["recover", "a.db", "b.db"] + key)
+        #expect(
+            result.status == 65
+                && result.output.contains("t: 400 rows; 1 page missing, probably without rows"), "\(result)")
+    }
+
     @Test("the salt comes from another copy, where the file has lost its own")
     func lostSalt() throws {
         try tool.directory.write(Array(tool.directory.bytes(of: "a.db")), to: "copy.db")

@@ -101,6 +101,48 @@ struct PromptTests {
         #expect(!terminal.screen.contains("sesame"))
     }
 
+    @Test(
+        "without a terminal, the message names the option or variable that prompts, and another source",
+        arguments: [
+            ("rotate a.db --key file:a.key --new-key ask", "--new-key"), ("verify a.db --key ask", "--key"),
+            ("verify a.db --unlock", "--unlock"), ("verify a.db --unlock ask", "--unlock"),
+            ("verify a.db --key file:b.key --previous-key ask", "--previous-key"),
+            ("verify a.db --key file:a.key --audit log --audit-key ask", "--audit-key"),
+            ("info a.db --key file:a.key --key-id --site-secret ask", "--site-secret"),
+        ])
+    func noTerminal(_ words: String, _ option: String) throws {
+        try tool.makeDatabase()
+        try tool.writeKey("b.key", 0x43)
+        let result = try runWithoutTerminal(words)
+        #expect(
+            result.status == 64
+                && result.errors.contains(
+                    "\(option) prompts at a terminal, and this run has none. Give another source, such as "
+                        + "\(option) file:PATH"),
+            "\(result)")
+        #expect(!tool.exists("log"))
+    }
+
+    @Test("without a terminal, a missing key differs from a default that prompts")
+    func noTerminalForDefault() throws {
+        try tool.makeDatabase()
+        let missing = try runWithoutTerminal("verify a.db")
+        #expect(missing.status == 64 && missing.errors.contains("No key was given"), "\(missing)")
+        let asked = try runWithoutTerminal("verify a.db", environment: ["COFFER_KEY": "ask"])
+        #expect(
+            asked.status == 64 && asked.errors.contains("COFFER_KEY prompts at a terminal")
+                && asked.errors.contains("--key file:PATH"), "\(asked)")
+    }
+
+    private func runWithoutTerminal(_ words: String, environment: [String: String] = [:]) throws
+        -> Tool.Result
+    {
+        let setsid = try #require(ChildProcess.find("setsid"))
+        return try tool.run(
+            ["--wait", Tool.program] + words.split(separator: " ").map(String.init), program: setsid,
+            environment: environment)
+    }
+
     @Test("the end of the input is no key")
     func endOfInput() throws {
         let terminal = try terminal("create", "a.db")

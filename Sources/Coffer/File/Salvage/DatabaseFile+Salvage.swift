@@ -76,8 +76,9 @@ extension DatabaseFile {
             /// The number of pages of the table that are missing, not counting pages that only they lead to.
             public var missingPageCount = 0
 
-            /// The estimated number of rows on the missing pages, based on the other pages of the table. Less
-            /// than one row counts as none. Nil if no page with rows could be read.
+            /// The estimated number of rows on the missing pages that were not found on other pages, based on
+            /// the other pages of the table and the possible row IDs. Less than one row counts as none. Nil if
+            /// no page with rows could be read.
             public var estimatedLostRowCount: Int? = 0
 
             /// The row IDs that rows on missing pages may have had, in order. The number of lost rows is not
@@ -219,9 +220,7 @@ extension DatabaseFile {
         }
         return Salvage(
             cipher: source.settings, pageCount: pages.pageCount, damagedPages: found.damagedPages,
-            missingPageCount: max(
-                0, (try pages.header()?.pageCount ?? pages.pageCount) - pages.present.count),
-            tables: found.tables,
+            missingPageCount: try pages.missingCount(), tables: found.tables,
             lostRowCount: found.lostRowCount, unassignedPages: found.unassignedPages,
             problems: found.problems + source.problems)
     }

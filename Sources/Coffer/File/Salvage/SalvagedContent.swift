@@ -22,6 +22,8 @@ final class SalvagedContent {
     private let lost: LostRows
     private var problems: [String] = []
     private var unassigned: [Int] = []
+    /// True if `sqlite_sequence` has the values of the damaged file.
+    private var hasSequences = false
     private var rowCount = 0
     /// The number of pages taken when the last part of a tree was read. The reader's own count is off limits
     /// while another thread reads the next part.
@@ -82,16 +84,20 @@ final class SalvagedContent {
         for entry in schema.tables where !entry.isOfSequences { try makeTable(entry) }
         try FailPoint.copying.pass("")
         try makeSequences()
-        var areIndexesWhole = true
+        var lossOfIndexes = (pageCount: 0, isNothing: true)
         for index in schema.indexes where index.root > 0 {
-            if try !reader.read(root: index.root, isTable: false, nil).isNothing { areIndexesWhole = false }
+            let loss = try reader.read(root: index.root, isTable: false, nil)
+            lossOfIndexes.pageCount += loss.pageCount
+            if !loss.isNothing { lossOfIndexes.isNothing = false }
         }
         let isFreeListWhole = try pages.forEachFreePage(reader.setFree)
-        try readStrayPages(isCertain: isFreeListWhole && schema.isWhole, areIndexesWhole: areIndexesWhole)
+        try readStrayPages(
+            isCertain: isFreeListWhole && schema.isWhole, areIndexesWhole: lossOfIndexes.isNothing)
         let damagedPages = try pages.damagedPages(progress: checkpoint)
         if options.includesDamagedPages { try read(damaged: damagedPages) }
         if let behindDamage { try readDamagedLog(behindDamage.file, behindDamage.pages) }
-        for index in tables.indices { tables[index].estimateLoss() }
+        try estimateLosses(
+            unreadablePageCount: damagedPages.count + pages.missingCount(), lossOfIndexes.pageCount)
         // Building an index needs memory for sorting, and the C library caches freed memory for each thread.
         FreeMemory.giveBack()
         try makeIndexes()
@@ -129,6 +135,29 @@ final class SalvagedContent {
 
     private func checkpoint() throws {
         try progress(.copying, min(takenCount, pages.present.count), of: pages.present.count)
+    }
+
+    /// Estimates the losses of tables after all rows were inserted.
+    ///
+    /// - Parameter indexPageCount: the number of pages that indexes have lost.
+    private func estimateLosses(unreadablePageCount: Int, _ indexPageCount: Int) throws {
+        let names = Set(tables.lazy.filter { $0.report.missingPageCount > 0 }.map(\.table.name))
+        var lastRowIDs: [String: Int64] = [:]
+        if hasSequences, !names.isEmpty {
+            try destination.forEachRow(
+                trusted: "SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'"
+            ) { row in
+                let name = row.string(at: 0)
+                if names.contains(name) { lastRowIDs[name] = row.int64(at: 1) }
+            }
+        }
+        let known = tables.reduce(indexPageCount) { $0 + $1.report.missingPageCount }
+        // Without MACs, and in a forged file, a page may be unreadable and not count as damaged.
+        let hidden = unreadablePageCount < known ? nil : unreadablePageCount - known
+        for index in tables.indices {
+            tables[index].estimateLoss(
+                unreadableCount: hidden, lastRowID: lastRowIDs[tables[index].table.name])
+        }
     }
 
     // MARK: Tables
@@ -357,6 +386,7 @@ final class SalvagedContent {
         // lost, they are the only known values.
         if try first.name == name && pages.tree(first.root) != nil {
             try destination.execute("DELETE FROM main.sqlite_sequence")
+            hasSequences = true
         }
         for entry in entries {
             _ = try read(entry.root, isTable: true) { rows in

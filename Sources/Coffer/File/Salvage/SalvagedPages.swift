@@ -130,6 +130,10 @@ final class SalvagedPages {
         return header
     }
 
+    /// Returns the number of pages at the end of the database that are not stored, because the file was cut
+    /// off.
+    func missingCount() throws -> Int { max(0, (try header()?.pageCount ?? pageCount) - present.count) }
+
     /// Calls `body` with the free pages, as far as the free list can be followed, and with the pages after
     /// the end of the database: a file may be longer than its database.
     ///

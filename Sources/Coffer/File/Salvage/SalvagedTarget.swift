@@ -54,10 +54,17 @@ struct SalvagedTarget {
     }
 
     /// Estimates the loss. Must be called after all rows were inserted.
-    mutating func estimateLoss() {
-        report.estimatedLostRowCount = loss.estimatedRowCount.map {
-            max(0, Int(min($0, 1e15).rounded()) - strayRowCount)
-        }
+    ///
+    /// - Parameters:
+    ///   - unreadableCount: the greatest possible number of unreadable pages below missing ones; nil if it is
+    ///     not known.
+    ///   - lastRowID: the highest row ID that the table had; nil if it is not known.
+    mutating func estimateLoss(unreadableCount: Int?, lastRowID: Int64?) {
+        // In a table that is ordered by its primary key, a missing interior page had rows itself.
+        report.estimatedLostRowCount = loss.estimatedRowCount(
+            foundRowCount: strayRowCount, unreadableCount: table.hasRowIDs ? unreadableCount : nil,
+            lastRowID: lastRowID
+        ).map { Int(min($0, 1e15).rounded()) }
     }
 
     /// Returns true if a single missing page may have had the rows from one row ID to another.

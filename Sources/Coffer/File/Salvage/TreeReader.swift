@@ -18,6 +18,20 @@ final class TreeReader {
             let rowIDs: ClosedRange<Int64>
             /// The number of pages on the path to it.
             let depth: Int
+
+            /// The greatest number of rows that it can have. Row IDs below 1 are rare, and do not count unless
+            /// all are.
+            fileprivate func greatestRowCount(lastRowID: Int64?) -> Double {
+                let isFirst = rowIDs.lowerBound == .min && rowIDs.upperBound >= 1
+                let first = isFirst ? 1 : rowIDs.lowerBound
+                let last = rowIDs.upperBound == .max ? lastRowID ?? .max : rowIDs.upperBound
+                return max(0, Double(last) - Double(first) + 1)
+            }
+        }
+
+        /// True for the row IDs of a page that is between two row IDs of interior pages.
+        fileprivate static func isEnclosed(_ rowIDs: ClosedRange<Int64>) -> Bool {
+            rowIDs.lowerBound != .min && rowIDs.upperBound != .max
         }
 
         /// The missing pages, in the order of their row IDs. Incomplete if a forged file names more pages
@@ -29,6 +43,8 @@ final class TreeReader {
         var rowCount = 0
 
         fileprivate var leaves = (depth: 0, count: 0, rowCount: 0)
+        /// The rows, and the possible row IDs, of leaves between two row IDs of interior pages.
+        fileprivate var enclosed = (rowCount: 0.0, rowIDCount: 0.0)
         fileprivate var interiors = (count: 0, childCount: 0)
 
         var isNothing: Bool { pageCount == 0 && rowCount == 0 }
@@ -46,21 +62,41 @@ final class TreeReader {
             }
         }
 
-        /// The estimated number of rows on the missing pages and below them, if these are as full as the
-        /// others; nil if no leaf was read.
-        var estimatedRowCount: Double? {
+        /// Returns the estimated number of rows on the missing pages, and on unreadable pages below them; nil if
+        /// too little was read.
+        ///
+        /// A missing page counts as full as the others, or as having all of its possible row IDs if there are
+        /// fewer, or if the pages that were read have no gaps.
+        ///
+        /// - Parameters:
+        ///   - foundRowCount: the number of rows that were found on pages below missing ones.
+        ///   - unreadableCount: the greatest possible number of unreadable pages below missing ones; nil if it
+        ///     is not known.
+        ///   - lastRowID: the highest row ID that the table had; nil if it is not known.
+        func estimatedRowCount(foundRowCount: Int, unreadableCount: Int?, lastRowID: Int64?) -> Double? {
             guard pageCount > 0 else { return 0 }
-            guard leaves.count > 0 else { return nil }
+            guard leaves.count > 0 else {
+                // If rows were found, the missing root was an interior page.
+                return foundRowCount > 0 && unreadableCount == 0 ? 0 : nil
+            }
             let rowsOfLeaf = Double(leaves.rowCount) / Double(leaves.count)
             let fanOut = interiors.count > 0 ? Double(interiors.childCount) / Double(interiors.count) : 1
-            return pages.reduce(0) { sum, page in
+            let hasNoGaps = enclosed.rowCount > 0 && enclosed.rowCount == enclosed.rowIDCount
+            let found = Double(foundRowCount)
+            var (onLeaves, below, mostBelow) = (0.0, 0.0, 0.0)
+            for page in pages {
+                let most = page.greatestRowCount(lastRowID: lastRowID)
                 // All leaves of a b-tree have the same depth.
-                let leafCount = (page.depth..<max(page.depth, leaves.depth)).reduce(1.0) { count, _ in
-                    count * fanOut
+                guard page.depth < leaves.depth else {
+                    onLeaves += hasNoGaps && Loss.isEnclosed(page.rowIDs) ? most : min(rowsOfLeaf, most)
+                    continue
                 }
-                let span = Double(page.rowIDs.upperBound) - Double(page.rowIDs.lowerBound) + 1
-                return sum + min(leafCount * rowsOfLeaf, span)
+                let leafCount = (page.depth..<leaves.depth).reduce(1.0) { count, _ in count * fanOut }
+                below += min(leafCount * rowsOfLeaf, most)
+                mostBelow += most
             }
+            let unread = unreadableCount.map { min(below, Double($0) * rowsOfLeaf) } ?? below - found
+            return onLeaves + max(0, min(unread, mostBelow - found))
         }
     }
 
@@ -232,6 +268,11 @@ final class TreeReader {
                     max(current.depth, loss.leaves.depth), loss.leaves.count + 1,
                     loss.leaves.rowCount + current.page.cellCount
                 )
+                if Loss.isEnclosed(current.rowIDs) {
+                    loss.enclosed.rowCount += Double(current.page.cellCount)
+                    loss.enclosed.rowIDCount +=
+                        Double(current.rowIDs.upperBound) - Double(current.rowIDs.lowerBound) + 1
+                }
                 return
             }
             let first = current.firstOfChildren

@@ -6,10 +6,10 @@ struct EraseCommand: ChangingOperation, FileOperation {
         "erase <file> --yes-erase <name> [options]",
         abstract: "Remove a database, its keyring and log, and leftovers of interrupted runs.",
         discussion: """
-            Overwrites the start of each file first, including the salt, without which no passphrase opens \
-            any remnants. It cannot promise more: snapshots, copy-on-write file systems and flash memory may \
-            keep old content, a raw key still reads remaining pages, and backups and old files that another \
-            command has kept are separate files. Refuses files that are no databases.
+            Overwrites the start of each file first, including the salt, without which no passphrase opens any \
+            remnants. It cannot promise more: snapshots, copy-on-write file systems and flash memory may keep \
+            old content, and a raw key still reads remaining pages. Backups stay, and so do old files that \
+            other commands have kept: those next to the database, or in the log of --audit, are named.
 
             EXAMPLES
               coffer erase old.db --dry-run
@@ -44,7 +44,7 @@ struct EraseCommand: ChangingOperation, FileOperation {
                 ["path": file, "dry_run": true, "changed": false, "files": files, "code": 0],
                 text: ["\(file): would be erased; nothing was changed"] + files.map { "  \($0)" },
                 isAnswer: true)
-            facts.tellKeptFiles(session.reporter)
+            facts.tellKeptFiles(trail.log, session.reporter)
             return .done
         }
         let name = try FileNames.confirmed(yesErase, "--yes-erase", of: file, "To erase it")
@@ -64,7 +64,7 @@ struct EraseCommand: ChangingOperation, FileOperation {
                 "'\(file)' was not encrypted. Only its first 64 KiB were overwritten: the disk may still "
                     + "have the rest, readable without a key.")
         }
-        facts.tellKeptFiles(session.reporter)
+        facts.tellKeptFiles(trail.log, session.reporter)
         return .done
     }
 }

@@ -232,9 +232,13 @@ extension DatabaseFile.Salvage.Table {
     fileprivate var losses: [String] {
         var losses: [String] = []
         if missingPageCount > 0 {
-            let rows = estimatedLostRowCount.map { "about \(counted: $0, "row")" }
-            losses.append(
-                "\(counted: missingPageCount, "page") missing, with " + (rows ?? "an unknown number of rows"))
+            let rows =
+                switch estimatedLostRowCount {
+                case nil: "with an unknown number of rows"
+                case 0?: "probably without rows"
+                case let count?: "with about \(counted: count, "row")"
+                }
+            losses.append("\(counted: missingPageCount, "page") missing, \(rows)")
         }
         if unreadableRowCount > 0 {
             losses.append("\(counted: unreadableRowCount, "row") unreadable")

@@ -3,7 +3,7 @@ internal import Coffer
 
 struct BatchEncryption: BatchChange {
     static let configuration = CommandConfiguration.batch(
-        "encrypt", abstract: "Encrypt many plaintext databases in place.",
+        "encrypt", abstract: "Encrypt many plaintext databases in place.", needsPatterns: true,
         discussion: """
             Each file is copied, encrypted and proved, and the copy replaces it atomically. The plaintext \
             file is kept next to it, with .plaintext appended to its name: \
@@ -40,7 +40,7 @@ struct BatchEncryption: BatchChange {
 
 struct BatchDecryption: BatchChange {
     static let configuration = CommandConfiguration.batch(
-        "decrypt", abstract: "Decrypt many encrypted databases in place.",
+        "decrypt", abstract: "Decrypt many encrypted databases in place.", needsPatterns: true,
         discussion: """
             Each file is copied, decrypted and proved, and the copy replaces it atomically, readable by its \
             owner only. The encrypted file is kept next to it, with .encrypted appended to its name. Anyone \
@@ -79,7 +79,7 @@ struct BatchDecryption: BatchChange {
 
 struct BatchUpgrade: BatchChange {
     static let configuration = CommandConfiguration.batch(
-        "upgrade", abstract: "Upgrade many files of SQLCipher 1 to 3 to format 4.",
+        "upgrade", abstract: "Upgrade many files of SQLCipher 1 to 3 to format 4.", needsPatterns: true,
         discussion: """
             Detects the format of each file. A file in format 4 is not changed. With --keep-suffix, the old \
             files are kept.
@@ -107,7 +107,7 @@ struct BatchUpgrade: BatchChange {
 
 struct BatchVacuum: BatchChange {
     static let configuration = CommandConfiguration.batch(
-        "vacuum", abstract: "Return the free pages of many files to the disk.",
+        "vacuum", abstract: "Return the free pages of many files to the disk.", needsPatterns: true,
         discussion: """
             Each file is copied without its free pages and proved, and the copy replaces it atomically, \
             while no other process may use it.

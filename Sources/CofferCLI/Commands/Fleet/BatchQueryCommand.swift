@@ -5,9 +5,9 @@ struct BatchQueryCommand: BatchOperation {
         "query", abstract: "Run the same SQL statements in many files.",
         arguments: "[<sql>] ",
         discussion: """
-            Read-only, unless --write is given. The first column of the rows is the path of the file; in \
-            JSON, each object has it. With --write and --transaction, each file gets all of the statements \
-            or none.
+            Read-only, unless --write is given: then folders need --name. The first column of the rows is \
+            the path of the file; in JSON, each object has it. With --write and --transaction, each file \
+            gets all of the statements or none.
             """,
         examples: """
               coffer batch query "SELECT count(*) FROM note" --manifest list --format csv --key file:app.key

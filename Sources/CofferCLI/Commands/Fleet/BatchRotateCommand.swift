@@ -3,11 +3,11 @@ internal import Coffer
 
 struct BatchRotateCommand: BatchOperation, MeasuredOperation {
     static let configuration = CommandConfiguration.batch(
-        "rotate", abstract: "Rotate the keys of many files.",
+        "rotate", abstract: "Rotate the keys of many files.", needsPatterns: true,
         examples: """
               coffer batch rotate --manifest fleet.jsonl --jobs 4
               coffer batch rotate --manifest fleet.jsonl --continue
-              coffer batch rotate --manifest fleet.jsonl --dry-run
+              coffer batch rotate /srv --name '*.db' --dry-run
             """)
 
     @OptionGroup

@@ -46,7 +46,8 @@ struct KeyInitCommand: KeyringOperation {
         }
         let status = try change(
             session, trail,
-            present == nil ? "created, with a keyring" : "has a keyring now; its old key no longer opens it"
+            present == nil ? "created, with a keyring" : "has a keyring now; its old key no longer opens it",
+            printsSecret: made.recovery != nil
         ) {
             do {
                 if let present {

@@ -38,7 +38,7 @@ struct KeyAddCommand: KeyringOperation {
         let made = try slot.make(besides: unlock, session, subject: file)
         var numbers: [Int] = []
         let status = try change(
-            session, trail, "added \(counted: made.slots.count, "slot")"
+            session, trail, "added \(counted: made.slots.count, "slot")", printsSecret: made.recovery != nil
         ) {
             for slot in made.slots {
                 numbers.append(try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout))
@@ -199,9 +199,7 @@ struct KeyRecoverCommand: KeyringOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         var slot = try lostSlot()
-        let secret = try session.keys.slotSecret(unlock.recoveryRequest(), subject: file)
-        // Check the secret before prompting for a new passphrase.
-        try keyring.check(unlockedBy: secret)
+        let secret = try recoveryKey(session)
         let new = try new.slotSecret(besides: unlock, session, subject: file)
         let isNew = slot == nil
         return try change(
@@ -217,6 +215,17 @@ struct KeyRecoverCommand: KeyringOperation {
                     .secret(new), unlockedBy: secret, lockTimeout: session.lockTimeout)
                 slot = try keyring.inspect().slot(number)
             }
+        }
+    }
+
+    /// Returns the recovery key, which opens the keyring. It is checked before the prompt for the new secret.
+    private func recoveryKey(_ session: Session) throws -> DatabaseKeyring.Secret {
+        do {
+            let secret = try session.keys.slotSecret(unlock.recoveryRequest(), subject: file)
+            try keyring.check(unlockedBy: secret)
+            return secret
+        } catch  where Failure(error).reason == "invalid_recovery_key" {
+            throw Failure(error).adding("With a passphrase, 'coffer key change' sets a new one.")
         }
     }
 
