@@ -13,7 +13,21 @@ extension DatabaseKeyring {
     ///   another change takes longer than the timeout. The keyring is unchanged then.
     @discardableResult
     public func add(_ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws -> Int {
-        try change(secret, lockTimeout) { change, _ in try change.add(slot) }
+        try add(slot, unlockedBy: secret, lockTimeout: lockTimeout) {}
+    }
+
+    /// Adds a slot as ``add(_:unlockedBy:lockTimeout:)`` does.
+    ///
+    /// - Parameter announce: called after the secret opened the keyring, and before the keyring is changed.
+    ///   Its error is thrown, and the keyring is unchanged then.
+    package func add(
+        _ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval, announce: () throws -> Void
+    ) throws -> Int {
+        try change(secret, lockTimeout) { change, _ in
+            let number = try change.add(slot)
+            try announce()
+            return number
+        }
     }
 
     /// Removes a slot.

@@ -55,6 +55,28 @@ struct KilledKeyringTests: KeyringToolSuite {
         }.map(\.0)
     }
 
+    private static let adoptionPoints = [
+        "copy-created", "renamed", "note-made", "copied", "verified", "reopened", "audited", "note-removed",
+    ]
+
+    @Test(
+        "a first recovery key that is interrupted at any moment is printed if the former key is lost",
+        arguments: adoptionPoints, ["", ":error"])
+    func firstRecoveryKey(_ point: String, kind: String) throws {
+        try tool.makeDatabase()
+        let result = try tool.run(
+            ["key", "init", "a.db", "--key", "file:a.key", "--recovery"],
+            environment: ["COFFER_FAIL_POINT": point + kind])
+        #expect(result.status == (kind.isEmpty ? -SIGKILL : 74), "\(result)")
+        let sql = "SELECT text FROM t"
+        if try tool.run("query", "a.db", sql, "--key", "file:a.key").status != 0 {
+            try tool.write(result.output, to: "sheet.txt")
+            try expect(tool.run("query", "a.db", sql, "--unlock", "recovery:file:sheet.txt"), "row 1")
+        } else {
+            #expect(!["reopened", "audited", "note-removed"].contains(point), "\(result)")
+        }
+    }
+
     /// `COFFER_NIGHTLY=1` kills each change 300 times.
     @Test(
         "a change that is killed at any moment leaves the old slots or the new ones, whole",

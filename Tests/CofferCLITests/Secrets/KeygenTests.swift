@@ -30,6 +30,14 @@ struct KeygenTests {
         #expect(try tool.directory.bytes(of: "b").count == 32)
     }
 
+    @Test("a key that cannot be written is an error", arguments: [">/dev/full", ">&-"])
+    func lostKey(output: String) throws {
+        let result = try Tool().run(
+            ["-c", "exec \"$0\" keygen \(output)", Tool.program], program: "/bin/sh")
+        #expect(result.status == 74 && result.errors.contains("The key cannot be written"), "\(result)")
+        #expect(!result.errors.contains("256 bits"), "\(result)")
+    }
+
     @Test("an existing file is not overwritten, and JSON never carries a key")
     func refusals() throws {
         let tool = try Tool()

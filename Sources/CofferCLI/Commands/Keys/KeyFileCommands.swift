@@ -6,9 +6,10 @@ struct KeyInitCommand: KeyringOperation {
         "key init <file> [options]", abstract: "Create a database with a keyring, or add one to a database.",
         discussion: """
             A missing file is created, empty and encrypted. An existing database is encrypted with a new key \
-            in a proved copy; its present key, given with --key, then no longer opens it. With \
-            --recovery, the passphrase or raw key of --new-key gets a recovery key besides it. Interrupted? \
-            Run the same command again; with --recovery, remove the unfinished keyring first.
+            in a proved copy; its present key, given with --key, then no longer opens it. With --recovery, \
+            alone or besides --new-key, a recovery key is printed, which takes effect when the command ends \
+            with 0. Interrupted? Run the same command again; with --recovery, remove the unfinished keyring \
+            first.
 
             EXAMPLES
               coffer key init new.db --new-key file:passphrase.txt --name Anna --recovery
@@ -38,7 +39,7 @@ struct KeyInitCommand: KeyringOperation {
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let (isThere, hasKeyring) = (NewFile.exists(file), NewFile.exists(keyring.path))
         // Resumes the work of an interrupted run if the same secret opens its keyring.
-        if hasKeyring, try keyring.inspect().generation > 1 { throw exists() }
+        if hasKeyring, try slot.recovery || keyring.inspect().generation > 1 { throw exists() }
         var present = try isThere && (key.isGiven || !hasKeyring) ? session.key(key.request(), of: file) : nil
         let made = try slot.make(besides: nil, session, subject: file)
         if isThere, hasKeyring, present == nil, try !completes(made.slots) {
@@ -51,8 +52,11 @@ struct KeyInitCommand: KeyringOperation {
         ) {
             do {
                 if let present {
+                    if made.recovery != nil { try check(present, session) }
+                    try made.tell(file, session)
                     try adopt(made.slots, present, session)
                 } else {
+                    try made.tell(file, session)
                     try keyring.makeDatabase(made.slots, lockTimeout: session.lockTimeout) { key in
                         try open(key, session)
                     }
@@ -61,7 +65,6 @@ struct KeyInitCommand: KeyringOperation {
                 throw exists()
             }
         }
-        try made.tell(file, session)
         session.reporter.note(
             "Back up '\(keyring.path)' together with the database, which needs it to be opened.")
         return status
@@ -77,11 +80,22 @@ struct KeyInitCommand: KeyringOperation {
         }
     }
 
-    private func adopt(_ slots: [DatabaseKeyring.NewSlot], _ present: Key, _ session: Session) throws {
+    private func options(_ session: Session) -> DatabaseFile.RotationOptions {
         var options = DatabaseFile.RotationOptions()
         options.lockTimeout = session.lockTimeout
+        return options
+    }
+
+    /// Throws if the present key does not open the database. A recovery key that opens nothing is not printed.
+    private func check(_ present: Key, _ session: Session) throws {
+        _ = try DatabaseFile(path: file).rotationPlan(
+            from: present.database, to: .random(), options: options(session))
+    }
+
+    private func adopt(_ slots: [DatabaseKeyring.NewSlot], _ present: Key, _ session: Session) throws {
         try session.work(file) { progress in
-            _ = try keyring.adopt(slots, key: present.database, options: options, progress: progress)
+            _ = try keyring.adopt(
+                slots, key: present.database, options: options(session), progress: progress)
         }
     }
 

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
 internal import KeyMaterial
 internal import SystemCalls
 
@@ -80,7 +79,7 @@ struct KeygenCommand: Operation {
             // Written directly from the wiped memory, without a copy in a string.
             do throws(Errno) {
                 try key.withUnsafeBytes { bytes throws(Errno) in
-                    try unsafe Descriptor.write(bytes, to: STDOUT_FILENO)
+                    try unsafe SecretOutput.write(bytes)
                 }
             } catch {
                 throw Failure(error, "The key cannot be written")
