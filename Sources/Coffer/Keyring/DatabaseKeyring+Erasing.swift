@@ -136,7 +136,7 @@ extension KeyringPlace {
     }
 
     /// The path of the database with symbolic links resolved.
-    private var ownPath: String { file.path.without(ending: ".keys") ?? file.path }
+    var ownPath: String { file.path.without(ending: ".keys") ?? file.path }
 }
 
 extension KeyringFile {

@@ -77,6 +77,52 @@ struct KilledKeyringTests: KeyringToolSuite {
         }
     }
 
+    /// The keyring may be removed only if it certainly opens nothing.
+    @Test(
+        "a run with a first recovery key that was killed is repeated, or told by its state",
+        arguments: adoptionPoints, [[], ["--new-key", "file:anna.key"]])
+    func repeatedRecoveryKey(_ point: String, slot: [String]) throws {
+        try tool.makeDatabase()
+        try tool.writeKey("anna.key", 1)
+        let command = ["key", "init", "a.db", "--key", "file:a.key", "--recovery"] + slot
+        var last = try tool.run(command, environment: ["COFFER_FAIL_POINT": point])
+        #expect(last.status == -SIGKILL, "\(last)")
+        let again = try tool.run(command)
+        switch point {
+        case "copy-created", "copied", "verified":
+            expect(again)
+            last = again
+        case "renamed", "note-made":
+            expect(again, status: 73, "If the present key still opens it, and no database that was moved")
+            #expect(again.output.isEmpty, "\(again)")
+            try expect(tool.run("query", "a.db", "SELECT text FROM t", "--key", "file:a.key"), "row 1")
+            try FileManager.default.removeItem(atPath: tool.directory.path("a.db.keys"))
+            last = try tool.run(command)
+            expect(last)
+        default: expect(again, status: 73, "the secrets of that run open the database. Keep both.")
+        }
+        try tool.write(last.output, to: "sheet.txt")
+        for source in ["recovery:file:sheet.txt"] + slot.dropFirst() {
+            try expect(tool.run("query", "a.db", "SELECT text FROM t", "--unlock", source), "row 1")
+        }
+        // The next change removes the leftovers.
+        try expect(tool.run("key", "rotate", "a.db", "--unlock", "recovery:file:sheet.txt"))
+        #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") || $0.contains("json") }.isEmpty)
+    }
+
+    @Test("a keyring that may be of a database that was moved is never removed")
+    func keyringOfMovedDatabase() throws {
+        try make()
+        let names = FileManager.default
+        try names.moveItem(atPath: tool.directory.path("a.db"), toPath: tool.directory.path("moved.db"))
+        try tool.makeDatabase("a.db")
+        let before = try tool.directory.bytes(of: "a.db.keys")
+        try expect(
+            tool.run("key", "init", "a.db", "--key", "file:a.key", "--recovery"), status: 73,
+            "no database that was moved needs the keyring")
+        #expect(try tool.directory.bytes(of: "a.db.keys") == before)
+    }
+
     /// `COFFER_NIGHTLY=1` kills each change 300 times.
     @Test(
         "a change that is killed at any moment leaves the old slots or the new ones, whole",

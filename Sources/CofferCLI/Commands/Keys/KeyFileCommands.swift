@@ -8,8 +8,7 @@ struct KeyInitCommand: KeyringOperation {
             A missing file is created, empty and encrypted. An existing database is encrypted with a new key \
             in a proved copy; its present key, given with --key, then no longer opens it. With --recovery, \
             alone or besides --new-key, a recovery key is printed, which takes effect when the command ends \
-            with 0. Interrupted? Run the same command again; with --recovery, remove the unfinished keyring \
-            first.
+            with 0. Interrupted? Run the same command again: it completes the work, or says how.
 
             EXAMPLES
               coffer key init new.db --new-key file:passphrase.txt --name Anna --recovery
@@ -37,9 +36,10 @@ struct KeyInitCommand: KeyringOperation {
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let (isThere, hasKeyring) = (NewFile.exists(file), NewFile.exists(keyring.path))
+        let isThere = NewFile.exists(file)
+        let hasKeyring = try isKeyringThere(besides: isThere, session)
         // Resumes the work of an interrupted run if the same secret opens its keyring.
-        if hasKeyring, try slot.recovery || keyring.inspect().generation > 1 { throw exists() }
+        if hasKeyring, try keyring.inspect().generation > 1 { throw exists() }
         var present = try isThere && (key.isGiven || !hasKeyring) ? session.key(key.request(), of: file) : nil
         let made = try slot.make(besides: nil, session, subject: file)
         if isThere, hasKeyring, present == nil, try !completes(made.slots) {
@@ -69,6 +69,20 @@ struct KeyInitCommand: KeyringOperation {
             "Back up '\(keyring.path)' together with the database, which needs it to be opened.")
         return status
     }
+
+    /// Returns true if there is a keyring. A run that cannot complete it, because the former recovery key or
+    /// the identity of a recipient is not known here, first removes one that opens nothing.
+    private func isKeyringThere(besides isThere: Bool, _ session: Session) throws -> Bool {
+        guard NewFile.exists(keyring.path) else { return false }
+        guard !canComplete else { return true }
+        guard isThere, try keyring.removeLeftOfAdoption(lockTimeout: session.lockTimeout) else {
+            throw exists()
+        }
+        session.reporter.note("Removed the keyring of an interrupted run, which opened no database.")
+        return false
+    }
+
+    private var canComplete: Bool { !slot.recovery && !slot.recipients.isGiven }
 
     /// Returns true if an interrupted run was creating a new database, rather than adding a keyring to an
     /// existing one.
@@ -116,10 +130,20 @@ struct KeyInitCommand: KeyringOperation {
     /// Returns the failure for files that exist. They are not overwritten, so the message explains their
     /// possible origin.
     private func exists() -> Failure {
+        let again =
+            "If an interrupted 'coffer key init' created it, run that again with the same secret and name"
         let remedy =
-            slot.recovery || slot.recipients.isGiven
-            ? "If the database was never used, move both away, and run this again."
-            : "If an interrupted 'coffer key init' created it, run that again with the same secret and name."
+            switch try? keyring.isOfDatabase() {
+            case false?:
+                "The database has another key. \(canComplete ? "\(again). Otherwise, if" : "If") the present "
+                    + "key still opens it, and no database that was moved needs the keyring, remove the "
+                    + "keyring, and run this again."
+            case true? where !canComplete:
+                "It belongs to the database: if an interrupted 'coffer key init' created it, the change is "
+                    + "complete, and the secrets of that run open the database. Keep both."
+            case _ where canComplete: "\(again)."
+            default: "If the database was never used, move both away, and run this again."
+            }
         return Failure(
             .outputExists, "output_exists",
             "'\(keyring.path)' exists, and is not overwritten. 'coffer key list \(file) --unlock' shows "
