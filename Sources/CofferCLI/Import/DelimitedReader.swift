@@ -174,7 +174,7 @@ final class DelimitedReader: RecordReader {
     private func csvValue(_ field: Field, _ record: [UInt8]) -> DatabaseValue? {
         guard let text = field.text(in: record) else { return nil }
         guard !field.isQuoted else { return text.databaseValue }
-        if text == nullText { return .null }
+        if text.utf8.count == nullText.utf8.count, text.hasSameBytes(as: nullText) { return .null }
         if text.utf8.last == UInt8(ascii: "'"), text.utf8.count >= 3, text.hasPrefix("x'"),
             let data = Hex.bytes(text.dropFirst(2).dropLast())
         {

@@ -143,7 +143,7 @@ struct ImportCommand: FileOperation {
             batchRows: batchRows,
             primaryKey: primaryKey?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
                 ?? [], onConflict: onConflict, creation: creation(of: table))
-        if let columns = options.columns, Set(columns.map { $0.lowercased() }).count < columns.count {
+        if let columns = options.columns, Set(columns.map(CaseInsensitiveName.init)).count < columns.count {
             throw Failure.usage("--columns has a column twice.")
         }
         // If the options name the columns, the header line, if any, is skipped.
@@ -197,8 +197,8 @@ struct ImportCommand: FileOperation {
         try refusals.publish()
     }
 
-    private func declaredTypes() throws -> [String: ColumnType] {
-        var result: [String: ColumnType] = [:]
+    private func declaredTypes() throws -> [CaseInsensitiveName: ColumnType] {
+        var result: [CaseInsensitiveName: ColumnType] = [:]
         for part in (types ?? "").split(separator: ",") {
             guard let colon = part.lastIndex(of: ":"),
                 let type = ColumnType(rawValue: part[part.index(after: colon)...].uppercased())
@@ -206,7 +206,7 @@ struct ImportCommand: FileOperation {
                 let known = ColumnType.allCases.map { $0.rawValue.lowercased() }.joined(separator: ", ")
                 throw Failure.usage("--types takes name:type, not '\(part)'; the types are \(known).")
             }
-            guard result.updateValue(type, forKey: part[..<colon].lowercased()) == nil else {
+            guard result.updateValue(type, forKey: CaseInsensitiveName(String(part[..<colon]))) == nil else {
                 throw Failure.usage("--types has two types for the column '\(part[..<colon])'.")
             }
         }
