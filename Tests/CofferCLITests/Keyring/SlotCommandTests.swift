@@ -213,6 +213,28 @@ struct SlotCommandTests: KeyringToolSuite {
             "is not a recovery key")
     }
 
+    @Test("a new passphrase in the form of a recovery key needs its type, and so does its use")
+    func passphraseLikeRecoveryKey() throws {
+        try make()
+        try tool.write(Array(repeating: "AB12", count: 14).joined(separator: "-") + "\n", to: "groups.txt")
+        let before = try tool.directory.bytes(of: "a.db.keys")
+        for command in [
+            ["key", "add", "a.db"] + anna, ["key", "change", "a.db"] + anna, ["key", "init", "b.db"],
+        ] {
+            try expect(
+                tool.run(command + ["--new-key", "file:groups.txt"]), status: 77,
+                "If it is a passphrase, put its type before the source, here and for --unlock: "
+                    + "'passphrase:file:groups.txt'")
+        }
+        #expect(try tool.directory.bytes(of: "a.db.keys") == before && !tool.exists("b.db.keys"))
+        // As earlier versions made a slot without a word.
+        try expect(tool.run(["key", "add", "a.db", "--new-key", "passphrase:file:groups.txt"] + anna))
+        try expect(
+            tool.run("verify", "a.db", "--unlock", "file:groups.txt"), status: 77,
+            "if it is a passphrase, give 'passphrase:' before its source")
+        try expect(tool.run("verify", "a.db", "--unlock", "passphrase:file:groups.txt"))
+    }
+
     @Test("a weak passphrase is warned of in each command that gives it to a slot, and only there")
     func weakPassphrases() throws {
         try tool.write("abc\n", to: "weak.txt")
