@@ -89,6 +89,24 @@ struct ImportTests {
         #expect(twice.status == 64 && twice.errors.contains("a column twice"), "\(twice)")
     }
 
+    @Test("lines that end in CR alone are refused, and are not one line", arguments: ["csv", "tsv"])
+    func returnsAlone(format: String) throws {
+        let input = ["a,b", "1,2", "3,4"].map { $0.replacing(",", with: format == "csv" ? "," : "\t") + "\r" }
+            .joined()
+        for options in [
+            [], ["--columns", "a,b"], ["--no-header", "--columns", "a,b"],
+            ["--no-header", "--columns", "a,b,c,d"],
+        ] {
+            let result = try tool.run(
+                ["import", "a.db", "n", "--create", "--format", format] + options + key, input: input)
+            #expect(result.status == 65 && result.errors.contains("tr '\\r' '\\n'"), "\(result)")
+        }
+        #expect(try tool.shell().run("SELECT count(*) FROM sqlite_master WHERE name = 'n';") == ["0"])
+        let inside = try load("n", "--create", "--format", format, input: "a\r\nx\ry\n")
+        #expect(inside.status == 0, "\(inside)")
+        #expect(try rows("SELECT hex(a) FROM n") == ["'780D79'"])
+    }
+
     @Test("what query prints comes back as it was", arguments: ["csv", "tsv", "json", "jsonl"])
     func roundTrip(format: String) throws {
         let values = """

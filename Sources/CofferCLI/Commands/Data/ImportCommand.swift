@@ -153,7 +153,7 @@ struct ImportCommand: FileOperation {
         let input = try InputFile(self.input, "input")
         let keys = try session.keys(key, of: file)
         let reader = form.reader(ByteSource(input), nullText: nullText, delimiter: delimiter)
-        if skipsHeader { _ = try reader.next() }
+        if skipsHeader { try reader.skipNames() }
         let total = input.size
         let refusals = Refusals(rejects, name: input.name)
         let work = RowImport(reader, options) { record, reason in
