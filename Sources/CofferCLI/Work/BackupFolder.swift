@@ -21,6 +21,12 @@ struct BackupFolder {
         _ = try database.backupPruning(in: path, keeping: .init(years: 9999))
     }
 
+    /// Throws if a new folder of this name would have the place of a file of SQLite or Coffer, such as a
+    /// keyring.
+    static func checkName(_ path: String) throws(Failure) {
+        if !NewFile.exists(path) { try NewFile.checkName(path.withoutEndingSlashes) }
+    }
+
     /// Returns the folder above a missing one. Throws if it is missing too: it may be on a disk that is not
     /// mounted.
     static func parent(of path: String) throws(Failure) -> String {

@@ -166,7 +166,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             ).about(destination)
         }
         let newFolder = into.flatMap { NewFile.exists($0) ? nil : $0 }
-        if let newFolder { _ = try BackupFolder.parent(of: newFolder) }
+        if let newFolder {
+            try BackupFolder.checkName(newFolder)
+            _ = try BackupFolder.parent(of: newFolder)
+        }
         let new = try newKey.requestIfGiven(besides: key, for: [source])
         var folder = try newFolder == nil ? pruned(of: source) : nil
         let keys = try session.keys(key, of: source)
