@@ -37,6 +37,7 @@ struct KeyInitCommand: KeyringOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let isThere = NewFile.exists(file)
+        if !isThere { try NewFile.checkName(file) }
         let hasKeyring = try isKeyringThere(besides: isThere, session)
         // Resumes the work of an interrupted run if the same secret opens its keyring.
         if hasKeyring, try keyring.inspect().generation > 1 { throw exists() }
