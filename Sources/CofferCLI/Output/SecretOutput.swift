@@ -11,4 +11,11 @@ enum SecretOutput {
         guard try FileStatus(of: STDOUT_FILENO).isRegular else { return }
         try systemCall("fsync") { fsync(STDOUT_FILENO) }
     }
+
+    /// The mode of the standard output if it is a file that other users can read, as a shell creates it.
+    static var modeForOthers: String? {
+        guard let status = try? FileStatus(of: STDOUT_FILENO), status.isRegular, status.mode & 0o077 != 0
+        else { return nil }
+        return String(status.mode & 0o777, radix: 8)
+    }
 }

@@ -177,6 +177,23 @@ struct SlotCommandTests: KeyringToolSuite {
         }
     }
 
+    @Test("a secret that goes to a file that others can read is warned of", arguments: ["644", "600"])
+    func readersOfSecrets(mode: String) throws {
+        try make()
+        for command in [
+            ["key", "add", "a.db", "--recovery"] + anna, ["keygen"], ["keygen", "--words", "6"],
+        ] {
+            let script = ": >sheet.txt; chmod \(mode) sheet.txt; exec \"$0\" \"$@\" >sheet.txt"
+            let result = try tool.run(["-c", script, Tool.program] + command, program: "/bin/sh")
+            expect(result)
+            // The file has the secret alone.
+            #expect(try tool.text(of: "sheet.txt").split(separator: "\n").count == 1)
+            #expect(
+                result.errors.contains("a file that others can read (mode 644)") == (mode == "644"),
+                "\(result)")
+        }
+    }
+
     @Test("a recovery key is printed only for a database and a keyring that the given secret opens")
     func recoveryKeyOfWrongSecret() throws {
         try make()

@@ -84,6 +84,11 @@ struct KeygenCommand: Operation {
             } catch {
                 throw Failure(error, "The key cannot be written")
             }
+            if let mode = SecretOutput.modeForOthers {
+                session.reporter.warning(
+                    "The key went to a file that others can read (mode \(mode)). Replace it: --out FILE creates "
+                        + "one that only you can read.")
+            }
             let use =
                 kind == "passphrase"
                 ? "" : "; put '\(kind):' before its source, as in --key \(kind):stdin"
