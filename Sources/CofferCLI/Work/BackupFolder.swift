@@ -41,11 +41,17 @@ struct BackupFolder {
     }
 
     /// Creates a folder that only this user can open, and syncs its name to the disk.
-    static func make(_ path: String) throws(Failure) {
+    ///
+    /// - Returns: false if another process has created it.
+    static func make(_ path: String) throws(Failure) -> Bool {
         do throws(Errno) {
             try systemCall("mkdir") { unsafe mkdir(path, 0o700) }
             try Descriptor.synchronizeFolder(of: path.withoutEndingSlashes)
+            return true
         } catch {
+            if error.code == EEXIST, (try? FileStatus(path, followsLinks: true).isDirectory) == true {
+                return false
+            }
             throw Failure(error, "The folder '\(path)' cannot be created", denied: .outputExists).about(path)
         }
     }

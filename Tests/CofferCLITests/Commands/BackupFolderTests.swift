@@ -40,6 +40,14 @@ struct BackupFolderTests {
         }
     }
 
+    @Test("a folder that another backup has created at the same time is used, and a file is not")
+    func folderOfOtherBackup() throws {
+        let new = tool.directory.path("new/")
+        #expect(try BackupFolder.make(new))
+        #expect(try !BackupFolder.make(new))
+        #expect(throws: Failure.self) { try BackupFolder.make(tool.directory.path("a.key")) }
+    }
+
     @Test(
         "no folder of backups gets the name of a file that belongs to a database",
         arguments: ["a.db.keys", "a.db-wal", "a.db-shm/", ".coffer-backups"])

@@ -219,7 +219,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
 
     private func make(_ folder: String, _ reporter: Reporter) throws(Failure) {
         guard !dryRun else { return reporter.note("The folder '\(folder)' would be created.") }
-        try BackupFolder.make(folder)
+        guard try BackupFolder.make(folder) else { return }
         // A warning, which --quiet does not hide: the disk of the folder may not be mounted.
         reporter.warning("The folder '\(folder)' was created, for you only (mode 700).")
     }
