@@ -95,7 +95,7 @@ struct ImportCommand: FileOperation {
 
     func validate() throws {
         if source != nil, from != nil { throw ValidationError("Give the input once, with --from.") }
-        if tableOfInput == nil, table.contains("."), NewFile.exists(table) {
+        if from == nil, tableOfInput == nil, table.contains("."), NewFile.exists(table) {
             throw ValidationError(
                 "'\(table)' is a file. Give the table before it: coffer import \(file) TABLE --from \(table)")
         }
@@ -120,10 +120,12 @@ struct ImportCommand: FileOperation {
 
     /// The table with the name of the input, if the input is given in the place of the table.
     private var tableOfInput: String? {
-        guard source == nil, from == nil, FileNames.size(table) != nil else { return nil }
+        guard source == nil, from == nil, ImportFormat(extensionOf: table) != nil,
+            FileNames.size(table) != nil
+        else { return nil }
         let name = FileNames.name(of: table)
         let stem = name[..<(name.lastIndex(of: ".") ?? name.endIndex)]
-        return table.contains(".") && !stem.isEmpty ? String(stem) : nil
+        return stem.isEmpty ? nil : String(stem)
     }
 
     var names: [String] { [file] + (input.map { [$0] } ?? []) }
