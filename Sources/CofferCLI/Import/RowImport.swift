@@ -75,7 +75,6 @@ final class RowImport {
             if options.creates { types = try createTable(db, named ?? namesOfMembers()) }
             try findColumns(db, named, types)
             try insertAll(db, named)
-            try db.commit()
         } catch {
             if db.isInsideTransaction { try? db.rollback() }
             throw error
@@ -208,15 +207,30 @@ final class RowImport {
     private func insertAll(_ db: Database, _ named: [String]?) throws {
         // The connection cannot be closed before the statement.
         defer { last = nil }
-        var count = 0
+        var (count, line) = (0, 1)
         while let record = try next() {
             try insert(record, db, named)
             count += 1
+            line = record.line
             if count.isMultiple(of: 256) { try checkpoint(reader.byteCount) }
             if let batch = options.batchRows, count.isMultiple(of: batch) {
-                try db.commit()
+                try commit(db, upTo: line)
                 try db.beginTransaction(.immediate)
             }
+        }
+        try commit(db, upTo: line)
+    }
+
+    /// Commits. A deferred constraint is checked only now, and its failure belongs to no single row.
+    private func commit(_ db: Database, upTo line: Int) throws {
+        do {
+            try db.commit()
+        } catch let error as DatabaseError {
+            guard error.resultCode == .SQLITE_CONSTRAINT else { throw error }
+            throw Failure(
+                .badData, "refused",
+                "The rows up to line \(line) are refused together, when they are committed: "
+                    + "\(error.message ?? "\(error.resultCode)"). No row\(partOfInput) is kept.")
         }
     }
 
@@ -256,12 +270,14 @@ final class RowImport {
 
     /// The failure of a row whose error has ended the transaction.
     private func rollback(at record: ImportRecord, _ reason: String) -> Failure {
-        let part = options.batchRows == nil ? "" : " of this batch"
-        return Failure(
+        Failure(
             .badData, "refused",
             "The row of line \(record.line) is refused: \(reason). This rolled back the transaction: no row"
-                + "\(part) is kept.")
+                + "\(partOfInput) is kept.")
     }
+
+    /// The rows that a transaction has, in the words of a failure.
+    private var partOfInput: String { options.batchRows == nil ? "" : " of this batch" }
 
     /// Returns the target of rows with these columns. Most rows have the columns of the row before.
     private func target(_ names: [String]?, count: Int) -> ImportTarget {
