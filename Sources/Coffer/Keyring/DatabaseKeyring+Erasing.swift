@@ -120,7 +120,7 @@ extension KeyringPlace {
     }
 
     /// Does the same if a restore was killed after it noted the name for the old file. Called before a secret
-    /// loses its slot, because that secret opens the copy.
+    /// loses its slot, because that secret opens the copy, and before the data key is rotated.
     ///
     /// - Throws: `busy` while the restore is active.
     func removeNotedCopy() throws {

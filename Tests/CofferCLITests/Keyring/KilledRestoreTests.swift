@@ -67,6 +67,35 @@ struct KilledRestoreTests {
     }
 
     @Test(
+        "a rotation leaves no copy with the former data key",
+        arguments: points + ["journal-left"], [true, false])
+    func rotatedAfter(_ point: String, hasLog: Bool) throws {
+        // Only a log is merged into a copy of the old file.
+        if point == "journal-left", !hasLog { return }
+        if hasLog { try leaveLog() }
+        try kill(["restore", "safe.db", "a.db"] + anna, at: point)
+        let isReplaced = ["renamed", "directory-synchronized", "audited"].contains(point)
+        let rotated = try tool.run(["key", "rotate", "a.db"] + anna)
+        #expect(rotated.status == 0, "\(rotated)")
+        #expect(litter() == [])
+        #expect(isReplaced || replaced() == [])
+        #expect(try content("a.db").contains("letter"))
+    }
+
+    @Test(
+        "a rotation of a raw key leaves no copy of a killed restore either", arguments: [[], ["--in-place"]])
+    func rotatedRawKey(options: [String]) throws {
+        try tool.writeKey("next.key", 7)
+        let backup = try tool.run(["backup", "r.db", "r-safe.db"] + raw)
+        #expect(backup.status == 0, "\(backup)")
+        try kill(["restore", "r-safe.db", "r.db"] + raw, at: "copied")
+        #expect(litter() != [])
+        let rotated = try tool.run(["rotate", "r.db", "--new-key", "raw:file:next.key"] + options + raw)
+        #expect(rotated.status == 0, "\(rotated)")
+        #expect(litter() == [])
+    }
+
+    @Test(
         "a database that gets its keyring by it is completed, and nothing else is left",
         arguments: ["new.db", "r.db"], points)
     func gettingKeyring(_ name: String, _ point: String) throws {
