@@ -119,6 +119,33 @@ struct KilledRestoreTests {
         #expect(tool.directory.fileNames() == names)
     }
 
+    @Test(
+        "a step that fails after the old file was replaced names the kept file",
+        arguments: ["renamed", "audited"])
+    func failuresAfterReplacing(_ point: String) throws {
+        let result = try tool.run(
+            ["restore", "safe.db", "a.db"] + anna, environment: ["COFFER_FAIL_POINT": "\(point):error"])
+        let name = try #require(kept().first)
+        #expect(result.status == 74 && result.errors.contains("The old file is '"), "\(result)")
+        #expect(result.errors.contains("\(name)'"), "\(result)")
+    }
+
+    @Test(
+        "keyrings with the same data key are named when one is destroyed", arguments: destructions,
+        [true, false])
+    func sameKeyrings(_ destruction: [String], isMoved: Bool) throws {
+        let restored = try tool.run(["restore", "safe.db", "a.db"] + anna)
+        #expect(restored.status == 0, "\(restored)")
+        let name = try #require(kept().first)
+        if isMoved { try FileManager.default.removeItem(atPath: tool.directory.path(name)) }
+        let result = try tool.run(destruction)
+        #expect(result.status == 0, "\(result)")
+        let isNamed = result.errors.contains("coffer key destroy \(name) --yes-destroy \(name)")
+        // An erasure names the old file, with which its keyring is erased.
+        #expect(isNamed == (isMoved || destruction[0] == "key"), "\(result)")
+        #expect(result.errors.contains("'\(name)") && !result.errors.contains("safe.db"), "\(result)")
+    }
+
     // MARK: - After the log of the old file was merged
 
     /// Leaves a row in the log of `a.db`, as a process that is killed does.

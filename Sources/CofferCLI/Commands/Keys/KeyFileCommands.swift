@@ -291,12 +291,14 @@ struct KeyDestroyCommand: KeyringOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let name = try FileNames.confirmed(yesDestroy, "--yes-destroy", of: file, "To destroy its keyring")
+        let others = SameKeyrings(as: file)
         let status = try change(session, trail, "its keyring was destroyed") {
             try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
         }
         session.reporter.note(
             "Copies of the keyring or the key still open the database; see 'coffer key destroy --help'."
         )
+        others.tell(session.reporter)
         return status
     }
 }
