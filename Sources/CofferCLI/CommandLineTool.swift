@@ -83,6 +83,7 @@ package enum CommandLineTool {
             return refuse(mistake.message, mistake.rest)
         }
         if let words = ArgumentMistake.unlockSecret(in: arguments, text) { return refuse(words, arguments) }
+        if let words = ArgumentMistake.unexpected(text, of: command) { return refuse(words, arguments) }
         if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.statement(in: arguments) {
             return refuse(words, arguments)
         }

@@ -13,7 +13,21 @@ extension DatabaseKeyring {
     ///   another change takes longer than the timeout. The keyring is unchanged then.
     @discardableResult
     public func add(_ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws -> Int {
-        try change(secret, lockTimeout) { change, _ in try change.add(slot) }
+        try add(slot, unlockedBy: secret, lockTimeout: lockTimeout) {}
+    }
+
+    /// Adds a slot as ``add(_:unlockedBy:lockTimeout:)`` does.
+    ///
+    /// - Parameter announce: called after the secret opened the keyring, and before the keyring is changed.
+    ///   Its error is thrown, and the keyring is unchanged then.
+    package func add(
+        _ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval, announce: () throws -> Void
+    ) throws -> Int {
+        try change(secret, lockTimeout) { change, _ in
+            let number = try change.add(slot)
+            try announce()
+            return number
+        }
     }
 
     /// Removes a slot.
@@ -58,7 +72,8 @@ extension DatabaseKeyring {
     /// known: a new passphrase alone revokes nothing. If the rotation is interrupted, call it again: at every
     /// moment, the keyring opens the database, and the next call completes the work. If the database keeps
     /// its previous key, because it is damaged or the disk is full, the keyring keeps it too, and slots can
-    /// be changed.
+    /// be changed. Copies of the database and of the keyring that a killed restore left are removed, because
+    /// they have the former data key.
     ///
     /// - Parameters:
     ///   - secret: a secret that opens any slot.
@@ -81,6 +96,7 @@ extension DatabaseKeyring {
                     throw DatabaseFileError(.missing, path: databasePath)
                 }
                 _ = try keyring.epoch(ofSalt: salt, file)
+                try place.removeNotedCopy()
                 if keyring.document.epochs.count == 1 {
                     var change = KeyringChange(keyring, file)
                     try change.beginRotation()

@@ -120,7 +120,7 @@ extension KeyringPlace {
     }
 
     /// Does the same if a restore was killed after it noted the name for the old file. Called before a secret
-    /// loses its slot, because that secret opens the copy.
+    /// loses its slot, because that secret opens the copy, and before the data key is rotated.
     ///
     /// - Throws: `busy` while the restore is active.
     func removeNotedCopy() throws {
@@ -136,7 +136,7 @@ extension KeyringPlace {
     }
 
     /// The path of the database with symbolic links resolved.
-    private var ownPath: String { file.path.without(ending: ".keys") ?? file.path }
+    var ownPath: String { file.path.without(ending: ".keys") ?? file.path }
 }
 
 extension KeyringFile {

@@ -97,8 +97,14 @@ struct UnlockedKeyring: Sendable {
     /// - Throws: `olderThanFile` or `newerThanFile` if the keyring has another epoch; `ofAnotherFile` if the
     ///   two do not belong together.
     func epoch(ofSalt salt: [UInt8], _ file: KeyringFile) throws(KeyError) -> UInt64 {
-        let id = document.id
-        let known = document.epochs
+        try document.epoch(ofSalt: salt, file)
+    }
+}
+
+extension KeyringDocument {
+    /// Returns the same without a secret.
+    func epoch(ofSalt salt: [UInt8], _ file: KeyringFile) throws(KeyError) -> UInt64 {
+        let (id, known) = (id, epochs)
         let found = try cryptographically { () throws(CryptographyFailure) -> UInt64? in
             for epoch in known where try KeyringCode.salt(id: id, epoch: epoch) == salt { return epoch }
             // A data key is rotated a few times in its life, so the search covers far more epochs than are

@@ -1,3 +1,4 @@
+package import Foundation
 internal import SystemCalls
 
 /// The keyrings of copies whose runs were killed before the copies got their names.
@@ -86,7 +87,7 @@ struct LeftKeyrings {
     }
 
     /// Returns the salt of a copy under its temporary name; nil if it has another name as well, or is gone.
-    private static func salt(ofUnnamed path: String) throws -> [UInt8]? {
+    fileprivate static func salt(ofUnnamed path: String) throws -> [UInt8]? {
         guard try SystemFile.status(path)?.isRegular == true else { return nil }
         let file = try FileDescriptor.openNote(path, forWriting: false)
         let status = try file.status()
@@ -154,6 +155,57 @@ extension DatabaseKeyring {
     /// Returns true if ``removeLeft()`` would remove the keyring.
     package func isLeft() throws -> Bool {
         try DatabaseFileError.translated(path) { try LeftKeyrings(ofCopyAt: databasePath).isThere }
+    }
+}
+
+extension DatabaseKeyring {
+    /// Returns true if the database has, or had, a data key of this keyring; nil if it is missing or empty.
+    /// Needs no secret, because the salt of the database is derived from the keyring.
+    package func isOfDatabase() throws -> Bool? {
+        try located { place in
+            guard let salt = try place.databaseSalt() else { return nil }
+            return try place.file.document().document.isOfDatabase(salt: salt, place.file)
+        }
+    }
+
+    /// Removes the keyring that a killed ``adopt(_:key:options:progress:)`` left. It opens nothing: the copy
+    /// that got its data key still has its temporary name, which only the note of that run contains.
+    ///
+    /// - Parameter lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
+    /// - Returns: false if the keyring may open a database. It stays then.
+    package func removeLeftOfAdoption(lockTimeout: TimeInterval) throws -> Bool {
+        try located { place in
+            let file = place.file
+            return try file.changing(waiting: lockTimeout) { bytes, _ in
+                let document = try file.document(of: bytes).document
+                let names = ReplacementNames(path: place.ownPath, operation: .rotate)
+                guard document.generation == 1, let present = try place.databaseSalt(),
+                    try !document.isOfDatabase(salt: present, file),
+                    let run = NoteFile.read(names.note).flatMap({ RunIdentifier($0.id) }),
+                    let copy = try LeftKeyrings.salt(ofUnnamed: names.copy(run)),
+                    try document.isOfDatabase(salt: copy, file)
+                else { return false }
+                try file.destroy(bytes)
+                return true
+            }
+        }
+    }
+}
+
+extension KeyringDocument {
+    /// Returns true if a database with this salt has a data key of the keyring, or of an earlier or later
+    /// state of it.
+    fileprivate func isOfDatabase(salt: [UInt8], _ file: KeyringFile) throws(KeyError) -> Bool {
+        do throws(KeyError) {
+            _ = try epoch(ofSalt: salt, file)
+            return true
+        } catch {
+            switch error.failure {
+            case .keyring(_, .ofAnotherFile): return false
+            case .keyring(_, .olderThanFile), .keyring(_, .newerThanFile): return true
+            default: throw error
+            }
+        }
     }
 }
 

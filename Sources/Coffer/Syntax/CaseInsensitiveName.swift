@@ -1,30 +1,30 @@
 internal import Glibc
 
 /// The name of a table or column, compared without regard to the case of ASCII letters, as in SQLite.
-struct CaseInsensitiveName: Hashable, Sendable {
+package struct CaseInsensitiveName: Hashable, Sendable {
     /// The name in its original spelling.
-    let spelling: String
+    package let spelling: String
 
     private let folded: String
 
-    init(_ spelling: String) {
+    package init(_ spelling: String) {
         self.spelling = spelling
         self.folded = spelling.foldingASCIICase()
     }
 
     // Compares bytes instead of characters: Swift considers a composed and a decomposed letter equal, SQLite
     // does not.
-    static func == (lhs: CaseInsensitiveName, rhs: CaseInsensitiveName) -> Bool {
+    package static func == (lhs: CaseInsensitiveName, rhs: CaseInsensitiveName) -> Bool {
         lhs.folded.hasSameBytes(as: rhs.folded)
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(folded)
     }
 }
 
 extension CaseInsensitiveName: Comparable {
-    static func < (lhs: CaseInsensitiveName, rhs: CaseInsensitiveName) -> Bool {
+    package static func < (lhs: CaseInsensitiveName, rhs: CaseInsensitiveName) -> Bool {
         lhs.folded.utf8.lexicographicallyPrecedes(rhs.folded.utf8)
     }
 }
@@ -39,7 +39,7 @@ extension String {
 
     /// Returns true if another string has the same UTF-8 bytes. Swift's `==` is weaker: it compares by
     /// canonical equivalence.
-    func hasSameBytes(as other: String) -> Bool {
+    package func hasSameBytes(as other: String) -> Bool {
         let result = unsafe utf8.withContiguousStorageIfAvailable { bytes in
             unsafe other.utf8.withContiguousStorageIfAvailable { others in
                 guard bytes.count == others.count else { return false }

@@ -56,7 +56,8 @@ final class DelimitedReader: RecordReader {
     func next() throws(Failure) -> ImportRecord? {
         guard try source.peek() != nil else { return nil }
         let first = line
-        let (fields, bytes, problem) = try kind == .csv ? readCSV() : readTSV()
+        let (fields, bytes, mistake) = try kind == .csv ? readCSV() : readTSV()
+        let problem = mistake ?? (first == 1 && hasReturn(fields, bytes) ? DelimitedReader.onlyReturns : nil)
         if let problem { return ImportRecord(line: first, bytes: bytes, content: .bad(problem)) }
         var values: [ImportValue] = []
         values.reserveCapacity(fields.count)
@@ -75,6 +76,7 @@ final class DelimitedReader: RecordReader {
         guard try source.peek() != nil else { return nil }
         let (fields, bytes, problem) = try kind == .csv ? readCSV() : readTSV()
         try checkDelimiter(fields, bytes, isBad: problem != nil)
+        guard !hasReturn(fields, bytes) else { throw DelimitedReader.hasOnlyReturns }
         var names: [String] = []
         for field in fields {
             let content = field.bytes(in: bytes)
@@ -88,6 +90,23 @@ final class DelimitedReader: RecordReader {
         }
         return names
     }
+
+    /// Skips the first line, which need not name the columns.
+    func skipNames() throws(Failure) {
+        guard case .bad(DelimitedReader.onlyReturns) = try next()?.content else { return }
+        throw DelimitedReader.hasOnlyReturns
+    }
+
+    /// Returns true if a field has a CR that is not quoted. If the lines of an input end in CR alone, it has
+    /// one line with such fields.
+    private func hasReturn(_ fields: [Field], _ bytes: [UInt8]) -> Bool {
+        fields.contains { !$0.isQuoted && bytes[$0.range].contains(UInt8(ascii: "\r")) }
+    }
+
+    private static let onlyReturns =
+        "its first line has a CR that no LF follows. If all lines end so, convert them with tr '\\r' '\\n'"
+    private static let hasOnlyReturns = Failure(
+        .badData, "input", "The input cannot be imported: \(onlyReturns).")
 
     /// Throws if the fields of the first line are probably separated by another character.
     private func checkDelimiter(_ fields: [Field], _ bytes: [UInt8], isBad: Bool) throws(Failure) {
@@ -183,7 +202,7 @@ final class DelimitedReader: RecordReader {
     private func csvValue(_ field: Field, _ record: [UInt8]) -> DatabaseValue? {
         guard let text = field.text(in: record) else { return nil }
         guard !field.isQuoted else { return text.databaseValue }
-        if text.utf8.count == nullText.utf8.count, text == nullText { return .null }
+        if text.utf8.count == nullText.utf8.count, text.hasSameBytes(as: nullText) { return .null }
         switch record[field.range].last {
         case UInt8(ascii: "'"):
             guard text.utf8.count >= 3, text.hasPrefix("x'"),

@@ -8,7 +8,14 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
 
     /// Creates a format from the extension of a file name. The default is CSV.
     init(ofFile path: String) {
-        self = ImportFormat.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } ?? .csv
+        self = ImportFormat(extensionOf: path) ?? .csv
+    }
+
+    /// Returns nil for other extensions, such as the number of a version.
+    init?(extensionOf path: String) {
+        let found = ImportFormat.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") }
+        guard let found else { return nil }
+        self = found
     }
 
     func reader(_ source: ByteSource, nullText: String, delimiter: ImportDelimiter? = nil)

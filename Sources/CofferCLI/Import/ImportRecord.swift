@@ -31,6 +31,8 @@ enum ImportValue: Equatable {
 protocol RecordReader: AnyObject {
     /// Returns the column names on the first line, always as texts, or nil at the end.
     func names() throws(Failure) -> [String]?
+    /// Skips the first line, whose names are not used.
+    func skipNames() throws(Failure)
     /// Returns the next row, or nil at the end.
     func next() throws(Failure) -> ImportRecord?
     var byteCount: Int64 { get }

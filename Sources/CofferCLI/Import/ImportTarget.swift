@@ -16,12 +16,16 @@ final class ImportTarget {
         self.count = count
         self.columns = columns
         self.sql = sql
-        let known = (names ?? []).map { $0.lowercased() }
-        self.key = key.map { ($0, known.firstIndex(of: $0.lowercased())) }
+        let known = (names ?? []).map(CaseInsensitiveName.init)
+        self.key = key.map { ($0, known.firstIndex(of: CaseInsensitiveName($0))) }
     }
 
     /// Returns true if this is the target of rows with these columns.
-    func takes(_ names: [String]?, _ count: Int) -> Bool { self.count == count && self.names == names }
+    func takes(_ names: [String]?, _ count: Int) -> Bool {
+        guard self.count == count else { return false }
+        guard let own = self.names, let names else { return self.names == nil && names == nil }
+        return own.hasSameBytes(as: names)
+    }
 
     /// Returns the values to store.
     func stored(_ values: [ImportValue]) throws(ImportRefusal) -> [DatabaseValue] {
@@ -45,5 +49,17 @@ final class ImportTarget {
         let statement = try db.cachedStatement(sql: sql)
         self.statement = statement
         return statement
+    }
+}
+
+extension [String] {
+    /// Returns true if both have the same names, byte by byte: `==` takes a composed and a decomposed letter
+    /// as equal, and SQLite does not. It is called for each row, and the rows of CSV share one array.
+    fileprivate func hasSameBytes(as other: [String]) -> Bool {
+        let isSameArray = unsafe withUnsafeBufferPointer { own in
+            unsafe other.withUnsafeBufferPointer { unsafe $0.baseAddress == own.baseAddress }
+        }
+        return count == other.count
+            && (isSameArray || zip(self, other).allSatisfy { $0.hasSameBytes(as: $1) })
     }
 }

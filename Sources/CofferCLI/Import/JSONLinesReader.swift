@@ -27,6 +27,7 @@ final class JSONLinesReader: RecordReader {
 
     /// Returns nil, because each object names its own columns.
     func names() throws(Failure) -> [String]? { nil }
+    func skipNames() throws(Failure) {}
 
     func next() throws(Failure) -> ImportRecord? {
         if form == .unknown {

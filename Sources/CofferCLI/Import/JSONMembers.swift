@@ -42,11 +42,10 @@ struct JSONMembers {
     /// Returns the members of an object in their order.
     static func members(of bytes: [UInt8]) throws(Problem) -> [ImportRecord.Member] {
         var result: [ImportRecord.Member] = []
-        var names: Set<String> = []
+        var names: Set<CaseInsensitiveName> = []
         var twice: String?
         try read(bytes) { name, value, text in
-            // SQLite ignores case in names.
-            if !names.insert(name.lowercased()).inserted { twice = twice ?? name }
+            if !names.insert(CaseInsensitiveName(name)).inserted { twice = twice ?? name }
             result.append(ImportRecord.Member(name: name, value: value ?? .value(text.databaseValue)))
         }
         if let twice { throw Problem(reason: "it has two members named '\(twice)'") }

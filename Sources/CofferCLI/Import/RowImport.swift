@@ -9,8 +9,8 @@ final class RowImport {
         /// True if the first row contains the column names.
         var hasHeader: Bool
         var creates: Bool
-        /// The column types of a new table, keyed by lowercase names.
-        var types: [String: ColumnType]
+        /// The column types of a new table.
+        var types: [CaseInsensitiveName: ColumnType]
         /// True to continue after a rejected row.
         var putsRefusedAside: Bool
         /// The number of rows after which to commit, or nil for a single transaction.
@@ -36,8 +36,8 @@ final class RowImport {
     private var ahead: [ImportRecord] = []
     private static let sampleCount = 1000
 
-    /// The columns of the table, keyed by lowercase names.
-    private var columns: [String: ImportColumn] = [:]
+    /// The columns of the table.
+    private var columns: [CaseInsensitiveName: ImportColumn] = [:]
     /// The words of a statement for the rule about conflicts.
     private var (insertion, conflictClause) = ("INSERT", "")
     private var isView = false
@@ -71,11 +71,10 @@ final class RowImport {
         defer { isChanged = isChanged || db.totalChangesCount != before }
         try db.beginTransaction(.immediate)
         do {
-            var types: [String: ColumnType] = [:]
+            var types: [CaseInsensitiveName: ColumnType] = [:]
             if options.creates { types = try createTable(db, named ?? namesOfMembers()) }
             try findColumns(db, named, types)
             try insertAll(db, named)
-            try db.commit()
         } catch {
             if db.isInsideTransaction { try? db.rollback() }
             throw error
@@ -86,7 +85,7 @@ final class RowImport {
 
     private func header() throws -> [String]? {
         guard options.hasHeader, let names = try reader.names() else { return nil }
-        guard names.allSatisfy({ !$0.isEmpty }), Set(names.map { $0.lowercased() }).count == names.count
+        guard names.allSatisfy({ !$0.isEmpty }), Set(names.map(CaseInsensitiveName.init)).count == names.count
         else {
             throw mistake(
                 "its first line does not give each column a different name; see --no-header and --columns"
@@ -109,31 +108,33 @@ final class RowImport {
     private func namesOfMembers() throws -> [String] {
         var names: [String] = []
         // Of several spellings, the column gets the first.
-        var seen: Set<String> = []
+        var seen: Set<CaseInsensitiveName> = []
         for record in ahead {
             guard case .members(let members) = record.content else { continue }
-            names += members.map(\.name).filter { seen.insert($0.lowercased()).inserted }
+            names += members.map(\.name).filter { seen.insert(CaseInsensitiveName($0)).inserted }
         }
         guard !names.isEmpty else { throw mistake("it does not name columns; see --columns") }
         return names
     }
 
     /// Creates the table and returns the types of its columns.
-    private func createTable(_ db: Database, _ names: [String]) throws -> [String: ColumnType] {
-        let known = names.map { $0.lowercased() }
+    private func createTable(_ db: Database, _ names: [String]) throws -> [CaseInsensitiveName: ColumnType] {
+        let known = names.map(CaseInsensitiveName.init)
         if let unknown = options.types.keys.sorted().first(where: { !known.contains($0) }) {
-            throw Failure.usage("--types has a type for the column '\(unknown)', which does not exist.")
+            throw Failure.usage(
+                "--types has a type for the column '\(unknown.spelling)', which does not exist.")
         }
-        var types: [String: ColumnType] = [:]
+        var types: [CaseInsensitiveName: ColumnType] = [:]
         let definitions = names.enumerated().map { index, name in
-            let key = name.lowercased()
+            let key = CaseInsensitiveName(name)
             let type =
                 options.types[key]
                 ?? ColumnType(
                     fitting: ahead.compactMap { record in
                         switch record.content {
                         case .values(let values): index < values.count ? values[index] : nil
-                        case .members(let members): members.first { $0.name.lowercased() == key }?.value
+                        case .members(let members):
+                            members.first { CaseInsensitiveName($0.name) == key }?.value
                         case .bad: nil
                         }
                     })
@@ -148,11 +149,11 @@ final class RowImport {
     }
 
     /// Returns the constraint for the primary key, or nil if there is none.
-    private func primaryKey(among known: [String]) throws -> String? {
-        if let unknown = options.primaryKey.first(where: { !known.contains($0.lowercased()) }) {
+    private func primaryKey(among known: [CaseInsensitiveName]) throws -> String? {
+        if let unknown = options.primaryKey.first(where: { !known.contains(CaseInsensitiveName($0)) }) {
             throw Failure.usage("--primary-key names the column '\(unknown)', which does not exist.")
         }
-        let keys = options.primaryKey.map { $0.lowercased() }
+        let keys = options.primaryKey.map(CaseInsensitiveName.init)
         guard Set(keys).count == keys.count else {
             throw Failure.usage("--primary-key has a column twice.")
         }
@@ -160,7 +161,9 @@ final class RowImport {
         return columns.isEmpty ? nil : "PRIMARY KEY (\(columns.joined(separator: ", ")))"
     }
 
-    private func findColumns(_ db: Database, _ named: [String]?, _ made: [String: ColumnType]) throws {
+    private func findColumns(_ db: Database, _ named: [String]?, _ made: [CaseInsensitiveName: ColumnType])
+        throws
+    {
         isView = try db.viewExists(options.table)
         guard try isView || db.tableExists(options.table) else {
             throw Failure(
@@ -168,11 +171,11 @@ final class RowImport {
                 "There is no table '\(options.table)'. To create it: \(options.creation)")
         }
         for column in try db.columns(in: options.table) {
-            let key = column.name.lowercased()
+            let key = CaseInsensitiveName(column.name)
             columns[key] = made[key].map { .made($0) } ?? ImportColumn(declared: column.type)
         }
         try applyRule(db)
-        if let unknown = (named ?? []).first(where: { columns[$0.lowercased()] == nil }) {
+        if let unknown = (named ?? []).first(where: { columns[CaseInsensitiveName($0)] == nil }) {
             throw Failure(
                 .answerIsNo, "no_such_column", "The table '\(options.table)' has no column '\(unknown)'.")
         }
@@ -204,15 +207,30 @@ final class RowImport {
     private func insertAll(_ db: Database, _ named: [String]?) throws {
         // The connection cannot be closed before the statement.
         defer { last = nil }
-        var count = 0
+        var (count, line) = (0, 1)
         while let record = try next() {
             try insert(record, db, named)
             count += 1
+            line = record.line
             if count.isMultiple(of: 256) { try checkpoint(reader.byteCount) }
             if let batch = options.batchRows, count.isMultiple(of: batch) {
-                try db.commit()
+                try commit(db, upTo: line)
                 try db.beginTransaction(.immediate)
             }
+        }
+        try commit(db, upTo: line)
+    }
+
+    /// Commits. A deferred constraint is checked only now, and its failure belongs to no single row.
+    private func commit(_ db: Database, upTo line: Int) throws {
+        do {
+            try db.commit()
+        } catch let error as DatabaseError {
+            guard error.resultCode == .SQLITE_CONSTRAINT else { throw error }
+            throw Failure(
+                .badData, "refused",
+                "The rows up to line \(line) are refused together, when they are committed: "
+                    + "\(error.message ?? "\(error.resultCode)"). No row\(partOfInput) is kept.")
         }
     }
 
@@ -252,18 +270,20 @@ final class RowImport {
 
     /// The failure of a row whose error has ended the transaction.
     private func rollback(at record: ImportRecord, _ reason: String) -> Failure {
-        let part = options.batchRows == nil ? "" : " of this batch"
-        return Failure(
+        Failure(
             .badData, "refused",
             "The row of line \(record.line) is refused: \(reason). This rolled back the transaction: no row"
-                + "\(part) is kept.")
+                + "\(partOfInput) is kept.")
     }
+
+    /// The rows that a transaction has, in the words of a failure.
+    private var partOfInput: String { options.batchRows == nil ? "" : " of this batch" }
 
     /// Returns the target of rows with these columns. Most rows have the columns of the row before.
     private func target(_ names: [String]?, count: Int) -> ImportTarget {
         if let last, last.takes(names, count) { return last }
         let target = ImportTarget(
-            names, count, columns: names?.map { columns[$0.lowercased()] ?? .found(.other) },
+            names, count, columns: names?.map { columns[CaseInsensitiveName($0)] ?? .found(.other) },
             key: options.primaryKey, sql: sql(names, count))
         last = target
         return target

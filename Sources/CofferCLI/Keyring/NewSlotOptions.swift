@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
 internal import SystemCalls
 
 /// The secret of a new slot: a new key from one of the sources, a recipient, or a recovery key that is
@@ -60,7 +59,7 @@ struct NewSlotOptions: ParsableArguments {
     /// The slots to create.
     struct Made {
         var slots: [DatabaseKeyring.NewSlot]
-        /// The recovery key to print once the keyring contains its slot.
+        /// The recovery key to print before the keyring gets its slot.
         var recovery: DatabaseKeyring.RecoveryKey?
     }
 
@@ -117,7 +116,8 @@ extension NewKeyOptions {
 }
 
 extension NewSlotOptions.Made {
-    /// Prints the recovery key directly from the wiped memory.
+    /// Prints the recovery key directly from the wiped memory. Called before the change: a change whose
+    /// recovery key was never shown could leave a database that no secret opens.
     ///
     /// - Parameter path: the database.
     func tell(_ path: String, _ session: Session) throws(Failure) {
@@ -125,18 +125,22 @@ extension NewSlotOptions.Made {
         var problem: Errno?
         unsafe recovery.withUnsafeText { text in
             do throws(Errno) {
-                try unsafe Descriptor.write(text, to: STDOUT_FILENO)
-                try Descriptor.write("\n", to: STDOUT_FILENO)
+                try unsafe SecretOutput.write(text, "\n")
             } catch {
                 problem = error
             }
         }
         if let problem {
-            throw Failure(problem, "The recovery key cannot be written. Remove the slot that was added")
+            throw Failure(problem, "The recovery key cannot be written, and nothing was changed")
+        }
+        if let mode = SecretOutput.modeForOthers {
+            session.reporter.warning(
+                "The recovery key went to a file that others can read (mode \(mode)). Remove that file, or run "
+                    + "'chmod 600' on it.")
         }
         session.reporter.note(
-            "The line of letters and digits is the recovery key of \(path). It is not stored: write it down "
-                + "with the name of the database. 'coffer key recover' takes it.")
-        session.reporter.warnOfReadableOutput()
+            "The line of letters and digits is the recovery key of \(path). It takes effect when this command "
+                + "ends with exit code 0. It is not stored: write it down with the name of the database. "
+                + "'coffer key recover' takes it.")
     }
 }

@@ -1,8 +1,10 @@
+internal import KeyMaterial
+
 /// Removes keys from messages. A key that was given by mistake as the name of a file or variable is on the
 /// user's screen already, but must not reach the logs that store the program's output.
 enum HiddenKeys {
-    /// Returns the text with all words replaced that look like a raw key: hexadecimal digits, exactly as many
-    /// as a raw key has with or without its salt. A file with such a name usually also has a folder or an
+    /// Returns the text with all words replaced that look like a recovery key, or like a raw key: hexadecimal
+    /// digits, exactly as many as a raw key has with or without its salt. A file with such a name usually also has a folder or an
     /// extension, and is shown.
     static func hiding(in text: String) -> String {
         var result: [UInt8] = []
@@ -10,8 +12,14 @@ enum HiddenKeys {
         func isKey(_ word: [UInt8]) -> Bool {
             [64, 96].contains(word.count) && word.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
         }
+        func isRecoveryKey(_ word: [UInt8]) -> Bool {
+            word.count == 69 && SecretForm.isRecoveryKey(SecretBytes(word))
+        }
         func end() {
-            result += isKey(word) ? Array("(\(word.count) digits that look like a key)".utf8) : word
+            result +=
+                isKey(word)
+                ? Array("(\(word.count) digits that look like a key)".utf8)
+                : isRecoveryKey(word) ? Array("(characters that look like a recovery key)".utf8) : word
             word = []
         }
         for byte in text.utf8 {

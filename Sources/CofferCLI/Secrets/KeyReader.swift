@@ -10,9 +10,19 @@ struct KeyAdvice: Sendable {
     let looksRaw = Latch()
     /// Set if a key without a type was taken for a raw key.
     let isTakenForRaw = Latch()
+    /// Set if a secret without a type was taken for a recovery key.
+    let isTakenForRecovery = Latch()
 
-    /// The sentence for a key that opens no file, if there is one.
-    var words: String? {
+    /// Returns the sentence for a key that opens no file, if there is one.
+    ///
+    /// - Parameter reason: the reason of the failure.
+    func words(on reason: String) -> String? {
+        if isTakenForRecovery.isSet, ["wrong_key", "invalid_recovery_key"].contains(reason) {
+            return
+                "The secret was taken for a recovery key: if it is a passphrase, give 'passphrase:' before "
+                + "its source."
+        }
+        guard reason == "wrong_key" else { return nil }
         if looksRaw.isSet {
             return "The key looks like a raw key: if it is one, give --key-type raw, or 'raw:' before its "
                 + "source."
@@ -76,9 +86,10 @@ struct KeyReader {
             )
         }
         if type == .raw { advice.isTakenForRaw.set() }
-        // A new recovery key is generated, so a new secret of this form is a passphrase.
-        if type == .passphrase, request.role != .new, SecretForm.isRecoveryKey(secret) { return .recovery }
-        return type
+        guard type == .passphrase, SecretForm.isRecoveryKey(secret) else { return type }
+        guard request.role != .new else { throw SecretForm.newRecoveryKey(request.source) }
+        advice.isTakenForRecovery.set()
+        return .recovery
     }
 
     /// Warns of a passphrase that is probably not the intended one, or that is a weak new one.

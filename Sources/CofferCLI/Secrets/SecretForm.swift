@@ -61,6 +61,16 @@ enum SecretForm {
         }
     }
 
+    /// Returns the failure for a new secret in the form of a recovery key. Its slot would have a passphrase
+    /// that is taken for a recovery key when it is to open the file.
+    static func newRecoveryKey(_ source: SecretSource) -> Failure {
+        Failure(
+            .keyRejected, "ambiguous_key",
+            "The secret from \(source.name) has the form of a recovery key. 'coffer key add --recovery' creates "
+                + "one. If it is a passphrase, put its type before the source, here and for --unlock: "
+                + "'\(TypedSource(source, .passphrase).text)'.")
+    }
+
     private static func ambiguous(_ source: SecretSource, _ words: String, _ type: KeyType) -> Failure {
         Failure(
             .keyRejected, "ambiguous_key",

@@ -82,8 +82,7 @@ struct Session: Sendable {
         {
             return failure.adding(room)
         }
-        if failure.reason == "wrong_key", let words = keyAdvice.words { return failure.adding(words) }
-        return failure
+        return keyAdvice.words(on: failure.reason).map(failure.adding) ?? failure
     }
 
     /// Returns a sentence about the room on the file system of a file.

@@ -21,6 +21,12 @@ struct BackupFolder {
         _ = try database.backupPruning(in: path, keeping: .init(years: 9999))
     }
 
+    /// Throws if a new folder of this name would have the place of a file of SQLite or Coffer, such as a
+    /// keyring.
+    static func checkName(_ path: String) throws(Failure) {
+        if !NewFile.exists(path) { try NewFile.checkName(path.withoutEndingSlashes) }
+    }
+
     /// Returns the folder above a missing one. Throws if it is missing too: it may be on a disk that is not
     /// mounted.
     static func parent(of path: String) throws(Failure) -> String {
@@ -35,11 +41,17 @@ struct BackupFolder {
     }
 
     /// Creates a folder that only this user can open, and syncs its name to the disk.
-    static func make(_ path: String) throws(Failure) {
+    ///
+    /// - Returns: false if another process has created it.
+    static func make(_ path: String) throws(Failure) -> Bool {
         do throws(Errno) {
             try systemCall("mkdir") { unsafe mkdir(path, 0o700) }
             try Descriptor.synchronizeFolder(of: path.withoutEndingSlashes)
+            return true
         } catch {
+            if error.code == EEXIST, (try? FileStatus(path, followsLinks: true).isDirectory) == true {
+                return false
+            }
             throw Failure(error, "The folder '\(path)' cannot be created", denied: .outputExists).about(path)
         }
     }

@@ -40,6 +40,28 @@ struct BackupFolderTests {
         }
     }
 
+    @Test("a folder that another backup has created at the same time is used, and a file is not")
+    func folderOfOtherBackup() throws {
+        let new = tool.directory.path("new/")
+        #expect(try BackupFolder.make(new))
+        #expect(try !BackupFolder.make(new))
+        #expect(throws: Failure.self) { try BackupFolder.make(tool.directory.path("a.key")) }
+    }
+
+    @Test(
+        "no folder of backups gets the name of a file that belongs to a database",
+        arguments: ["a.db.keys", "a.db-wal", "a.db-shm/", ".coffer-backups"])
+    func folderOfDatabase(name: String) throws {
+        try tool.write("a.db\n", to: "list")
+        for command in [
+            ["backup", "a.db"], ["backup", "a.db", "--dry-run"], ["batch", "backup", "--manifest", "list"],
+        ] {
+            let result = try tool.run(command + ["--into", name] + key)
+            #expect(result.status == 64 && result.errors.contains("cannot be created"), "\(result)")
+            #expect(!tool.exists(name))
+        }
+    }
+
     @Test("the second night works: names have the time in UTC and the salt, and nothing is overwritten")
     func naming() throws {
         let before = Date().addingTimeInterval(-1)

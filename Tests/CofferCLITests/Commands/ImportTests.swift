@@ -39,6 +39,87 @@ struct ImportTests {
         #expect(try rows("SELECT id, text FROM t WHERE id >= 20") == ["20,NULL", "21,'NA'"])
     }
 
+    /// A composed and a decomposed letter, which Swift takes as equal, and a capital one.
+    private static let letters = ["\u{e9}", "e\u{301}", "\u{c9}"]
+
+    @Test(
+        "names with other bytes are other columns, as in SQLite", arguments: ["json", "csv"], [true, false])
+    func namesByBytes(format: String, creates: Bool) throws {
+        let names = ImportTests.letters
+        let columns = names.map { "\"\($0)\" INTEGER" }.joined(separator: ",")
+        if !creates { _ = try tool.shell().run("CREATE TABLE n (\(columns));") }
+        // The rows of JSON alternate between the columns.
+        let input =
+            format == "csv"
+            ? names.joined(separator: ",") + "\n1,2,3\n"
+            : names.enumerated().map { "{\"\($1)\":\($0 + 1)}\n" }.joined()
+        let result = try load(
+            "n", "--format", format, creates ? "--create" : "--quiet", input: input)
+        #expect(result.status == 0, "\(result)")
+        let sums = names.map { "sum(\"\($0)\")" }.joined(separator: ",")
+        #expect(try rows("SELECT \(sums) FROM n") == ["1,2,3"])
+    }
+
+    @Test("a name in another normal form than the column's is refused in each row")
+    func unknownNormalForm() throws {
+        let names = ImportTests.letters
+        _ = try tool.shell().run("CREATE TABLE n (\"\(names[0])\");")
+        let result = try load(
+            "n", "--format", "json", "--rejects", "bad", input: "{\"\(names[0])\":1}\n{\"\(names[1])\":2}\n")
+        #expect(result.status == 1, "\(result)")
+        #expect(try rows("SELECT count(*) FROM n") == ["1"])
+        let unknown = try load("n", input: "\(names[1])\n3\n")
+        #expect(unknown.status == 1 && unknown.errors.contains("no column"), "\(unknown)")
+    }
+
+    @Test("options name columns, and the text for NULL, by their bytes")
+    func optionsByBytes() throws {
+        let names = ImportTests.letters
+        let input = "\(names[0]),\(names[1])\n\(names[0]),\(names[1])\n"
+        let result = try load(
+            "n", "--create", "--types", "\(names[0]):text,\(names[1]):any", "--primary-key", names[0],
+            "--null-text", names[1], input: input)
+        #expect(result.status == 0, "\(result)")
+        #expect(try rows("SELECT hex(\"\(names[0])\"), \"\(names[1])\" FROM n") == ["'C3A9',NULL"])
+        #expect(
+            try tool.shell().run("SELECT name, type, pk FROM pragma_table_info('n');") == [
+                "\(names[0])|TEXT|1", "\(names[1])|ANY|0",
+            ])
+        let twice = try load("n", "--columns", "a,A", "--no-header", input: "1,2\n")
+        #expect(twice.status == 64 && twice.errors.contains("a column twice"), "\(twice)")
+    }
+
+    @Test("lines that end in CR alone are refused, and are not one line", arguments: ["csv", "tsv"])
+    func returnsAlone(format: String) throws {
+        let input = ["a,b", "1,2", "3,4"].map { $0.replacing(",", with: format == "csv" ? "," : "\t") + "\r" }
+            .joined()
+        for options in [
+            [], ["--columns", "a,b"], ["--no-header", "--columns", "a,b"],
+            ["--no-header", "--columns", "a,b,c,d"],
+        ] {
+            let result = try tool.run(
+                ["import", "a.db", "n", "--create", "--format", format] + options + key, input: input)
+            #expect(result.status == 65 && result.errors.contains("tr '\\r' '\\n'"), "\(result)")
+        }
+        #expect(try tool.shell().run("SELECT count(*) FROM sqlite_master WHERE name = 'n';") == ["0"])
+        let inside = try load("n", "--create", "--format", format, input: "a\r\nx\ry\n")
+        #expect(inside.status == 0, "\(inside)")
+        #expect(try rows("SELECT hex(a) FROM n") == ["'780D79'"])
+    }
+
+    @Test(
+        "rows that a deferred constraint refuses are named, and not kept",
+        arguments: [[], ["--batch-rows", "2"]])
+    func deferredConstraint(batch: [String]) throws {
+        _ = try tool.shell().run(
+            "CREATE TABLE d (a INTEGER PRIMARY KEY, b REFERENCES d (a) DEFERRABLE INITIALLY DEFERRED);")
+        let result = try tool.run(
+            ["import", "a.db", "d", "--rejects", "bad"] + batch + key, input: "a,b\n1,2\n2,1\n3,9\n4,3\n")
+        #expect(result.status == 65 && result.errors.contains("up to line 5"), "\(result)")
+        #expect(result.errors.contains(batch.isEmpty ? "No row is kept" : "No row of this batch is kept"))
+        #expect(try tool.shell().run("SELECT count(*) FROM d;") == [batch.isEmpty ? "0" : "2"])
+    }
+
     @Test("what query prints comes back as it was", arguments: ["csv", "tsv", "json", "jsonl"])
     func roundTrip(format: String) throws {
         let values = """

@@ -25,6 +25,20 @@ struct KeyringCommandTests: KeyringToolSuite {
         try expect(tool.run(["key", "init", "a.db"] + slot), status: 73)
     }
 
+    @Test(
+        "no database with a keyring is created in the place of a file that belongs to another database",
+        arguments: ["b.db-journal", "b.db-wal", ".coffer-b.note", "a.db.keys"])
+    func nameOfNewDatabase(name: String) throws {
+        try make()
+        let before = try tool.directory.bytes(of: "a.db.keys")
+        try FileManager.default.removeItem(atPath: tool.directory.path("a.db.keys"))
+        try expect(
+            tool.run("key", "init", name, "--new-key", "file:anna.key"), status: 64, "cannot be created")
+        #expect(!tool.exists(name) && !tool.exists("\(name).keys"))
+        try tool.directory.write(before, to: "a.db.keys")
+        #expect(try reads("anna.key"))
+    }
+
     /// The state that a killed run leaves while it creates a database.
     enum Interrupted: CaseIterable {
         case empty, made, underWay

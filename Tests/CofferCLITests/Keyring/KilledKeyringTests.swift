@@ -55,6 +55,74 @@ struct KilledKeyringTests: KeyringToolSuite {
         }.map(\.0)
     }
 
+    private static let adoptionPoints = [
+        "copy-created", "renamed", "note-made", "copied", "verified", "reopened", "audited", "note-removed",
+    ]
+
+    @Test(
+        "a first recovery key that is interrupted at any moment is printed if the former key is lost",
+        arguments: adoptionPoints, ["", ":error"])
+    func firstRecoveryKey(_ point: String, kind: String) throws {
+        try tool.makeDatabase()
+        let result = try tool.run(
+            ["key", "init", "a.db", "--key", "file:a.key", "--recovery"],
+            environment: ["COFFER_FAIL_POINT": point + kind])
+        #expect(result.status == (kind.isEmpty ? -SIGKILL : 74), "\(result)")
+        let sql = "SELECT text FROM t"
+        if try tool.run("query", "a.db", sql, "--key", "file:a.key").status != 0 {
+            try tool.write(result.output, to: "sheet.txt")
+            try expect(tool.run("query", "a.db", sql, "--unlock", "recovery:file:sheet.txt"), "row 1")
+        } else {
+            #expect(!["reopened", "audited", "note-removed"].contains(point), "\(result)")
+        }
+    }
+
+    /// The keyring may be removed only if it certainly opens nothing.
+    @Test(
+        "a run with a first recovery key that was killed is repeated, or told by its state",
+        arguments: adoptionPoints, [[], ["--new-key", "file:anna.key"]])
+    func repeatedRecoveryKey(_ point: String, slot: [String]) throws {
+        try tool.makeDatabase()
+        try tool.writeKey("anna.key", 1)
+        let command = ["key", "init", "a.db", "--key", "file:a.key", "--recovery"] + slot
+        var last = try tool.run(command, environment: ["COFFER_FAIL_POINT": point])
+        #expect(last.status == -SIGKILL, "\(last)")
+        let again = try tool.run(command)
+        switch point {
+        case "copy-created", "copied", "verified":
+            expect(again)
+            last = again
+        case "renamed", "note-made":
+            expect(again, status: 73, "If the present key still opens it, and no database that was moved")
+            #expect(again.output.isEmpty, "\(again)")
+            try expect(tool.run("query", "a.db", "SELECT text FROM t", "--key", "file:a.key"), "row 1")
+            try FileManager.default.removeItem(atPath: tool.directory.path("a.db.keys"))
+            last = try tool.run(command)
+            expect(last)
+        default: expect(again, status: 73, "the secrets of that run open the database. Keep both.")
+        }
+        try tool.write(last.output, to: "sheet.txt")
+        for source in ["recovery:file:sheet.txt"] + slot.dropFirst() {
+            try expect(tool.run("query", "a.db", "SELECT text FROM t", "--unlock", source), "row 1")
+        }
+        // The next change removes the leftovers.
+        try expect(tool.run("key", "rotate", "a.db", "--unlock", "recovery:file:sheet.txt"))
+        #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") || $0.contains("json") }.isEmpty)
+    }
+
+    @Test("a keyring that may be of a database that was moved is never removed")
+    func keyringOfMovedDatabase() throws {
+        try make()
+        let names = FileManager.default
+        try names.moveItem(atPath: tool.directory.path("a.db"), toPath: tool.directory.path("moved.db"))
+        try tool.makeDatabase("a.db")
+        let before = try tool.directory.bytes(of: "a.db.keys")
+        try expect(
+            tool.run("key", "init", "a.db", "--key", "file:a.key", "--recovery"), status: 73,
+            "no database that was moved needs the keyring")
+        #expect(try tool.directory.bytes(of: "a.db.keys") == before)
+    }
+
     /// `COFFER_NIGHTLY=1` kills each change 300 times.
     @Test(
         "a change that is killed at any moment leaves the old slots or the new ones, whole",

@@ -67,6 +67,35 @@ struct KilledRestoreTests {
     }
 
     @Test(
+        "a rotation leaves no copy with the former data key",
+        arguments: points + ["journal-left"], [true, false])
+    func rotatedAfter(_ point: String, hasLog: Bool) throws {
+        // Only a log is merged into a copy of the old file.
+        if point == "journal-left", !hasLog { return }
+        if hasLog { try leaveLog() }
+        try kill(["restore", "safe.db", "a.db"] + anna, at: point)
+        let isReplaced = ["renamed", "directory-synchronized", "audited"].contains(point)
+        let rotated = try tool.run(["key", "rotate", "a.db"] + anna)
+        #expect(rotated.status == 0, "\(rotated)")
+        #expect(litter() == [])
+        #expect(isReplaced || replaced() == [])
+        #expect(try content("a.db").contains("letter"))
+    }
+
+    @Test(
+        "a rotation of a raw key leaves no copy of a killed restore either", arguments: [[], ["--in-place"]])
+    func rotatedRawKey(options: [String]) throws {
+        try tool.writeKey("next.key", 7)
+        let backup = try tool.run(["backup", "r.db", "r-safe.db"] + raw)
+        #expect(backup.status == 0, "\(backup)")
+        try kill(["restore", "r-safe.db", "r.db"] + raw, at: "copied")
+        #expect(litter() != [])
+        let rotated = try tool.run(["rotate", "r.db", "--new-key", "raw:file:next.key"] + options + raw)
+        #expect(rotated.status == 0, "\(rotated)")
+        #expect(litter() == [])
+    }
+
+    @Test(
         "a database that gets its keyring by it is completed, and nothing else is left",
         arguments: ["new.db", "r.db"], points)
     func gettingKeyring(_ name: String, _ point: String) throws {
@@ -88,6 +117,33 @@ struct KilledRestoreTests {
             ["restore", "safe.db", "a.db"] + anna, environment: ["COFFER_FAIL_POINT": "\(point):error"])
         #expect(result.status == 74, "\(result)")
         #expect(tool.directory.fileNames() == names)
+    }
+
+    @Test(
+        "a step that fails after the old file was replaced names the kept file",
+        arguments: ["renamed", "audited"])
+    func failuresAfterReplacing(_ point: String) throws {
+        let result = try tool.run(
+            ["restore", "safe.db", "a.db"] + anna, environment: ["COFFER_FAIL_POINT": "\(point):error"])
+        let name = try #require(kept().first)
+        #expect(result.status == 74 && result.errors.contains("The old file is '"), "\(result)")
+        #expect(result.errors.contains("\(name)'"), "\(result)")
+    }
+
+    @Test(
+        "keyrings with the same data key are named when one is destroyed", arguments: destructions,
+        [true, false])
+    func sameKeyrings(_ destruction: [String], isMoved: Bool) throws {
+        let restored = try tool.run(["restore", "safe.db", "a.db"] + anna)
+        #expect(restored.status == 0, "\(restored)")
+        let name = try #require(kept().first)
+        if isMoved { try FileManager.default.removeItem(atPath: tool.directory.path(name)) }
+        let result = try tool.run(destruction)
+        #expect(result.status == 0, "\(result)")
+        let isNamed = result.errors.contains("coffer key destroy \(name) --yes-destroy \(name)")
+        // An erasure names the old file, with which its keyring is erased.
+        #expect(isNamed == (isMoved || destruction[0] == "key"), "\(result)")
+        #expect(result.errors.contains("'\(name)") && !result.errors.contains("safe.db"), "\(result)")
     }
 
     // MARK: - After the log of the old file was merged

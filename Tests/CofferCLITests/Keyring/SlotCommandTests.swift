@@ -136,6 +136,7 @@ struct SlotCommandTests: KeyringToolSuite {
             added.output.wholeMatch(of: /(?<key>([0-9A-Z]{4}-){13}[0-9A-Z]{4})\n/), "\(added)")
         let key = match.key
         #expect(!added.errors.contains(key) && added.errors.contains("is the recovery key of a.db"))
+        #expect(added.errors.contains("takes effect when this command ends with exit code 0"), "\(added)")
         #expect(added.errors.contains("a.db: added 1 slot"), "\(added)")
         try tool.write(key.lowercased().replacing("-", with: " "), to: "sheet.txt")
         #expect(try reads("sheet.txt", type: "recovery"))
@@ -153,6 +154,59 @@ struct SlotCommandTests: KeyringToolSuite {
             tool.run("key", "recover", "a.db", "--unlock-file", "anna.key", "--new-key-file", "new.txt"),
             status: 77, "not a recovery key")
         try expect(tool.run(["key", "add", "a.db", "--recovery", "--json"] + anna), status: 64)
+    }
+
+    @Test(
+        "a recovery key that cannot be written changes nothing", arguments: [">/dev/full", ">&-"],
+        [
+            ["key", "init", "b.db", "--key", "file:a.key"], ["key", "init", "new.db"],
+            ["key", "add", "a.db"],
+        ])
+    func lostRecoveryKey(output: String, command: [String]) throws {
+        try make()
+        try tool.makeDatabase("b.db")
+        let names = tool.directory.fileNames()
+        let before = try ["a.db.keys", "b.db"].map { try tool.directory.bytes(of: $0) }
+        let slots = command[1] == "add" ? [anna] : [[], ["--new-key", "file:anna.key"]]
+        for slot in slots {
+            let words = [Tool.program] + command + ["--recovery"] + slot
+            let result = try tool.run(["-c", "exec \"$0\" \"$@\" \(output)"] + words, program: "/bin/sh")
+            expect(result, status: 74, "The recovery key cannot be written, and nothing was changed")
+            #expect(tool.directory.fileNames() == names)
+            #expect(try ["a.db.keys", "b.db"].map { try tool.directory.bytes(of: $0) } == before)
+        }
+    }
+
+    @Test("a secret that goes to a file that others can read is warned of", arguments: ["644", "600"])
+    func readersOfSecrets(mode: String) throws {
+        try make()
+        for command in [
+            ["key", "add", "a.db", "--recovery"] + anna, ["keygen"], ["keygen", "--words", "6"],
+        ] {
+            let script = ": >sheet.txt; chmod \(mode) sheet.txt; exec \"$0\" \"$@\" >sheet.txt"
+            let result = try tool.run(["-c", script, Tool.program] + command, program: "/bin/sh")
+            expect(result)
+            // The file has the secret alone.
+            #expect(try tool.text(of: "sheet.txt").split(separator: "\n").count == 1)
+            #expect(
+                result.errors.contains("a file that others can read (mode 644)") == (mode == "644"),
+                "\(result)")
+        }
+    }
+
+    @Test("a recovery key is printed only for a database and a keyring that the given secret opens")
+    func recoveryKeyOfWrongSecret() throws {
+        try make()
+        try tool.makeDatabase("b.db")
+        try tool.writeKey("wrong.key", 9)
+        for command in [
+            ["key", "init", "b.db", "--key", "file:wrong.key", "--recovery"],
+            ["key", "add", "a.db", "--unlock", "raw:file:wrong.key", "--recovery"],
+        ] {
+            let result = try tool.run(command)
+            expect(result, status: 77)
+            #expect(result.output.isEmpty && !tool.exists("b.db.keys"), "\(result)")
+        }
     }
 
     @Test("a passphrase in the place of a recovery key is told from a recovery key with a mistake")
@@ -174,6 +228,28 @@ struct SlotCommandTests: KeyringToolSuite {
         try expect(
             tool.run("query", "a.db", "SELECT 1", "--unlock", "recovery:file:passphrase.txt"), status: 77,
             "is not a recovery key")
+    }
+
+    @Test("a new passphrase in the form of a recovery key needs its type, and so does its use")
+    func passphraseLikeRecoveryKey() throws {
+        try make()
+        try tool.write(Array(repeating: "AB12", count: 14).joined(separator: "-") + "\n", to: "groups.txt")
+        let before = try tool.directory.bytes(of: "a.db.keys")
+        for command in [
+            ["key", "add", "a.db"] + anna, ["key", "change", "a.db"] + anna, ["key", "init", "b.db"],
+        ] {
+            try expect(
+                tool.run(command + ["--new-key", "file:groups.txt"]), status: 77,
+                "If it is a passphrase, put its type before the source, here and for --unlock: "
+                    + "'passphrase:file:groups.txt'")
+        }
+        #expect(try tool.directory.bytes(of: "a.db.keys") == before && !tool.exists("b.db.keys"))
+        // As earlier versions made a slot without a word.
+        try expect(tool.run(["key", "add", "a.db", "--new-key", "passphrase:file:groups.txt"] + anna))
+        try expect(
+            tool.run("verify", "a.db", "--unlock", "file:groups.txt"), status: 77,
+            "if it is a passphrase, give 'passphrase:' before its source")
+        try expect(tool.run("verify", "a.db", "--unlock", "passphrase:file:groups.txt"))
     }
 
     @Test("a weak passphrase is warned of in each command that gives it to a slot, and only there")

@@ -28,8 +28,13 @@ struct TextTests {
             HiddenKeys.hiding(in: key) == hidden
                 && HiddenKeys.hiding(in: "x'\(key)'=\(key),") == "x'\(hidden)'=\(hidden),")
         #expect(HiddenKeys.hiding(in: "--key=\(long)") == "--key=(96 digits that look like a key)")
+        let groups = Array(repeating: "W8WP", count: 14).joined(separator: "-")
+        #expect(
+            HiddenKeys.hiding(in: "'\(groups)', \(groups)")
+                == "'(characters that look like a recovery key)', (characters that look like a recovery key)")
         for shown in [
-            "/backup/\(key).db", "\(key).key", "\(key)0", String(key.dropLast()), "g" + key.dropFirst(),
+            "\(groups).txt", String(groups.dropLast()), "/backup/\(key).db", "\(key).key", "\(key)0",
+            String(key.dropLast()), "g" + key.dropFirst(),
             "ü \n", "",
         ] {
             #expect(HiddenKeys.hiding(in: shown) == shown)

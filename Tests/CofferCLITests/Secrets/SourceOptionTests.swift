@@ -187,6 +187,19 @@ struct SourceOptionTests {
         for name in ["m.prom", "log", "s3cret"] { #expect(!tool.exists(name)) }
     }
 
+    @Test(
+        "an argument that a command about keys does not expect may be a secret, and is not shown",
+        arguments: [
+            ["key", "recover", "a.db", "s3cret"], ["key", "add", "a.db", "--recovery", "s3cret"],
+            ["key", "init", "b.db", "--recovery", "s3cret", "another s3cret's"],
+        ])
+    func unexpectedSecret(_ arguments: [String]) throws {
+        let result = try tool.run(arguments + ["--json"])
+        #expect(result.status == 64 && result.errors.contains("may be a secret"), "\(result)")
+        #expect(!result.description.contains("s3cret"), "\(result)")
+        #expect(try Schema.problems(result) == [], "\(result)")
+    }
+
     private func expectRefused(_ arguments: [String]) throws {
         let result = try tool.run(arguments + ["--json"])
         #expect(result.status == 64, "\(result)")

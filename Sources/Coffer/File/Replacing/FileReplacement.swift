@@ -19,7 +19,7 @@ struct FileReplacement {
     ///   function.
     func run() throws -> ReplacementResult {
         let examined = try DatabaseFileError.translated(job.path) {
-            try NewDatabaseFile.removeKeptNames(of: job.path)
+            try NewDatabaseFile.removeLeftovers(before: job.operation, of: job.path)
             return try ExaminedFile(job, progress: progress)
         }
         do {

@@ -27,7 +27,7 @@ struct InPlaceNote {
                 throw DatabaseFileError(.missing, path: path)
             }
             try note.removeLeftovers(names, of: status, at: path)
-            try NewDatabaseFile.removeKeptNames(of: path)
+            try NewDatabaseFile.removeLeftovers(before: .rotate, of: path)
             try note.write(
                 ReplacementNote(
                     .rotate, id: .random(), step: "rekey", journalMode: self.journalMode.rawValue,

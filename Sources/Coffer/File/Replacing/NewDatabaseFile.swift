@@ -146,6 +146,19 @@ struct NewDatabaseFile: ~Copyable {
         try removeSecondNames(of: path)
     }
 
+    /// Does the same, and before a rotation also removes the other files that a killed restore has left: they
+    /// have the former key.
+    static func removeLeftovers(before operation: ReplacementOperation, of path: String) throws {
+        try removeKeptNames(of: path)
+        guard operation == .rotate else { return }
+        do {
+            try removeLeftovers(of: path)
+        } catch let error as DatabaseFileError {
+            // The files of an active run are not leftovers.
+            guard case .busy = error.reason else { throw error }
+        }
+    }
+
     /// Removes the leftovers of a run that was interrupted at its very end, when its file was already
     /// complete.
     private static func removeLeftovers(_ names: NewFileNames, _ path: String) {

@@ -103,8 +103,13 @@ struct RestoredPlace {
         var made = try content.make(from: backup, in: file.file, path)
         made.path = path
         try content.progress(.publishing, 0, of: 1)
-        try file.published(
-            attributes, setAside: { try setAside($0, content.progress) }, audit: { try audit(made) })
+        do {
+            try file.published(
+                attributes, setAside: { try setAside($0, content.progress) }, audit: { try audit(made) })
+        } catch var error as DatabaseFileError where error.isPublished {
+            error.keptOldPath = keptFile
+            throw error
+        }
         return made
     }
 }

@@ -16,7 +16,7 @@ struct WatchedSource: ~Copyable {
             try FileRotation.audit(
                 proof, run.options, path: run.change.path, since: start, pause: run.course.pause)
         }
-        try NewDatabaseFile.removeKeptNames(of: job.path)
+        try NewDatabaseFile.removeLeftovers(before: job.operation, of: job.path)
         examined = try ExaminedFile(job, progress: run.progress)
         self.run = run
         self.watcher = watcher

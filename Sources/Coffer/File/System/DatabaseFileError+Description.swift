@@ -5,7 +5,8 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
     public var errorDescription: String? { description }
 
     public var description: String {
-        let rest = " The file has its new content. Run the same operation again to complete it."
+        let kept = keptOldPath.map { " The old file is '\($0)'." } ?? ""
+        let rest = " The file has its new content.\(kept) Run the same operation again to complete it."
         return "\(path): \(words)\(isPublished ? rest : "")"
     }
 

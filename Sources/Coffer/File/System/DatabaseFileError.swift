@@ -12,6 +12,9 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
     /// again completes it.
     public internal(set) var isPublished = false
 
+    /// The path of the old file if a restore has replaced it before the error.
+    package internal(set) var keptOldPath: String?
+
     /// The reason why an operation was not done, or not completed.
     public enum Reason: Sendable, Equatable {
         /// The file does not exist.

@@ -1,7 +1,5 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
-internal import SystemCalls
 
 struct DumpCommand: FileOperation {
     static let configuration = CommandConfiguration.coffer(
@@ -151,13 +149,10 @@ struct DumpCommand: FileOperation {
 
     /// Warns if standard output is a file that other users can read, because the shell created it.
     private func warnOfReaders(_ reporter: Reporter) {
-        guard let status = try? FileStatus(of: STDOUT_FILENO), status.isRegular,
-            status.mode & 0o077 != 0
-        else { return }
+        guard let mode = SecretOutput.modeForOthers else { return }
         reporter.warning(
-            "The script goes to a file that others can read (mode "
-                + "\(String(status.mode & 0o777, radix: 8))), without a key. --out FILE --yes-plaintext "
-                + "creates one that only you can read.")
+            "The script goes to a file that others can read (mode \(mode)), without a key. --out FILE "
+                + "--yes-plaintext creates one that only you can read.")
     }
 }
 

@@ -95,7 +95,7 @@ struct ImportCommand: FileOperation {
 
     func validate() throws {
         if source != nil, from != nil { throw ValidationError("Give the input once, with --from.") }
-        if tableOfInput == nil, table.contains("."), NewFile.exists(table) {
+        if from == nil, tableOfInput == nil, table.contains("."), NewFile.exists(table) {
             throw ValidationError(
                 "'\(table)' is a file. Give the table before it: coffer import \(file) TABLE --from \(table)")
         }
@@ -120,10 +120,12 @@ struct ImportCommand: FileOperation {
 
     /// The table with the name of the input, if the input is given in the place of the table.
     private var tableOfInput: String? {
-        guard source == nil, from == nil, FileNames.size(table) != nil else { return nil }
+        guard source == nil, from == nil, ImportFormat(extensionOf: table) != nil,
+            FileNames.size(table) != nil
+        else { return nil }
         let name = FileNames.name(of: table)
         let stem = name[..<(name.lastIndex(of: ".") ?? name.endIndex)]
-        return table.contains(".") && !stem.isEmpty ? String(stem) : nil
+        return stem.isEmpty ? nil : String(stem)
     }
 
     var names: [String] { [file] + (input.map { [$0] } ?? []) }
@@ -143,7 +145,7 @@ struct ImportCommand: FileOperation {
             batchRows: batchRows,
             primaryKey: primaryKey?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
                 ?? [], onConflict: onConflict, creation: creation(of: table))
-        if let columns = options.columns, Set(columns.map { $0.lowercased() }).count < columns.count {
+        if let columns = options.columns, Set(columns.map(CaseInsensitiveName.init)).count < columns.count {
             throw Failure.usage("--columns has a column twice.")
         }
         // If the options name the columns, the header line, if any, is skipped.
@@ -153,7 +155,7 @@ struct ImportCommand: FileOperation {
         let input = try InputFile(self.input, "input")
         let keys = try session.keys(key, of: file)
         let reader = form.reader(ByteSource(input), nullText: nullText, delimiter: delimiter)
-        if skipsHeader { _ = try reader.next() }
+        if skipsHeader { try reader.skipNames() }
         let total = input.size
         let refusals = Refusals(rejects, name: input.name)
         let work = RowImport(reader, options) { record, reason in
@@ -197,8 +199,8 @@ struct ImportCommand: FileOperation {
         try refusals.publish()
     }
 
-    private func declaredTypes() throws -> [String: ColumnType] {
-        var result: [String: ColumnType] = [:]
+    private func declaredTypes() throws -> [CaseInsensitiveName: ColumnType] {
+        var result: [CaseInsensitiveName: ColumnType] = [:]
         for part in (types ?? "").split(separator: ",") {
             guard let colon = part.lastIndex(of: ":"),
                 let type = ColumnType(rawValue: part[part.index(after: colon)...].uppercased())
@@ -206,7 +208,7 @@ struct ImportCommand: FileOperation {
                 let known = ColumnType.allCases.map { $0.rawValue.lowercased() }.joined(separator: ", ")
                 throw Failure.usage("--types takes name:type, not '\(part)'; the types are \(known).")
             }
-            guard result.updateValue(type, forKey: part[..<colon].lowercased()) == nil else {
+            guard result.updateValue(type, forKey: CaseInsensitiveName(String(part[..<colon]))) == nil else {
                 throw Failure.usage("--types has two types for the column '\(part[..<colon])'.")
             }
         }

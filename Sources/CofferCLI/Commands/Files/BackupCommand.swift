@@ -166,7 +166,10 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
             ).about(destination)
         }
         let newFolder = into.flatMap { NewFile.exists($0) ? nil : $0 }
-        if let newFolder { _ = try BackupFolder.parent(of: newFolder) }
+        if let newFolder {
+            try BackupFolder.checkName(newFolder)
+            _ = try BackupFolder.parent(of: newFolder)
+        }
         let new = try newKey.requestIfGiven(besides: key, for: [source])
         var folder = try newFolder == nil ? pruned(of: source) : nil
         let keys = try session.keys(key, of: source)
@@ -216,7 +219,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
 
     private func make(_ folder: String, _ reporter: Reporter) throws(Failure) {
         guard !dryRun else { return reporter.note("The folder '\(folder)' would be created.") }
-        try BackupFolder.make(folder)
+        guard try BackupFolder.make(folder) else { return }
         // A warning, which --quiet does not hide: the disk of the folder may not be mounted.
         reporter.warning("The folder '\(folder)' was created, for you only (mode 700).")
     }

@@ -49,6 +49,7 @@ struct EraseCommand: ChangingOperation, FileOperation {
         }
         let name = try FileNames.confirmed(yesErase, "--yes-erase", of: file, "To erase it")
         if !anyFile { try facts.checkIsDatabase() }
+        let others = SameKeyrings(as: file)
         var files: [String] = []
         try trail.record(file) { _ in
             files = try database.eraseDatabase(confirming: name, lockTimeout: session.lockTimeout)
@@ -65,6 +66,7 @@ struct EraseCommand: ChangingOperation, FileOperation {
                     + "have the rest, readable without a key.")
         }
         facts.tellKeptFiles(trail.log, session.reporter)
+        others.tell(onlyMoved: true, session.reporter)
         return .done
     }
 }

@@ -66,6 +66,7 @@ struct BatchBackupCommand: BatchOperation, MeasuredOperation {
         let (cipher, into, keep, recipients, session) = (
             cipher.settings, into, keep ?? Defaults.current.keep, recipients, setting.session
         )
+        try BackupFolder.checkName(into)
         let given = try recipients.slots()
         return BatchJob(identity: FileNames.canonical(into), formerIdentity: into) { item in
             setting.opens(item, cipher: cipher)

@@ -6,9 +6,9 @@ struct KeyInitCommand: KeyringOperation {
         "key init <file> [options]", abstract: "Create a database with a keyring, or add one to a database.",
         discussion: """
             A missing file is created, empty and encrypted. An existing database is encrypted with a new key \
-            in a proved copy; its present key, given with --key, then no longer opens it. With --new-key and \
-            --recovery, the keyring gets a slot for each. Interrupted? Run the same command again; with \
-            --recovery, remove the unfinished keyring first.
+            in a proved copy; its present key, given with --key, then no longer opens it. With --recovery, \
+            alone or besides --new-key, a recovery key is printed, which takes effect when the command ends \
+            with 0. Interrupted? Run the same command again: it completes the work, or says how.
 
             EXAMPLES
               coffer key init new.db --new-key file:passphrase.txt --name Anna --recovery
@@ -36,7 +36,9 @@ struct KeyInitCommand: KeyringOperation {
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let (isThere, hasKeyring) = (NewFile.exists(file), NewFile.exists(keyring.path))
+        let isThere = NewFile.exists(file)
+        if !isThere { try NewFile.checkName(file) }
+        let hasKeyring = try isKeyringThere(besides: isThere, session)
         // Resumes the work of an interrupted run if the same secret opens its keyring.
         if hasKeyring, try keyring.inspect().generation > 1 { throw exists() }
         var present = try isThere && (key.isGiven || !hasKeyring) ? session.key(key.request(), of: file) : nil
@@ -51,8 +53,11 @@ struct KeyInitCommand: KeyringOperation {
         ) {
             do {
                 if let present {
+                    if made.recovery != nil { try check(present, session) }
+                    try made.tell(file, session)
                     try adopt(made.slots, present, session)
                 } else {
+                    try made.tell(file, session)
                     try keyring.makeDatabase(made.slots, lockTimeout: session.lockTimeout) { key in
                         try open(key, session)
                     }
@@ -61,11 +66,24 @@ struct KeyInitCommand: KeyringOperation {
                 throw exists()
             }
         }
-        try made.tell(file, session)
         session.reporter.note(
             "Back up '\(keyring.path)' together with the database, which needs it to be opened.")
         return status
     }
+
+    /// Returns true if there is a keyring. A run that cannot complete it, because the former recovery key or
+    /// the identity of a recipient is not known here, first removes one that opens nothing.
+    private func isKeyringThere(besides isThere: Bool, _ session: Session) throws -> Bool {
+        guard NewFile.exists(keyring.path) else { return false }
+        guard !canComplete else { return true }
+        guard isThere, try keyring.removeLeftOfAdoption(lockTimeout: session.lockTimeout) else {
+            throw exists()
+        }
+        session.reporter.note("Removed the keyring of an interrupted run, which opened no database.")
+        return false
+    }
+
+    private var canComplete: Bool { !slot.recovery && !slot.recipients.isGiven }
 
     /// Returns true if an interrupted run was creating a new database, rather than adding a keyring to an
     /// existing one.
@@ -77,11 +95,22 @@ struct KeyInitCommand: KeyringOperation {
         }
     }
 
-    private func adopt(_ slots: [DatabaseKeyring.NewSlot], _ present: Key, _ session: Session) throws {
+    private func options(_ session: Session) -> DatabaseFile.RotationOptions {
         var options = DatabaseFile.RotationOptions()
         options.lockTimeout = session.lockTimeout
+        return options
+    }
+
+    /// Throws if the present key does not open the database. A recovery key that opens nothing is not printed.
+    private func check(_ present: Key, _ session: Session) throws {
+        _ = try DatabaseFile(path: file).rotationPlan(
+            from: present.database, to: .random(), options: options(session))
+    }
+
+    private func adopt(_ slots: [DatabaseKeyring.NewSlot], _ present: Key, _ session: Session) throws {
         try session.work(file) { progress in
-            _ = try keyring.adopt(slots, key: present.database, options: options, progress: progress)
+            _ = try keyring.adopt(
+                slots, key: present.database, options: options(session), progress: progress)
         }
     }
 
@@ -102,10 +131,20 @@ struct KeyInitCommand: KeyringOperation {
     /// Returns the failure for files that exist. They are not overwritten, so the message explains their
     /// possible origin.
     private func exists() -> Failure {
+        let again =
+            "If an interrupted 'coffer key init' created it, run that again with the same secret and name"
         let remedy =
-            slot.recovery || slot.recipients.isGiven
-            ? "If the database was never used, move both away, and run this again."
-            : "If an interrupted 'coffer key init' created it, run that again with the same secret and name."
+            switch try? keyring.isOfDatabase() {
+            case false?:
+                "The database has another key. \(canComplete ? "\(again). Otherwise, if" : "If") the present "
+                    + "key still opens it, and no database that was moved needs the keyring, remove the "
+                    + "keyring, and run this again."
+            case true? where !canComplete:
+                "It belongs to the database: if an interrupted 'coffer key init' created it, the change is "
+                    + "complete, and the secrets of that run open the database. Keep both."
+            case _ where canComplete: "\(again)."
+            default: "If the database was never used, move both away, and run this again."
+            }
         return Failure(
             .outputExists, "output_exists",
             "'\(keyring.path)' exists, and is not overwritten. 'coffer key list \(file) --unlock' shows "
@@ -252,12 +291,14 @@ struct KeyDestroyCommand: KeyringOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         let name = try FileNames.confirmed(yesDestroy, "--yes-destroy", of: file, "To destroy its keyring")
+        let others = SameKeyrings(as: file)
         let status = try change(session, trail, "its keyring was destroyed") {
             try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)
         }
         session.reporter.note(
             "Copies of the keyring or the key still open the database; see 'coffer key destroy --help'."
         )
+        others.tell(session.reporter)
         return status
     }
 }

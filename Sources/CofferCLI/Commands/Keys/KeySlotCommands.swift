@@ -41,10 +41,12 @@ struct KeyAddCommand: KeyringOperation {
             session, trail, "added \(counted: made.slots.count, "slot")", printsSecret: made.recovery != nil
         ) {
             for slot in made.slots {
-                numbers.append(try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout))
+                numbers.append(
+                    try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout) {
+                        try made.tell(file, session)
+                    })
             }
         }
-        try made.tell(file, session)
         session.reporter.note("slot \(numbers.map(String.init).joined(separator: ", "))")
         return status
     }

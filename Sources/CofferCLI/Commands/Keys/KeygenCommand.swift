@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
 internal import KeyMaterial
 internal import SystemCalls
 
@@ -80,16 +79,20 @@ struct KeygenCommand: Operation {
             // Written directly from the wiped memory, without a copy in a string.
             do throws(Errno) {
                 try key.withUnsafeBytes { bytes throws(Errno) in
-                    try unsafe Descriptor.write(bytes, to: STDOUT_FILENO)
+                    try unsafe SecretOutput.write(bytes)
                 }
             } catch {
                 throw Failure(error, "The key cannot be written")
+            }
+            if let mode = SecretOutput.modeForOthers {
+                session.reporter.warning(
+                    "The key went to a file that others can read (mode \(mode)). Replace it: --out FILE creates "
+                        + "one that only you can read.")
             }
             let use =
                 kind == "passphrase"
                 ? "" : "; put '\(kind):' before its source, as in --key \(kind):stdin"
             session.reporter.note("\(bits) bits\(use)")
-            session.reporter.warnOfReadableOutput()
             return .done
         }
         try NewFile.write(key, to: file)
