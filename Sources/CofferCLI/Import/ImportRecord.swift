@@ -90,8 +90,8 @@ struct ByteSource {
         return byte
     }
 
-    /// Moves bytes that were read already to the end of `target`, up to the first one that `ends` returns true
-    /// for.
+    /// Moves bytes that were read already to the end of `target`, up to the first one for which `ends` is
+    /// true.
     @inline(__always)
     mutating func take(into target: inout [UInt8], until ends: (UInt8) -> Bool) {
         var end = position

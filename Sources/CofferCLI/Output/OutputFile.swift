@@ -2,8 +2,8 @@ internal import Glibc
 internal import Synchronization
 internal import SystemCalls
 
-/// Standard output or standard error, unbuffered so that no output is lost if the process is killed. Only rows
-/// are written in pieces.
+/// Standard output or standard error, unbuffered so that no output is lost if the process is killed. Only
+/// rows are written in pieces.
 final class OutputFile: Sendable {
     static let output = OutputFile(STDOUT_FILENO)
     static let errors = OutputFile(STDERR_FILENO)
