@@ -127,9 +127,9 @@ final class SalvagedContent {
     }
 
     /// The number of rows that were inserted into each table.
-    private var rowCounts: [String: Int] {
+    private var rowCounts: [ExactText: Int] {
         var counts = lost.rowCounts
-        for target in tables { counts[target.table.name] = target.report.rowCount }
+        for target in tables { counts[ExactText(target.table.name)] = target.report.rowCount }
         return counts
     }
 
@@ -141,13 +141,14 @@ final class SalvagedContent {
     ///
     /// - Parameter indexPageCount: the number of pages that indexes have lost.
     private func estimateLosses(unreadablePageCount: Int, _ indexPageCount: Int) throws {
-        let names = Set(tables.lazy.filter { $0.report.missingPageCount > 0 }.map(\.table.name))
-        var lastRowIDs: [String: Int64] = [:]
+        let names = Set(
+            tables.lazy.filter { $0.report.missingPageCount > 0 }.map { ExactText($0.table.name) })
+        var lastRowIDs: [ExactText: Int64] = [:]
         if hasSequences, !names.isEmpty {
             try destination.forEachRow(
                 trusted: "SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'"
             ) { row in
-                let name = row.string(at: 0)
+                let name = ExactText(row.string(at: 0))
                 if names.contains(name) { lastRowIDs[name] = row.int64(at: 1) }
             }
         }
@@ -156,7 +157,7 @@ final class SalvagedContent {
         let hidden = unreadablePageCount < known ? nil : unreadablePageCount - known
         for index in tables.indices {
             tables[index].estimateLoss(
-                unreadableCount: hidden, lastRowID: lastRowIDs[tables[index].table.name])
+                unreadableCount: hidden, lastRowID: lastRowIDs[ExactText(tables[index].table.name)])
         }
     }
 
