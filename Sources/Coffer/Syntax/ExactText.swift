@@ -1,5 +1,5 @@
-/// A text of the engine, such as a name, compared by bytes. Strings compare by canonical equivalence, but SQLite
-/// distinguishes a precomposed accented letter from a letter followed by a combining accent.
+/// A text of the engine, such as a name, compared by bytes. Strings compare by canonical equivalence, but
+/// SQLite distinguishes a precomposed accented letter from a letter followed by a combining accent.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 
