@@ -170,10 +170,11 @@ struct KeyringFile {
         _ = try bytes(isCut: isCut)
         try SystemFile.checkIsWritable(directoryOf: path)
         let note = try whileBusy(for: time) { try NoteFile.take(names.lock, next: names.nextLock) }
+        // If this fails, the note stays: nothing else names the file.
+        if let id = note.previous.flatMap({ RunIdentifier($0.id) }) {
+            try SystemFile.remove(names.temporary(id))
+        }
         do {
-            if let id = note.previous.flatMap({ RunIdentifier($0.id) }) {
-                try SystemFile.remove(names.temporary(id))
-            }
             let result = try body(try bytes(isCut: isCut)) { content in
                 try replace(by: content, note, names)
             }

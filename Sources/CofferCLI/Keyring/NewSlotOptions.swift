@@ -135,12 +135,12 @@ extension NewSlotOptions.Made {
         }
         if let mode = SecretOutput.modeForOthers {
             session.reporter.warning(
-                "The recovery key went to a file that others can read (mode \(mode)). Remove that file, or run "
-                    + "'chmod 600' on it.")
+                "The recovery key went to a file that others can read (mode \(mode)). Remove that file, or "
+                    + "run 'chmod 600' on it.")
         }
         session.reporter.note(
-            "The line of letters and digits is the recovery key of \(path). It takes effect when this command "
-                + "ends with exit code 0. It is not stored: write it down with the name of the database. "
-                + "'coffer key recover' takes it.")
+            "The line of letters and digits is the recovery key of \(path). It takes effect when this "
+                + "command ends with exit code 0. It is not stored: write it down with the name of the "
+                + "database. 'coffer key recover' takes it.")
     }
 }

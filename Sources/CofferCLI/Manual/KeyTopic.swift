@@ -47,11 +47,11 @@ enum KeyTopic {
         and then the configuration: the file in COFFER_CONFIG, or else
         ~/.config/coffer/config.json or /etc/coffer/config.json. It is a JSON object
         with the members key, unlock and audit-key (sources), audit and metrics (files)
-        and keep (as for --keep). Relative paths start at its folder. It must belong to
-        you or to root, and others must not be able to write to it or to its folder. If
-        there are defaults for key and unlock, the key is tried before the keyring. The
-        commands info and batch info use no default for a key. 'coffer doctor' shows
-        the defaults, and where each one comes from.
+        and keep (as for --keep). Relative paths start at its folder, but not those in
+        arguments of commands. It, its folder and programs that it names by a path must
+        belong to you or to root, and others must not be able to write to them. Given
+        key and unlock, the key is tried before the keyring. The commands info and batch
+        info use no default for a key. 'coffer doctor' shows where each one comes from.
         """
 
     static let sources = [

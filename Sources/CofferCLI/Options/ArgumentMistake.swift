@@ -81,8 +81,8 @@ enum ArgumentMistake {
     static func unexpected(_ message: String, of command: [String]) -> String? {
         guard command.first == "key", message.contains("nexpected argument") else { return nil }
         return
-            "An argument is not expected here. It is not shown, because it may be a secret: secrets come from "
-            + "a source, such as --unlock file:PATH. See 'coffer help keys'."
+            "An argument is not expected here. It is not shown, because it may be a secret: secrets come "
+            + "from a source, such as --unlock file:PATH. See 'coffer help keys'."
     }
 
     /// Returns the error message for an option with a value that is not a source.

@@ -66,13 +66,13 @@ struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
 
 /// The values for the parameters of all statements in one invocation.
 struct BoundValues {
-    private let values: [String: DatabaseValue]
-    private var used: Set<String> = []
+    private let values: [ExactText: DatabaseValue]
+    private var used: Set<ExactText> = []
 
     init(_ given: [BoundValue]) throws(Failure) {
-        var values: [String: DatabaseValue] = [:]
+        var values: [ExactText: DatabaseValue] = [:]
         for one in given {
-            guard values.updateValue(one.value, forKey: one.name) == nil else {
+            guard values.updateValue(one.value, forKey: ExactText(one.name)) == nil else {
                 throw Failure.usage("--bind gives two values for the parameter '\(one.name)'.")
             }
         }
@@ -85,24 +85,24 @@ struct BoundValues {
         let handle = unsafe StatementHandle(statement.sqliteStatement)
         let count = handle.parameterCount
         guard count > 0 else { return StatementArguments() }
-        var named: [String: DatabaseValue] = [:]
-        var others: [DatabaseValue] = []
+        var ordered: [DatabaseValue] = []
         for index in 1...CInt(count) {
             let sign = handle.parameterName(at: index)
             let name = sign.map { String($0.dropFirst()) } ?? String(index)
-            guard let value = values[name] else {
+            guard let value = values[ExactText(name)] else {
                 let words = sign ?? "number \(index)"
                 throw Failure.usage(
                     "The statement has a parameter without a value: \(words). Give the value with --bind, an "
                         + "argument of its own."
                 )
             }
-            used.insert(name)
-            if sign == nil { others.append(value) } else { named[name] = value }
+            used.insert(ExactText(name))
+            ordered.append(value)
         }
-        return StatementArguments(named) &+ StatementArguments(others)
+        // In their order, because the arguments by name compare names as strings.
+        return StatementArguments(ordered)
     }
 
     /// The names of values that no statement has used.
-    var unused: [String] { values.keys.filter { !used.contains($0) }.sorted() }
+    var unused: [String] { values.keys.filter { !used.contains($0) }.sorted().map(\.text) }
 }

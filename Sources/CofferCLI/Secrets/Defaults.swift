@@ -40,9 +40,14 @@ struct Defaults: Sendable {
     private mutating func add(_ file: SiteConfiguration) throws(Failure) {
         func member(_ use: Use, _ text: String?) throws(Failure) -> GivenSource? {
             guard let text else { return nil }
-            return try Defaults.given(text, .named(file.path), use, in: file.folder) { words in
+            let given = try Defaults.given(text, .named(file.path), use, in: file.folder) { words in
                 file.failure("'\(use.rawValue)' \(words)")
             }
+            if case .command(let words) = given.typed.source, let program = words.first, program.contains("/")
+            {
+                try file.check(program: program)
+            }
+            return given
         }
         // Both are checked, even if the environment replaces them.
         let (fileKey, fileUnlock) = try (member(.key, file.key), member(.unlock, file.unlock))

@@ -28,25 +28,9 @@ enum SecretForm {
         return try key(secret, from: source) == .passphrase ? .passphrase : .raw
     }
 
-    /// Returns true for the form of a recovery key, which a chosen passphrase does not have: 14 groups of
-    /// four letters or digits, some of them digits, that hyphens or spaces separate.
+    /// Returns true for the form of a recovery key: see ``HiddenKeys/hasFormOfRecoveryKey(_:)``.
     static func isRecoveryKey(_ secret: borrowing SecretBytes) -> Bool {
-        secret.withUnsafeBytes { bytes in
-            var (count, digits) = (0, 0)
-            for index in bytes.indices {
-                let byte = unsafe bytes[index]
-                if count == 69, [UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains(byte) { continue }
-                let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                let isLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & 0xdf)
-                let fits =
-                    count % 5 == 4
-                    ? [UInt8(ascii: "-"), UInt8(ascii: " ")].contains(byte) : isDigit || isLetter
-                guard fits else { return false }
-                if isDigit { digits += 1 }
-                count += 1
-            }
-            return count == 69 && digits > 0
-        }
+        secret.withUnsafeBytes { unsafe HiddenKeys.hasFormOfRecoveryKey($0) }
     }
 
     /// Returns true for text that may be a recovery key with a mistake, such as a missing character: it has
@@ -66,9 +50,9 @@ enum SecretForm {
     static func newRecoveryKey(_ source: SecretSource) -> Failure {
         Failure(
             .keyRejected, "ambiguous_key",
-            "The secret from \(source.name) has the form of a recovery key. 'coffer key add --recovery' creates "
-                + "one. If it is a passphrase, put its type before the source, here and for --unlock: "
-                + "'\(TypedSource(source, .passphrase).text)'.")
+            "The secret from \(source.name) has the form of a recovery key. 'coffer key add --recovery' "
+                + "creates one. If it is a passphrase, put its type before the source, here and for "
+                + "--unlock: '\(TypedSource(source, .passphrase).text)'.")
     }
 
     private static func ambiguous(_ source: SecretSource, _ words: String, _ type: KeyType) -> Failure {

@@ -112,21 +112,41 @@ struct SiteConfiguration: Sendable {
         let status = try reading { () throws(Errno) in try file.status() }
         let folderStatus = try reading { () throws(Errno) in try folder.status() }
         guard status.isRegular else { throw failure(path, "it is not a regular file.") }
-        for (name, status) in [("it", status), ("its folder", folderStatus)] {
+        try check([("it", status), ("its folder", folderStatus)], path)
+        let bytes = try reading { () throws(Errno) in try file.readAll(upTo: limit + 1) }
+        guard bytes.count <= limit else {
+            throw failure(path, "it has more than \(TextLayout.grouped(limit)) bytes.")
+        }
+        return bytes
+    }
+
+    /// Throws if another user can change one of the files.
+    private static func check(_ files: [(name: String, status: FileStatus)], _ path: String) throws(Failure) {
+        for (name, status) in files {
             guard status.isOwn || status.userID == 0 else {
                 throw failure(path, "\(name) belongs to another user, who can change it.")
             }
-            guard status.mode & 0o022 == 0 else {
+            guard status.mode & 0o022 == 0 || status.isSymbolicLink else {
                 throw failure(
                     path,
                     "others can write to \(name) (mode \(String(status.permissions, radix: 8))). Run 'chmod "
                         + "go-w'.")
             }
         }
-        let bytes = try reading { () throws(Errno) in try file.readAll(upTo: limit + 1) }
-        guard bytes.count <= limit else {
-            throw failure(path, "it has more than \(TextLayout.grouped(limit)) bytes.")
+    }
+
+    /// Throws if another user can change a program that the configuration names by its path: that user would
+    /// choose what this one runs. A missing program is reported when it is run.
+    func check(program: String) throws(Failure) {
+        for path in [program, FileNames.canonical(program)] {
+            let folder: OpenFolder
+            do throws(OpenFolder.Problem) { folder = try OpenFolder.open(FileNames.folder(of: path)) } catch {
+                guard case .linkOfAnotherUser = error else { return }
+                throw failure("the path of '\(program)' has a symbolic link of another user.")
+            }
+            guard let status = try? FileStatus(path), let folderStatus = try? folder.status() else { return }
+            try SiteConfiguration.check(
+                [("'\(program)'", status), ("the folder of '\(program)'", folderStatus)], self.path)
         }
-        return bytes
     }
 }

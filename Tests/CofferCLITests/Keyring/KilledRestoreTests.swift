@@ -146,6 +146,30 @@ struct KilledRestoreTests {
         #expect(result.errors.contains("'\(name)") && !result.errors.contains("safe.db"), "\(result)")
     }
 
+    @Test(
+        "a leftover that cannot be removed stays known to the next run",
+        arguments: [
+            ["restore", "safe.db", "a.db"], ["key", "add", "a.db", "--new-key", "raw:file:ben.key"],
+        ])
+    func leftoverThatStays(_ command: [String]) throws {
+        try tool.writeKey("ben.key", 2)
+        try kill(command + anna, at: "copy-synchronized")
+        let name = try #require(litter().first { $0.hasSuffix(".tmp") })
+        // A folder of the file's name cannot be removed like a file.
+        let (path, away) = (tool.directory.path(name), tool.directory.path("away"))
+        try FileManager.default.moveItem(atPath: path, toPath: away)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        for _ in 0..<2 {
+            let failed = try tool.run(command + anna)
+            #expect(failed.status != 0, "\(failed)")
+        }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: away, toPath: path)
+        let again = try tool.run(command + anna)
+        #expect(again.status == 0, "\(again)")
+        #expect(litter() == [])
+    }
+
     // MARK: - After the log of the old file was merged
 
     /// Leaves a row in the log of `a.db`, as a process that is killed does.

@@ -101,13 +101,13 @@ struct ContentCopy {
     private func copyEverything<Rows>(
         from origin: Origin, _ digest: ContentFingerprint, _ standIns: StandIns,
         _ copyRows: (_ table: String, _ needsStandIns: Bool) throws -> Rows
-    ) throws -> [String: Rows] {
-        var rows: [String: Rows] = [:]
+    ) throws -> [ExactText: Rows] {
+        var rows: [ExactText: Rows] = [:]
         try destination.execute("BEGIN IMMEDIATE")
         let schema = try createTables(of: origin, standIns)
         for name in schema.tables where name != "sqlite_sequence" {
             try checkpoint()
-            rows[name] = try copying(name, standIns) {
+            rows[ExactText(name)] = try copying(name, standIns) {
                 try copyRows(name, schema.needingStandIns.contains(CaseInsensitiveName(name)))
             }
         }
@@ -115,7 +115,7 @@ struct ContentCopy {
         if schema.tables.contains("sqlite_sequence") {
             // Copying the rows has left their highest row IDs in this table.
             try destination.execute("DELETE FROM main.sqlite_sequence")
-            rows["sqlite_sequence"] = try copying("sqlite_sequence", standIns) {
+            rows[.sequences] = try copying("sqlite_sequence", standIns) {
                 try copyRows("sqlite_sequence", false)
             }
         }
@@ -144,7 +144,7 @@ extension ContentCopy {
         var tables: [String]
         /// The tables with a definition or an index that names something the connection does not know.
         var needingStandIns: Set<CaseInsensitiveName> = []
-        var indexes: Set<String> = []
+        var indexes: Set<ExactText> = []
     }
 
     /// Creates the tables that have a b-tree, and the indexes that can only be created with stand-ins. These
@@ -175,7 +175,7 @@ extension ContentCopy {
                 continue
             }
             try create(index, standIns)
-            result.indexes.insert(index.name)
+            result.indexes.insert(ExactText(index.name))
             result.needingStandIns.insert(table)
         }
         return result
@@ -196,8 +196,9 @@ extension ContentCopy {
     /// Indexes without SQL belong to constraints, and are created with their tables.
     private static let isIndex = "type = 'index' AND sql IS NOT NULL"
 
-    private func createIndexes(of origin: Origin, except made: Set<String>, _ standIns: StandIns) throws {
-        for index in try entries(of: origin, ContentCopy.isIndex) where !made.contains(index.name) {
+    private func createIndexes(of origin: Origin, except made: Set<ExactText>, _ standIns: StandIns) throws {
+        for index in try entries(of: origin, ContentCopy.isIndex) where !made.contains(ExactText(index.name))
+        {
             try checkpoint()
             try create(index, standIns)
         }
@@ -232,16 +233,18 @@ extension ContentCopy {
     /// omits `IF NOT EXISTS`, which another program may have stored.
     private func copyDefinitions(of origin: Origin, encoding: TextEncoding) throws {
         let condition = "type IN ('table', 'index') AND sql IS NOT NULL"
-        var stored: [String: String] = [:]
+        var stored: [ExactText: ExactText] = [:]
         try destination.forEachRow(
             trusted: "SELECT name, sql FROM main.sqlite_master WHERE \(condition)"
-        ) { row in stored[row.string(at: 0)] = row.string(at: 1) }
+        ) { row in stored[ExactText(row.string(at: 0))] = ExactText(row.string(at: 1)) }
         let change = "UPDATE main.sqlite_master SET sql = ?2 WHERE name = ?1 AND \(condition)"
         guard let update = try destination.prepare(trusted: change) else { return }
         try origin.connection.forEachRow(
             trusted: "SELECT name, sql FROM \(origin.schema).sqlite_master WHERE \(condition)"
         ) { row in
-            guard let text = stored[row.string(at: 0)], text != row.string(at: 1) else { return }
+            guard let text = stored[ExactText(row.string(at: 0))], text != ExactText(row.string(at: 1)) else {
+                return
+            }
             for column in 0..<CInt(2) {
                 try destination.check(
                     update.handle.bind(column: column, of: row, encoding: encoding, at: column + 1))

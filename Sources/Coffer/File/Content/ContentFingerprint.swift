@@ -12,13 +12,13 @@ struct ContentFingerprint: Equatable, Sendable {
         var hash: [UInt8] = []
     }
 
-    var tables: [String: Table] = [:]
+    var tables: [ExactText: Table] = [:]
 
     /// SHA-256 over the rows of `sqlite_master`, sorted, without the root pages.
     var schema: [UInt8]
 
     /// The SQL of the objects in the schema, by type and name, to report which one differs.
-    private let definitions: [String: String]
+    private let definitions: [ExactText: ExactText]
 
     var encoding: TextEncoding
     var userVersion: Int64
@@ -33,11 +33,11 @@ struct ContentFingerprint: Equatable, Sendable {
         userVersion = try connection.integer(pragma: "user_version")
         applicationID = try connection.integer(pragma: "application_id")
         let hash = try ContentHash()
-        var definitions: [String: String] = [:]
+        var definitions: [ExactText: ExactText] = [:]
         let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_master ORDER BY type, name, tbl_name"
         try connection.forEachRow(trusted: sql) { row in
             for column in 0..<CInt(4) { try hash.add(column: column, of: row, encoding: encoding) }
-            definitions["\(row.string(at: 0)) \(row.string(at: 1))"] = row.string(at: 3)
+            definitions[ExactText("\(row.string(at: 0)) \(row.string(at: 1))")] = ExactText(row.string(at: 3))
         }
         schema = try hash.finish()
         self.definitions = definitions
@@ -67,7 +67,7 @@ struct ContentFingerprint: Equatable, Sendable {
                 }
             }
             digest.hash = try hash.finish()
-            tables[name] = digest
+            tables[ExactText(name)] = digest
         }
         try standIns.check()
     }
@@ -78,10 +78,8 @@ struct ContentFingerprint: Equatable, Sendable {
             let hash = try ContentHash()
             try hash.add(schema)
             try hash.add("\(encoding.rawValue) \(userVersion) \(applicationID)")
-            for (name, table) in tables.sorted(by: {
-                Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8))
-            }) {
-                try hash.add(name)
+            for (name, table) in tables.sorted(by: { $0.key < $1.key }) {
+                try hash.add(name.text)
                 try hash.add(table.hash)
             }
             return try hash.finish()
@@ -96,12 +94,12 @@ struct ContentFingerprint: Equatable, Sendable {
         if schema != other.schema {
             let objects = Set(definitions.keys).union(other.definitions.keys).sorted()
             let changed = objects.first { definitions[$0] != other.definitions[$0] }
-            return changed.map { "the schema, in the definition of the \($0)" } ?? "the schema"
+            return changed.map { "the schema, in the definition of the \($0.text)" } ?? "the schema"
         }
         if userVersion != other.userVersion || applicationID != other.applicationID {
             return "user_version or application_id"
         }
         let names = Set(tables.keys).union(other.tables.keys).sorted()
-        return names.first { tables[$0] != other.tables[$0] }.map { "the rows of the table \($0)" }
+        return names.first { tables[$0] != other.tables[$0] }.map { "the rows of the table \($0.text)" }
     }
 }

@@ -28,12 +28,12 @@ struct ContentScript {
             try writeHead(digest, to: writer)
             for table in try source.storedTableNames()
             where tables?.names.contains(CaseInsensitiveName(table)) ?? true {
-                digest.tables[table] = try writeTable(table, to: writer)
+                digest.tables[ExactText(table)] = try writeTable(table, to: writer)
             }
             if let tables {
                 try writeSequences(of: tables, to: writer)
-            } else if digest.tables["sqlite_sequence"] != nil {
-                digest.tables["sqlite_sequence"] = try writeSequences(to: writer)
+            } else if digest.tables[.sequences] != nil {
+                digest.tables[.sequences] = try writeSequences(to: writer)
             }
             try writeObjects("type = 'index'", to: writer)
             try writeObjects("type IN ('view', 'trigger') OR \(ContentScript.isVirtualTable)", to: writer)

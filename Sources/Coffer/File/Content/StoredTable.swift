@@ -27,7 +27,7 @@ struct StoredTable {
         /// The row ID, at this index of the fields.
         case rowID(Int)
         /// The columns of the primary key, in a table without row IDs.
-        case primaryKey([String])
+        case primaryKey([ExactText])
         /// The row ID, which no statement can read.
         case none
     }
@@ -71,7 +71,7 @@ struct StoredTable {
             self.fields = stored
             self.order = "INDEXED BY \(primaryKeyIndex.quotedDatabaseIdentifier)"
             names = storedNames
-            identity = .primaryKey(key.columns)
+            identity = .primaryKey(key.columns.map(ExactText.init))
             keyCollations = key.collations
         } else if primaryKeyIndex == nil, let rowID = columns.first(where: \.isPrimaryKey) {
             // A primary key without an index of its own is the row ID.
@@ -79,7 +79,7 @@ struct StoredTable {
             self.fields = stored
             self.order = "NOT INDEXED ORDER BY \(rowID.name.quotedDatabaseIdentifier)"
             names = storedNames
-            identity = storedNames.firstIndex(of: rowID.name).map { .rowID($0) } ?? .none
+            identity = storedNames.firstIndex { $0.hasSameBytes(as: rowID.name) }.map { .rowID($0) } ?? .none
         } else {
             hasIndexes = indexCount > 0
             let names = Set(columns.map { CaseInsensitiveName($0.name) })

@@ -25,31 +25,34 @@ struct ContentDifference {
         }
         for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
             result.schema.append(
-                .init(type: key.type, name: key.name, before: before[key], after: after[key]))
+                .init(
+                    type: key.type, name: key.name.text, before: before[key]?.text, after: after[key]?.text))
         }
-        let names = try (old.storedTableNames(), new.storedTableNames())
-        for name in Set(names.0).union(names.1).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+        let names = try (
+            old.storedTableNames().map(ExactText.init), new.storedTableNames().map(ExactText.init)
+        )
+        for name in Set(names.0).union(names.1).sorted() {
             result.tables.append(
-                try table(name, isOld: names.0.contains(name), isNew: names.1.contains(name)))
+                try table(name.text, isOld: names.0.contains(name), isNew: names.1.contains(name)))
         }
         return result
     }
 
     private struct SchemaKey: Hashable, Comparable {
         let type: String
-        let name: String
+        let name: ExactText
 
         static func < (lhs: SchemaKey, rhs: SchemaKey) -> Bool { (lhs.type, lhs.name) < (rhs.type, rhs.name) }
     }
 
-    private static func schema(of handle: ConnectionHandle) throws -> [SchemaKey: String] {
-        var result: [SchemaKey: String] = [:]
+    private static func schema(of handle: ConnectionHandle) throws -> [SchemaKey: ExactText] {
+        var result: [SchemaKey: ExactText] = [:]
         try handle.forEachRow(
             trusted: "SELECT type, name, tbl_name || char(10) || ifnull(sql, '') FROM main.sqlite_master"
         ) { row in
             let text = row.string(at: 2)
             let sql = text.firstIndex(of: "\n").map { String(text[text.index(after: $0)...]) } ?? ""
-            result[SchemaKey(type: row.string(at: 0), name: row.string(at: 1))] = sql
+            result[SchemaKey(type: row.string(at: 0), name: ExactText(row.string(at: 1)))] = ExactText(sql)
         }
         return result
     }
@@ -65,7 +68,9 @@ struct ContentDifference {
             if let after { difference.addedCount = try all(after, &difference.rowCountAfter, isOld: false) }
             return difference
         }
-        guard before.table.identity == after.table.identity, before.table.fields == after.table.fields else {
+        guard before.table.identity == after.table.identity,
+            before.table.fields.map(ExactText.init) == after.table.fields.map(ExactText.init)
+        else {
             // The columns differ, so there is nothing to compare rows by.
             difference.isComparable = false
             difference.rowCountBefore = try before.count(checkpoint)
@@ -249,7 +254,9 @@ private final class TableSide {
                     return false
                 }
             case EngineType.text where encoding != other.encoding:
-                guard field.string(at: column) == otherField.string(at: otherColumn) else { return false }
+                guard field.string(at: column).hasSameBytes(as: otherField.string(at: otherColumn)) else {
+                    return false
+                }
             case EngineType.text, EngineType.blob:
                 let bytes = unsafe field.storedBytes(at: column, encoding: encoding)
                 let otherBytes = unsafe otherField.storedBytes(at: otherColumn, encoding: other.encoding)
@@ -274,9 +281,11 @@ private final class TableSide {
         }
         // One comparison of two row values: an expression with many comparisons can exceed SQLite's depth
         // limit.
-        let list = keys.joined(separator: ", ")
+        let list = keys.map(\.text).joined(separator: ", ")
         let condition = "(\(list)) = (\(databaseQuestionMarks(count: keys.count)))"
-        let columns = keys.compactMap { table.fields.firstIndex(of: $0).map { CInt($0) } }
+        let columns = keys.compactMap { key in
+            table.fields.firstIndex { $0.hasSameBytes(as: key.text) }.map { CInt($0) }
+        }
         return RowFinder(try TableSide(table, handle, where: condition), columns: columns)
     }
 

@@ -46,6 +46,13 @@ struct NewDatabaseFile: ~Copyable {
         if isPlaintext { try FolderSafety(owner: nil).check(directoryOf: path) }
         let note = try NewDatabaseFile.take(names, path)
         do {
+            try note.removeLeftovers(names, of: path)
+        } catch {
+            // Only the note of the interrupted run names its files, so it stays.
+            if !note.wasLeft { try? note.remove() }
+            throw error
+        }
+        do {
             let run = RunIdentifier.random()
             let file = NewDatabaseFile(
                 place, file: try note.makeCopy(names, run, for: place), run, note: note)
@@ -115,8 +122,7 @@ struct NewDatabaseFile: ~Copyable {
         let names = NewFileNames(path: path)
         guard try !NewFileNames.leftovers(of: path).isEmpty else { return }
         let note = try NewDatabaseFile.take(names, path)
-        try note.removeKeptNames(of: path)
-        try note.removeCopy(names)
+        try note.removeLeftovers(names, of: path)
         try note.remove()
     }
 
@@ -166,8 +172,7 @@ struct NewDatabaseFile: ~Copyable {
             let note = try? NoteFile.take(names.lock, next: names.nextLock)
         else { return }
         do {
-            try note.removeKeptNames(of: path)
-            try note.removeCopy(names)
+            try note.removeLeftovers(names, of: path)
             try note.remove()
         } catch {}
     }
@@ -304,12 +309,16 @@ struct NewFilePlace {
 }
 
 extension NoteFile {
-    /// Removes the leftovers of an interrupted run, and creates the file of this one.
+    /// Removes the leftovers of an interrupted run.
+    fileprivate func removeLeftovers(_ names: NewFileNames, of path: String) throws(DatabaseFileError) {
+        try removeKeptNames(of: path)
+        try removeCopy(names)
+    }
+
+    /// Creates the file of this run, after the leftovers of an interrupted one were removed.
     fileprivate func makeCopy(_ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace) throws
         -> HeldFile
     {
-        try removeKeptNames(of: place.path)
-        try removeCopy(names)
         // The run that had the note before may have completed.
         guard try place.name != nil || place.replaces || SystemFile.status(place.path) == nil else {
             throw DatabaseFileError(.exists, path: place.path)

@@ -33,8 +33,8 @@ final class LostRows {
     private static let mostPrepared = 8
 
     /// The number of rows in each of the tables.
-    var rowCounts: [String: Int] {
-        Dictionary(uniqueKeysWithValues: tables.values.map { ($0.name, $0.rowCount) })
+    var rowCounts: [ExactText: Int] {
+        Dictionary(uniqueKeysWithValues: tables.values.map { (ExactText($0.name), $0.rowCount) })
     }
 
     /// The column with the row IDs, in a copy of a table, as SQL.

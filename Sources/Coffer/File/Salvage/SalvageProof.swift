@@ -4,12 +4,12 @@ internal import SQLCipherBridge
 /// number of rows that were inserted into each table.
 struct SalvageProof {
     private let schema: ContentFingerprint
-    private let rowCounts: [String: Int]
+    private let rowCounts: [ExactText: Int]
 
     /// - Parameters:
     ///   - connection: the connection that created the content.
     ///   - rowCounts: the expected number of rows, by table name.
-    init(of connection: ConnectionHandle, rowCounts: [String: Int]) throws {
+    init(of connection: ConnectionHandle, rowCounts: [ExactText: Int]) throws {
         schema = try ContentFingerprint(ofSchemaIn: connection)
         self.rowCounts = rowCounts
     }
@@ -29,9 +29,9 @@ struct SalvageProof {
         for (name, count) in rowCounts.sorted(by: { $0.key < $1.key }) {
             var found: Int64 = 0
             // The rows are counted in the table itself, never in an index.
-            let sql = "SELECT count(*) FROM main.\(name.quotedDatabaseIdentifier) NOT INDEXED"
+            let sql = "SELECT count(*) FROM main.\(name.text.quotedDatabaseIdentifier) NOT INDEXED"
             try connection.forEachRow(trusted: sql) { found = $0.int64(at: 0) }
-            guard found == Int64(count) else { throw failure("the rows of the table \(name)") }
+            guard found == Int64(count) else { throw failure("the rows of the table \(name.text)") }
         }
     }
 }

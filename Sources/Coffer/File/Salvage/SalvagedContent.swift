@@ -128,9 +128,9 @@ final class SalvagedContent {
     }
 
     /// The number of rows that were inserted into each table.
-    private var rowCounts: [String: Int] {
+    private var rowCounts: [ExactText: Int] {
         var counts = lost.rowCounts
-        for target in tables { counts[target.table.name] = target.report.rowCount }
+        for target in tables { counts[ExactText(target.table.name)] = target.report.rowCount }
         return counts
     }
 

@@ -116,13 +116,13 @@ extension [SalvagedTarget] {
     ///   - unreadableCount: the number of pages that cannot be read, without those of indexes.
     ///   - sequences: a connection whose `sqlite_sequence` has the values of the damaged file, or nil.
     mutating func estimateLosses(unreadableCount: Int, sequences: ConnectionHandle?) throws {
-        let names = Set(lazy.filter { $0.report.missingPageCount > 0 }.map(\.table.name))
-        var lastRowIDs: [String: Int64] = [:]
+        let names = Set(lazy.filter { $0.report.missingPageCount > 0 }.map { ExactText($0.table.name) })
+        var lastRowIDs: [ExactText: Int64] = [:]
         if !names.isEmpty {
             try sequences?.forEachRow(
                 trusted: "SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'"
             ) { row in
-                let name = row.string(at: 0)
+                let name = ExactText(row.string(at: 0))
                 if names.contains(name) { lastRowIDs[name] = row.int64(at: 1) }
             }
         }
@@ -131,7 +131,7 @@ extension [SalvagedTarget] {
             // Without MACs, and in a forged file, a page may be unreadable and not count as such.
             self[index].estimateLoss(
                 unreadableCount: hiddenCount < 0 ? nil : hiddenCount,
-                lastRowID: lastRowIDs[self[index].table.name])
+                lastRowID: lastRowIDs[ExactText(self[index].table.name)])
         }
     }
 

@@ -101,7 +101,7 @@ struct KeyInitCommand: KeyringOperation {
         return options
     }
 
-    /// Throws if the present key does not open the database. A recovery key that opens nothing is not printed.
+    /// Throws if the present key does not open the database, before a recovery key is printed.
     private func check(_ present: Key, _ session: Session) throws {
         _ = try DatabaseFile(path: file).rotationPlan(
             from: present.database, to: .random(), options: options(session))

@@ -86,8 +86,8 @@ struct KeygenCommand: Operation {
             }
             if let mode = SecretOutput.modeForOthers {
                 session.reporter.warning(
-                    "The key went to a file that others can read (mode \(mode)). Replace it: --out FILE creates "
-                        + "one that only you can read.")
+                    "The key went to a file that others can read (mode \(mode)). Replace it: --out FILE "
+                        + "creates one that only you can read.")
             }
             let use =
                 kind == "passphrase"
