@@ -92,9 +92,9 @@ enum ArgumentMistake {
         let isSourceOption = keyOptions.contains(option)
         let name = isSourceOption ? option : sourceOption(for: option, in: arguments, of: command)
         let problem = isSourceOption ? "The value of \(option) is not a source" : "There is no \(option)"
-        // The name of a file that exists is no secret.
+        // The name of a file that exists is no secret. A database, which is not a key, has 512 bytes or more.
         let path = value.hasPrefix("file:") ? String(value.dropFirst(5)) : value
-        if FileNames.size(path) != nil {
+        if let size = FileNames.size(path), size < 512 {
             let source = CommandWords.quoted("file:" + path)
             return "\(problem). Did you mean \(name) \(source)? See 'coffer help keys'."
         }

@@ -208,6 +208,12 @@ struct MistakeTests {
         #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key"])
     }
 
+    @Test("a database is not guessed to be its own key", arguments: ["--key", "--key=a.db"])
+    func databaseAsKey(option: String) throws {
+        let result = try tool.run(["verify", option] + (option.contains("=") ? [] : ["a.db"]))
+        #expect(result.status == 64 && !result.errors.contains("file:a.db"), "\(result)")
+    }
+
     @Test("no key is asked for to verify files without encryption")
     func plaintext() throws {
         _ = try SQLCipherShell(plaintextPath: tool.directory.path("p.db")).run("CREATE TABLE t (a);")
