@@ -169,11 +169,7 @@ struct KeyringFile {
         // Check that the file can be read before creating a note.
         _ = try bytes(isCut: isCut)
         try SystemFile.checkIsWritable(directoryOf: path)
-        let note = try whileBusy(for: time) { try NoteFile.take(names.lock, next: names.nextLock) }
-        // If this fails, the note stays: nothing else names the file.
-        if let id = note.previous.flatMap({ RunIdentifier($0.id) }) {
-            try SystemFile.remove(names.temporary(id))
-        }
+        let note = try whileBusy(for: time) { try names.takeNote() }.cleared()
         do {
             let result = try body(try bytes(isCut: isCut)) { content in
                 try replace(by: content, note, names)
@@ -210,7 +206,7 @@ struct KeyringFile {
         let attributes = try FileAttributes(toKeepOf: path, status: status)
         let run = RunIdentifier.random()
         try note.write(ReplacementNote(nil, id: run, step: "copy"))
-        let new = try HeldFile(creating: names.temporary(run))
+        let new = try note.makeCopy(names.temporary(run))
         do {
             try FailPoint.copyCreated.pass(path)
             let code = new.write(content.span, at: 0)

@@ -44,13 +44,8 @@ struct LeftKeyrings {
     static func removeNotes(ofKeyring path: String) throws {
         let names = NewFileNames(path: path)
         // If another process is changing the keyring now, it removes the leftovers itself.
-        guard try SystemFile.status(names.lock) != nil,
-            let note = try? NoteFile.take(names.lock, next: names.nextLock)
-        else { return }
-        if let id = note.previous.flatMap({ RunIdentifier($0.id) }) {
-            try SystemFile.remove(names.temporary(id))
-        }
-        try note.remove()
+        guard try SystemFile.status(names.lock) != nil, let note = try? names.takeNote() else { return }
+        try note.cleared().remove()
     }
 
     /// Removes these files, and returns their paths.
@@ -65,15 +60,14 @@ struct LeftKeyrings {
     private func find<Result>(_ body: ([String]) throws -> Result) throws -> Result {
         let names = NewFileNames(path: place)
         guard try SystemFile.status(names.lock) != nil else { return try body([]) }
-        let note: NoteFile
+        // A leftover note stays for the next run, which removes the copy.
+        let note: TakenNote
         do throws(DatabaseFileError) {
-            note = try NoteFile.take(names.lock, next: names.nextLock)
+            note = try names.takeNote()
         } catch {
             throw DatabaseFileError(
                 error.reason, path: error.reason == .unsafeFile(.foreignNote) ? error.path : place)
         }
-        // A leftover note stays for the next run, which removes the copy.
-        defer { if !note.wasLeft { try? note.remove() } }
         guard let id = note.previous.flatMap({ RunIdentifier($0.id) }),
             let salt = try LeftKeyrings.salt(ofUnnamed: names.temporary(id))
         else { return try body([]) }

@@ -163,7 +163,7 @@ struct OtherNameTests {
         try FileManager.default.removeItem(atPath: directory.path("mine.db"))
         try link("old.db")
         let names = ReplacementNames(path: path, operation: .rotate)
-        let working = try NoteFile.take(names.note, next: names.nextNote)
+        let working = try names.takeNote()
         #expect(refusal { try directory.makePool() } == .severalNames(path: path, .hardLinks(count: 2)))
         withExtendedLifetime(working) {}
         #expect(directory.fileNames() == ["a.db", "a.db.rotate.json", "old.db"])

@@ -23,10 +23,6 @@ struct InPlaceNote {
         self.journalMode = note?.previous?.journalMode == JournalMode.wal.rawValue ? .wal : journalMode
         guard let note else { return }
         do {
-            guard let status = try SystemFile.status(path) else {
-                throw DatabaseFileError(.missing, path: path)
-            }
-            try note.removeLeftovers(names, of: status, at: path)
             try NewDatabaseFile.removeLeftovers(before: .rotate, of: path)
             try note.write(
                 ReplacementNote(
@@ -39,13 +35,16 @@ struct InPlaceNote {
         }
     }
 
+    /// Creates the note, or takes over the note of an interrupted rotation and removes the files that it left.
+    ///
     /// - Parameter isOptional: whether the rotation can work without a note.
-    private static func take(_ names: ReplacementNames, isOptional: Bool) throws(DatabaseFileError)
-        -> NoteFile?
-    {
-        do throws(DatabaseFileError) {
-            return try NoteFile.take(names.note, next: names.nextNote)
-        } catch {
+    private static func take(_ names: ReplacementNames, isOptional: Bool) throws -> NoteFile? {
+        guard let status = try SystemFile.status(names.path) else {
+            throw DatabaseFileError(.missing, path: names.path)
+        }
+        do {
+            return try names.takeNote().cleared(of: status, at: names.path)
+        } catch let error as DatabaseFileError {
             guard isOptional, error.reason == .pathTooLong else { throw error }
             return nil
         }

@@ -19,8 +19,7 @@ struct InterruptedRuns {
         let found = try ReplacementNames.leftovers(of: path)
         guard !found.isEmpty else { return [] }
         for names in try operations() {
-            let note = try NoteFile.take(names.note, next: names.nextNote)
-            try note.removeLeftovers(names, of: status, at: path)
+            let note = try names.takeNote().cleared(of: status, at: path)
             try restore(JournalMode(note.previous?.journalMode))
             try note.remove()
         }
@@ -36,10 +35,7 @@ struct InterruptedRuns {
     func removeSecondNames() {
         guard let status = try? SystemFile.regularFile(path), status.linkCount > 1 else { return }
         for names in (try? operations()) ?? [] {
-            guard let note = try? NoteFile.take(names.note, next: names.nextNote) else { continue }
-            try? note.removeLeftovers(names, of: status, at: path)
-            // The run that made the note has just ended.
-            if !note.wasLeft { try? note.remove() }
+            try? names.takeNote().removeLeftovers { try $0.removeSecondName(of: status, at: path) }
         }
         try? NewDatabaseFile.removeSecondNames(of: path)
     }

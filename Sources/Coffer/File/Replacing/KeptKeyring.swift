@@ -12,7 +12,7 @@ struct KeptKeyring: ~Copyable {
     private var stays = false
 
     /// The maximum size of a keyring that is copied, in bytes: more than any keyring has.
-    private static let maximumSize = 1 << 20
+    fileprivate static let maximumSize = 1 << 20
 
     /// Creates the copy, or nothing for nil.
     ///
@@ -89,12 +89,22 @@ struct LeftKeptKeyring {
         guard let note, let kept = note.keepOldPath, let old = note.original, let digest = note.keyringDigest,
             let present = try SystemFile.status(database)?.identity,
             try LeftKeptKeyring.isOld(present, kept, old, note, database),
-            let content = try? KeptKeyring.bytes(of: "\(kept).keys"),
+            let content = try LeftKeptKeyring.content(of: "\(kept).keys"),
             // A run that was killed while it destroyed the copy leaves zeros.
             content.allSatisfy({ $0 == 0 }) || (try? Digest.sha256(content).hexadecimal) == digest
         else { return nil }
         path = "\(kept).keys"
         self.content = content
+    }
+
+    /// Returns the content of a file that can be a copy; nil for any other file.
+    ///
+    /// - Throws: an error if a file that may be the copy cannot be read. The note must stay then.
+    private static func content(of path: String) throws(DatabaseFileError) -> [UInt8]? {
+        guard let status = try SystemFile.status(path), status.isRegular,
+            status.size <= Int64(KeptKeyring.maximumSize)
+        else { return nil }
+        return try KeptKeyring.bytes(of: path)
     }
 
     private static func isOld(

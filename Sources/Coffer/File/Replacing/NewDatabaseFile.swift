@@ -44,14 +44,7 @@ struct NewDatabaseFile: ~Copyable {
         }
         try SystemFile.checkIsWritable(directoryOf: path)
         if isPlaintext { try FolderSafety(owner: nil).check(directoryOf: path) }
-        let note = try NewDatabaseFile.take(names, path)
-        do {
-            try note.removeLeftovers(names, of: path)
-        } catch {
-            // Only the note of the interrupted run names its files, so it stays.
-            if !note.wasLeft { try? note.remove() }
-            throw error
-        }
+        let note = try NewDatabaseFile.take(names, path).cleared(of: path)
         do {
             let run = RunIdentifier.random()
             let file = NewDatabaseFile(
@@ -91,9 +84,9 @@ struct NewDatabaseFile: ~Copyable {
         } catch {}
     }
 
-    private static func take(_ names: NewFileNames, _ path: String) throws(DatabaseFileError) -> NoteFile {
+    private static func take(_ names: NewFileNames, _ path: String) throws(DatabaseFileError) -> TakenNote {
         do throws(DatabaseFileError) {
-            return try NoteFile.take(names.lock, next: names.nextLock)
+            return try names.takeNote()
         } catch {
             throw DatabaseFileError(
                 error.reason, path: error.reason == .unsafeFile(.foreignNote) ? error.path : path)
@@ -121,9 +114,7 @@ struct NewDatabaseFile: ~Copyable {
     static func removeLeftovers(of path: String) throws {
         let names = NewFileNames(path: path)
         guard try !NewFileNames.leftovers(of: path).isEmpty else { return }
-        let note = try NewDatabaseFile.take(names, path)
-        try note.removeLeftovers(names, of: path)
-        try note.remove()
+        try NewDatabaseFile.take(names, path).cleared(of: path).remove()
     }
 
     /// Removes the second name that a file got from a run that ended before it replaced the file, and the
@@ -138,10 +129,8 @@ struct NewDatabaseFile: ~Copyable {
         guard NoteFile.read(names.lock) != nil else { return }
         let note = try NewDatabaseFile.take(names, path)
         try prepare(note.previous)
-        try note.removeKeptNames(of: path)
-        try note.removeTemporaryNames(names, of: path)
-        // The run that made the note has just ended.
-        if !note.wasLeft { try note.remove() }
+        try note.previous?.removeKeptNames(of: path)
+        try note.previous?.removeTemporaryNames(names, of: path)
     }
 
     /// Removes the second name of a file and the copy of its keyring if a killed restore has left them.
@@ -168,13 +157,8 @@ struct NewDatabaseFile: ~Copyable {
     /// Removes the leftovers of a run that was interrupted at its very end, when its file was already
     /// complete.
     private static func removeLeftovers(_ names: NewFileNames, _ path: String) {
-        guard (try? SystemFile.status(names.lock)) != nil,
-            let note = try? NoteFile.take(names.lock, next: names.nextLock)
-        else { return }
-        do {
-            try note.removeLeftovers(names, of: path)
-            try note.remove()
-        } catch {}
+        guard (try? SystemFile.status(names.lock)) != nil else { return }
+        try? names.takeNote().cleared(of: path).remove()
     }
 
     /// Syncs the file and gives it its name.
@@ -308,14 +292,15 @@ struct NewFilePlace {
     var isOfKeyring = false
 }
 
-extension NoteFile {
-    /// Removes the leftovers of an interrupted run.
-    fileprivate func removeLeftovers(_ names: NewFileNames, of path: String) throws(DatabaseFileError) {
-        try removeKeptNames(of: path)
-        try removeCopy(names)
+extension TakenNote {
+    /// Removes the leftovers of a run that made a file at a path, and returns the note for a new one.
+    fileprivate consuming func cleared(of path: String) throws -> NoteFile {
+        try cleared { try $0.removeKeptNames(of: path) }
     }
+}
 
-    /// Creates the file of this run, after the leftovers of an interrupted one were removed.
+extension NoteFile {
+    /// Creates the file of a run.
     fileprivate func makeCopy(_ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace) throws
         -> HeldFile
     {
@@ -325,23 +310,15 @@ extension NoteFile {
         }
         // The identifier is on disk before there is a file of that name.
         try write(ReplacementNote(nil, id: run, step: "copy"))
-        return try HeldFile(creating: names.temporary(run))
+        return try makeCopy(names.temporary(run))
     }
+}
 
-    /// Removes the file that this note names.
-    fileprivate func removeCopy(_ names: NewFileNames) throws(DatabaseFileError) {
-        guard let id = previous.flatMap({ RunIdentifier($0.id) }) else { return }
-        try SystemFile.remove(names.temporary(id))
-        try names.removeCopiesOfOld(id)
-    }
-
+extension ReplacementNote {
     /// Removes the temporary names that this note names, if they lead to the file at a path.
     fileprivate func removeTemporaryNames(_ names: NewFileNames, of path: String) throws(DatabaseFileError) {
-        guard let id = previous.flatMap({ RunIdentifier($0.id) }), let file = try SystemFile.status(path)
-        else {
-            return
-        }
-        for name in [names.temporary(id), names.merged(id)]
+        guard let run = RunIdentifier(id), let file = try SystemFile.status(path) else { return }
+        for name in [names.temporary(run), names.merged(run)]
         where try SystemFile.status(name)?.isSameFile(as: file) == true {
             try SystemFile.remove(name)
         }
@@ -350,9 +327,9 @@ extension NoteFile {
     /// Removes the other names of the file at a path, and of its log and journal, that they got from a run
     /// that ended before it replaced the file.
     fileprivate func removeKeptNames(of path: String) throws(DatabaseFileError) {
-        guard let kept = previous?.keepOldPath else { return }
-        let keyring = try LeftKeptKeyring(previous, of: path)
-        if let old = try LeftOldFile(previous, of: path) {
+        guard let kept = keepOldPath else { return }
+        let keyring = try LeftKeptKeyring(self, of: path)
+        if let old = try LeftOldFile(self, of: path) {
             if let keyring { try SystemFile.remove(keyring.path) }
             return try old.remove()
         }

@@ -110,7 +110,7 @@ struct QuiescedFile: ~Copyable {
     /// Makes the copy with all content.
     consuming func staged() throws -> StagedCopy {
         let examined = noted.opened.examined
-        let copy = try CopyFile(examined, id: noted.note.id)
+        let copy = try CopyFile(examined, noted.note)
         try noted.note.write(copy: copy.file.status().identity)
         try FailPoint.copyCreated.pass(examined.path)
         let content = try copy.write(from: source.reader, examined)

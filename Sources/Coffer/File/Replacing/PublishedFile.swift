@@ -143,10 +143,9 @@ extension ExaminedFile {
             guard try !leftovers().isEmpty else {
                 return ReplacementResult(isChanged: false, isResumed: false, proof: nil)
             }
-            let note = try NoteFile.take(names.note, next: names.nextNote)
             // The note's copy has the name now, and the file that it kept is a different file by now: it
             // stays.
-            try note.removeLeftovers(names, of: status, at: path)
+            let note = try names.takeNote().cleared(of: status, at: path)
             try FailPoint.noteMade.pass(path)
             try job.reopen(JournalMode(note.previous?.journalMode))
             try FailPoint.audited.pass(path)

@@ -18,6 +18,11 @@ struct ReplacementNames {
     /// The copy, named by the identifier of one run.
     func copy(_ id: RunIdentifier) -> String { beside.path("-\(id.text).\(operation.rawValue)") }
 
+    /// Creates the note, or takes over a leftover one.
+    func takeNote() throws(DatabaseFileError) -> TakenNote {
+        try TakenNote(note, next: nextNote, copies: { [copy($0)] })
+    }
+
     private var beside: NamesBeside { NamesBeside(path: path) }
 
     fileprivate static let endings = ["-journal", "-wal", "-shm"]
@@ -163,6 +168,12 @@ struct NewFileNames {
 
     /// When a file is replaced, the copy of its keyring for the old file, named by the identifier of one run.
     func keyring(_ run: RunIdentifier) -> String { beside.path("-\(run.text).keys") }
+
+    /// Creates the note, or takes over a leftover one.
+    func takeNote() throws(DatabaseFileError) -> TakenNote {
+        try TakenNote(
+            lock, next: nextLock, copies: { [self] in [temporary($0), merged($0), keyring($0)] })
+    }
 
     /// Removes the merged file of a run, and its copy of the keyring under the temporary name.
     func removeCopiesOfOld(_ run: RunIdentifier) throws(DatabaseFileError) {

@@ -76,6 +76,8 @@ final class NoteFile {
     private let path: String
     private let next: String
     private var file: FileDescriptor
+    /// The file that the run makes, under the name that only the note contains.
+    private var copy: (path: String, identity: FileIdentity)?
 
     private init(
         _ path: String, next: String, file: consuming FileDescriptor, wasLeft: Bool,
@@ -88,12 +90,12 @@ final class NoteFile {
         self.previous = previous
     }
 
-    /// Creates the note, or takes over a leftover one.
+    /// Locks a new note, or a leftover one.
     ///
     /// - Parameter next: the path at which new content is written before it replaces the note.
     /// - Throws: `busy` if the run that made the note is active, `unsafeFile(.foreignNote)` if the file is
     ///   not a note of ours.
-    static func take(_ path: String, next: String) throws(DatabaseFileError) -> NoteFile {
+    fileprivate static func lock(_ path: String, next: String) throws(DatabaseFileError) -> NoteFile {
         for _ in 0..<100 {
             do throws(DatabaseFileError) {
                 let file = try FileDescriptor.create(path, mode: 0o600)
@@ -171,12 +173,23 @@ final class NoteFile {
         try SystemFile.synchronize(directoryOf: path)
     }
 
-    /// Removes the note, if its name still leads to it.
+    /// Creates the file of the run, after the note with its name was written.
+    func makeCopy(_ path: String) throws(DatabaseFileError) -> HeldFile {
+        let file = try HeldFile(creating: path)
+        copy = (path, try file.status().identity)
+        return file
+    }
+
+    /// Removes the run's copy if it did not take its place, and the note, if its name still leads to it. The
+    /// note stays if the copy cannot be removed.
     ///
     /// The run's changes are synced first. Otherwise a power loss could undo some of them when there is no
     /// longer a note to complete them from: for example, it could bring back the journal with which the
     /// engine would leave the WAL mode again.
     func remove() throws(DatabaseFileError) {
+        if let copy, try SystemFile.status(copy.path)?.identity == copy.identity {
+            try SystemFile.remove(copy.path)
+        }
         try SystemFile.remove(next)
         guard try SystemFile.status(path)?.identity == file.status().identity else { return }
         try SystemFile.synchronizeAtFailure(directoryOf: path)
@@ -213,5 +226,56 @@ final class NoteFile {
             result.append(copy(id))
         }
         return result
+    }
+}
+
+/// The stage in which this process has the lock of a note, and the files of the interrupted run that wrote it
+/// may still exist.
+///
+/// Only the note contains the names of these files. So it cannot be replaced or removed in this stage, but
+/// only as the ``NoteFile`` of ``cleared(removingFirst:)``, once the files are gone. At the end of this
+/// value's life, a leftover note stays, and a new one is removed.
+struct TakenNote: ~Copyable {
+    /// The note of the interrupted run: see ``NoteFile/previous``.
+    var previous: ReplacementNote? { file.previous }
+    private let file: NoteFile
+    private let copies: (RunIdentifier) -> [String]
+    private var isCleared = false
+
+    /// Creates the note, or takes over a leftover one.
+    ///
+    /// - Parameters:
+    ///   - next: the path at which new content is written before it replaces the note.
+    ///   - copies: returns the paths of the files that a run makes.
+    /// - Throws: `busy` if the run that made the note is active, `unsafeFile(.foreignNote)` if the file is
+    ///   not a note of ours.
+    init(_ path: String, next: String, copies: @escaping (RunIdentifier) -> [String])
+        throws(DatabaseFileError)
+    {
+        file = try NoteFile.lock(path, next: next)
+        self.copies = copies
+    }
+
+    deinit {
+        if !isCleared && !file.wasLeft { try? file.remove() }
+    }
+
+    /// Removes the leftover files, and returns the note for a new run. If it throws, a leftover note stays.
+    ///
+    /// - Parameter removeOthers: removes the files with other names than those of copies, before the copies.
+    consuming func cleared(removingFirst removeOthers: (ReplacementNote) throws -> Void = { _ in }) throws
+        -> NoteFile
+    {
+        try removeLeftovers(removingFirst: removeOthers)
+        isCleared = true
+        return file
+    }
+
+    /// Removes the leftover files, but not the note.
+    func removeLeftovers(removingFirst removeOthers: (ReplacementNote) throws -> Void) throws {
+        guard let previous else { return }
+        try removeOthers(previous)
+        guard let run = RunIdentifier(previous.id) else { return }
+        for path in copies(run) { try SystemFile.remove(path) }
     }
 }

@@ -24,8 +24,8 @@ struct RunNote: ~Copyable {
     /// - Parameter writer: a connection to the file; must outlive the note.
     /// - Throws: `busy` if another process works on the file.
     static func take(_ file: ExaminedFile, writer: ConnectionHandle) throws -> RunNote {
-        var note = try RunNote(NoteFile.take(file.names.note, next: file.names.nextNote), file, writer)
-        try note.file.removeLeftovers(file.names, of: file.status, at: file.path)
+        let cleared = try file.names.takeNote().cleared(of: file.status, at: file.path)
+        var note = RunNote(cleared, file, writer)
         let salt = try FileHeader(writer).salt
         if file.job.before.ring != nil && !salt.isEmpty { note.content.saltBefore = salt.hexadecimal }
         try note.write(step: "note")
@@ -89,6 +89,11 @@ struct RunNote: ~Copyable {
         try write(step: "quiesce")
     }
 
+    /// Creates the copy.
+    func makeCopy(_ names: ReplacementNames) throws(DatabaseFileError) -> HeldFile {
+        try file.makeCopy(names.copy(id))
+    }
+
     /// Notes the identity of the copy before the copy has content.
     mutating func write(copy: FileIdentity) throws {
         content.copy = copy
@@ -106,15 +111,16 @@ struct RunNote: ~Copyable {
     }
 }
 
-extension NoteFile {
-    /// Removes the leftovers that this note names: the copy with its identifier, and the second name of the
-    /// file.
-    func removeLeftovers(_ names: ReplacementNames, of status: FileStatus, at path: String)
-        throws(DatabaseFileError)
-    {
-        guard let previous else { return }
-        if let id = RunIdentifier(previous.id) { try SystemFile.remove(names.copy(id)) }
-        // If the second name still leads to this file, the run ended before it put its copy in place.
-        if let kept = previous.keepOldPath { try KeptName.remove(kept, of: status, at: path) }
+extension TakenNote {
+    /// Removes the second name of a file and the copy, and returns the note for a new run.
+    consuming func cleared(of status: FileStatus, at path: String) throws -> NoteFile {
+        try cleared { try $0.removeSecondName(of: status, at: path) }
+    }
+}
+
+extension ReplacementNote {
+    /// Removes the second name of a file, if it has one: the run ended before it put its copy in place.
+    func removeSecondName(of status: FileStatus, at path: String) throws(DatabaseFileError) {
+        if let keepOldPath { try KeptName.remove(keepOldPath, of: status, at: path) }
     }
 }

@@ -7,8 +7,8 @@ struct CopyFile: ~Copyable {
     let file: HeldFile
     private var hasItsPlace = false
 
-    init(_ examined: ExaminedFile, id: RunIdentifier) throws(DatabaseFileError) {
-        file = try HeldFile(creating: examined.names.copy(id))
+    init(_ examined: ExaminedFile, _ note: borrowing RunNote) throws(DatabaseFileError) {
+        file = try note.makeCopy(examined.names)
     }
 
     deinit {

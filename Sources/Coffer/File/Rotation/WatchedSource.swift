@@ -30,7 +30,7 @@ struct WatchedSource: ~Copyable {
         try waitForOtherProcesses()
         try examined.checkKeptPath()
         var note = try RunNote.take(examined, writer: handle)
-        let copy = try CopyFile(examined, id: note.id)
+        let copy = try CopyFile(examined, note)
         try note.write(copy: copy.file.status().identity)
         try FailPoint.copyCreated.pass(run.change.path)
         let pin = try run.pinned()

@@ -52,7 +52,7 @@ struct InterruptedRunTests {
         #expect(reason { try file.removeLeftovers() } == .missing)
         try FileManager.default.moveItem(atPath: directory.path("moved.db"), toPath: file.path)
         do {
-            let working = try NoteFile.take(names.note, next: names.nextNote)
+            let working = try names.takeNote()
             #expect(reason { try file.removeLeftovers() } == .busy([]))
             withExtendedLifetime(working) {}
         }

@@ -21,22 +21,22 @@ struct LeftoverNoteTests {
             case .encrypt: .encrypt
             }
         }
+
+        func run(_ file: DatabaseFile) throws {
+            switch self {
+            case .rotate, .rotateInPlace:
+                var options = DatabaseFile.RotationOptions()
+                options.method = self == .rotate ? .copy : .inPlace
+                try file.rotate(from: Keys.old, to: Keys.new, options: options)
+            case .vacuum: try file.vacuum(key: Keys.old)
+            case .encrypt: try file.encrypt(key: Keys.new)
+            }
+        }
     }
 
     private func makeFile(_ work: Work) throws -> DatabaseFile {
         try directory.makeFile {
             if work == .encrypt { ($0.key, $0.allowsPlaintext) = (nil, true) }
-        }
-    }
-
-    private func run(_ work: Work, _ file: DatabaseFile) throws {
-        switch work {
-        case .rotate, .rotateInPlace:
-            var options = DatabaseFile.RotationOptions()
-            options.method = work == .rotate ? .copy : .inPlace
-            try file.rotate(from: Keys.old, to: Keys.new, options: options)
-        case .vacuum: try file.vacuum(key: Keys.old)
-        case .encrypt: try file.encrypt(key: Keys.new)
         }
     }
 
@@ -73,7 +73,7 @@ struct LeftoverNoteTests {
             let file = try makeFile(work)
             // The process that reads the note has a different current directory than the one that wrote it.
             let note = try writeNote(work, kept: kept)
-            try run(work, file)
+            try work.run(file)
             #expect(try content(work).count > 200, "\(kept)")
             #expect(!directory.fileNames().contains(note))
             try FileManager.default.removeItem(atPath: file.path)
@@ -107,7 +107,7 @@ struct LeftoverNoteTests {
         _ = try writeNote(work)
         let left = SystemFile.name(of: names.copy(RunIdentifier("0123456789abcdef") ?? .random()))
         try directory.write([2], to: left)
-        try run(work, file)
+        try work.run(file)
         #expect(directory.fileNames() == (mine + ["a.db"]).sorted())
     }
 
@@ -171,7 +171,7 @@ struct LeftoverNoteTests {
         // With the mode of a file that a shell creates for the output of a command.
         try #require(unsafe chmod(directory.path(name), 0o644) == 0)
         let before = try directory.bytes(of: "a.db")
-        #expect(reason { try run(work, file) } == .unsafeFile(.foreignNote))
+        #expect(reason { try work.run(file) } == .unsafeFile(.foreignNote))
         #expect(try directory.bytes(of: name) == mine && directory.bytes(of: "a.db") == before)
         #expect(directory.fileNames() == ["a.db", name])
         #expect(try file.inspect().leftovers == [])
@@ -237,7 +237,7 @@ struct LeftoverNoteTests {
             try #require(unsafe kind == "writable" ? chmod(note, 0o666) == 0 : chown(note, 65534, 65534) == 0)
         }
         let bytes = try directory.bytes(of: "a.db")
-        #expect(reason { try run(work, file) } == .unsafeFile(.foreignNote))
+        #expect(reason { try work.run(file) } == .unsafeFile(.foreignNote))
         #expect(try directory.bytes(of: "a.db") == bytes)
         #expect(try directory.bytes(of: "victim") == [1, 2, 3])
         #expect(FileManager.default.fileExists(atPath: note))
@@ -260,7 +260,7 @@ struct LeftoverNoteTests {
     @Test("a note is replaced as a whole, and stays locked")
     func replacedWhole() throws {
         let (path, next) = (directory.path("note"), directory.path("next"))
-        let file = try NoteFile.take(path, next: next)
+        let file = try TakenNote(path, next: next, copies: { _ in [] }).cleared()
         var long = ReplacementNote(.rotate, id: .random(), step: "quiesce", journalMode: "wal")
         long.keepOldPath = String(repeating: "/long", count: 100)
         try file.write(long)
@@ -271,7 +271,7 @@ struct LeftoverNoteTests {
         let bytes = try Array(before.readToEnd() ?? Data())
         #expect(ReplacementNote.decode(bytes)?.step == "quiesce")
         #expect(NoteFile.read(path)?.step == "copy")
-        #expect(reason { try NoteFile.take(path, next: next) } == .busy([]))
+        #expect(reason { _ = try TakenNote(path, next: next, copies: { _ in [] }) } == .busy([]))
         #expect(directory.fileNames() == ["note"])
         try file.remove()
         #expect(directory.fileNames() == [])
