@@ -35,7 +35,7 @@ struct InPlaceNote {
         }
     }
 
-    /// Creates the note, or takes over the note of an interrupted rotation and removes the files that it left.
+    /// Creates the note, or takes over the note of an interrupted rotation, and removes its leftovers.
     ///
     /// - Parameter isOptional: whether the rotation can work without a note.
     private static func take(_ names: ReplacementNames, isOptional: Bool) throws -> NoteFile? {
