@@ -26,13 +26,13 @@ final class RowPrinter {
 
     /// The path of the file that the rows come from, if there are several files. It becomes the first column.
     private let path: String?
-    /// Set once the header has been printed, if the rows of several files form one table.
-    private let header: Latch?
+    /// The header that was printed last, if the rows of several files form one table.
+    private let header: SharedHeader?
 
     /// - Parameters:
     ///   - path: the path of the file, or nil if there is only one.
-    ///   - header: the latch that the printers of all files share.
-    init(_ style: RowStyle, reporter: Reporter, path: String? = nil, header: Latch? = nil) {
+    ///   - header: the header that the printers of all files share.
+    init(_ style: RowStyle, reporter: Reporter, path: String? = nil, header: SharedHeader? = nil) {
         self.path = path
         self.header = header
         self.style = style
@@ -65,8 +65,7 @@ final class RowPrinter {
         }
         let isPlan = mayBePlan && style.format == .table && columns == PlanTree.columns
         plan = isPlan ? PlanTree() : nil
-        let hasHeader = style.hasHeader && !(header?.isSet ?? false)
-        header?.set()
+        var hasHeader: Bool { style.hasHeader && (header?.isNeeded(for: columns, reporter) ?? true) }
         switch style.format {
         case .table, .line: if resultCount > 0 { line("") }
         case .csv: if hasHeader { line(columns.map(RowText.csvField).joined(separator: ",")) }

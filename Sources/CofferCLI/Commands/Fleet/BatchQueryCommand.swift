@@ -78,7 +78,7 @@ struct BatchQueryCommand: BatchOperation {
     func job(_ setting: BatchSetting) throws -> BatchJob {
         let text = try script.map { path throws(Failure) in try Script.read(path) } ?? sql ?? ""
         let (script, values) = try (Script(text), bind.map(BoundValue.init))
-        let hasHeader = Latch()
+        let header = SharedHeader()
         return BatchJob(identity: ([text] + bind).joined(separator: "\0")) { item in
             setting.opens(item, cipher: cipher.settings)
         } prepare: { item in
@@ -90,7 +90,7 @@ struct BatchQueryCommand: BatchOperation {
                         script, BoundValues(values), allowsWriting: write, isTransaction: transaction,
                         isDryRun: dryRun,
                         printer: RowPrinter(
-                            rows.style, reporter: setting.session.reporter, path: item.path, header: hasHeader
+                            rows.style, reporter: setting.session.reporter, path: item.path, header: header
                         ),
                         reporter: setting.session.reporter, path: item.path)
                     let isChanged = try run.perform(
