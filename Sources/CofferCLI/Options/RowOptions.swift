@@ -15,9 +15,8 @@ struct RowOptions: ParsableArguments {
         if let nullText, format != .csv {
             throw ValidationError("--null-text '\(nullText)' is for --format csv.")
         }
-        guard !(nullText ?? "").contains(where: { "\",\n\r\r\n".contains($0) }) else {
-            throw ValidationError(
-                "--null-text cannot contain quotes, commas or line breaks, which have a meaning in CSV.")
+        if let objection = nullText.flatMap(RowStyle.objection) {
+            throw ValidationError("--null-text \(objection)")
         }
     }
 

@@ -30,4 +30,12 @@ struct RowStyle: Sendable, Hashable {
 
     /// The text for NULL in CSV. An identical text value is quoted.
     var nullText = ""
+
+    /// Returns the reason why NULL cannot have a text in CSV; nil if it can.
+    static func objection(toNullText text: String) -> String? {
+        if text.unicodeScalars.contains(where: { "\",\n\r".unicodeScalars.contains($0) }) {
+            return "cannot contain quotes, commas or line breaks, which have a meaning in CSV."
+        }
+        return RowText.isOfValue(text) ? "cannot be the text of a number or a blob." : nil
+    }
 }

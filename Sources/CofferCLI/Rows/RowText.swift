@@ -94,6 +94,11 @@ enum RowText {
         return "x'\(Hex.digits(data))'"
     }
 
+    /// Returns true if a field of CSV with this text, without quotes, is a number or a blob.
+    static func isOfValue(_ text: String) -> Bool {
+        isMistakable(text) || Int64(text).map(String.init) == text || Double(text).map(real) == text
+    }
+
     /// Returns true if a string looks like an infinity or a blob.
     private static func isMistakable(_ text: String) -> Bool {
         text == "Inf" || text == "-Inf" || isBetween(text, "x'")

@@ -30,7 +30,7 @@ enum ShellCommand {
             (".mode", "format", RowFormat.allCases.map(\.rawValue).joined(separator: ", "), mode),
             (
                 ".nullvalue", "text", "set the text for NULL in CSV",
-                { $1.style.nullText = try one($0, ".nullvalue") }
+                { $1.style.nullText = try nullText($0) }
             ),
             (
                 ".once", "file", "write the rows of the next statement to a new file, readable by you only",
@@ -62,6 +62,14 @@ enum ShellCommand {
     private static func one(_ arguments: [String], _ name: String) throws(Failure) -> String {
         guard arguments.count == 1 else { throw Failure.usage("\(name) takes one argument.") }
         return arguments[0]
+    }
+
+    private static func nullText(_ arguments: [String]) throws(Failure) -> String {
+        let text = try one(arguments, ".nullvalue")
+        if let objection = RowStyle.objection(toNullText: text) {
+            throw Failure.usage(".nullvalue \(objection)")
+        }
+        return text
     }
 
     private static func flag(_ arguments: [String], _ name: String) throws(Failure) -> Bool {

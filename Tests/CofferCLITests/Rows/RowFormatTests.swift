@@ -170,8 +170,16 @@ struct RowFormatTests {
     func refusals() throws {
         for options in [
             ["--null-text", "a,b", "--format", "csv"], ["--null-text", "x"], ["--json", "--format", "csv"],
+            ["--null-text=-1", "--format", "csv"], ["--null-text", "1.5", "--format", "csv"],
+            ["--null-text=-Inf", "--format", "csv"], ["--null-text", "x'00'", "--format", "csv"],
         ] {
             #expect(try tool.run(["query", "a.db", "SELECT 1"] + key + options).status == 64, "\(options)")
+        }
+        // No value but the NULL has these texts without quotes.
+        for text in ["-1x", "007", "NaN", "inf"] {
+            #expect(
+                try output("SELECT '\(text)', NULL", "csv", "--null-text=\(text)", "--no-header")
+                    == "\"\(text)\",\(text)\n")
         }
         // A string equal to the NULL text is quoted.
         #expect(try output("SELECT 'NA', NULL", "csv", "--null-text", "NA", "--no-header") == "\"NA\",NA\n")
