@@ -17,6 +17,8 @@ final class RowPrinter {
     /// The form of the rows in JSON, in formats of JSON.
     private var json: JSONRow?
     private var rowCount = 0
+    /// True if a text that is not UTF-8 was reported.
+    private var hasWarned = false
     private var resultCount = 0
 
     /// The rows of a table that are held back until the column widths are known.
@@ -45,7 +47,10 @@ final class RowPrinter {
         begin(Array(statement.columnNames))
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         try reporter.inPieces {
-            while let row = try rows.next(), !reporter.isOutputClosed { add(row.values) }
+            while let row = try rows.next(), !reporter.isOutputClosed {
+                let values = Array(row.values)
+                try add(values, invalid: InvalidText.all(in: row, values))
+            }
         }
         end()
     }
@@ -83,8 +88,16 @@ final class RowPrinter {
         }
     }
 
-    private func add(_ values: [DatabaseValue]) {
+    /// - Parameter invalid: the texts that are not UTF-8. Only SQL literals can contain their bytes.
+    private func add(_ values: [DatabaseValue], invalid: [InvalidText]) {
         defer { rowCount += 1 }
+        if style.format == .quote && !isReport && !invalid.isEmpty { return addLiterals(values, invalid) }
+        if !invalid.isEmpty && !hasWarned {
+            reporter.warning(
+                "\(path.map { "\(harmless: $0): " } ?? "")Text that is not valid UTF-8 is written with U+FFFD in "
+                    + "place of its invalid bytes. 'coffer dump' and --format quote keep them.")
+            hasWarned = true
+        }
         let values = isReport ? values : path.map { [$0.databaseValue] + values } ?? values
         if let bytes = json?.bytes(values) { return addJSON(bytes) }
         switch style.format {
@@ -98,6 +111,12 @@ final class RowPrinter {
             line("| " + values.map { RowText.markdown(RowText.plain($0)) }.joined(separator: " | ") + " |")
         case .quote: line(values.map(\.dumpLiteral).joined(separator: ","))
         }
+    }
+
+    private func addLiterals(_ values: [DatabaseValue], _ invalid: [InvalidText]) {
+        var literals = values.map(\.dumpLiteral)
+        for text in invalid { literals[text.index] = text.literal }
+        line(((path.map { [$0.databaseValue.dumpLiteral] } ?? []) + literals).joined(separator: ","))
     }
 
     private func end() {

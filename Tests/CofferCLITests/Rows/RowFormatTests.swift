@@ -166,6 +166,23 @@ struct RowFormatTests {
         return result
     }
 
+    @Test("text that is not UTF-8 is kept in SQL literals, and reported once in other formats")
+    func invalidText() throws {
+        let sql =
+            "SELECT CAST(x'61ff62' AS TEXT) AS a, 'b\u{fffd}' AS b UNION ALL SELECT CAST(x'fe' AS TEXT), 'c'"
+        for format in RowFormat.allCases {
+            let result = try tool.run(["query", "a.db", sql, "--format", format.rawValue] + key)
+            let warnings = result.errors.split(separator: "warning:").count - 1
+            #expect(result.status == 0 && warnings == (format == .quote ? 0 : 1), "\(format) \(result)")
+        }
+        let quoted = try output(sql, "quote", "--no-header")
+        #expect(
+            quoted.lowercased()
+                == "cast(x'61ff62' as text),'b\u{fffd}'\ncast(x'fe' as text),'c'\n")
+        let valid = try tool.run(["query", "a.db", "SELECT 'b\u{fffd}'", "--format", "csv"] + key)
+        #expect(!valid.errors.contains("warning:"), "\(valid)")
+    }
+
     @Test("what --null-text cannot be is refused, and --json with a format")
     func refusals() throws {
         for options in [
