@@ -93,9 +93,10 @@ final class RowPrinter {
         defer { rowCount += 1 }
         if style.format == .quote && !isReport && !invalid.isEmpty { return addLiterals(values, invalid) }
         if !invalid.isEmpty && !hasWarned {
+            let place = path.map { "\(harmless: $0): " } ?? ""
             reporter.warning(
-                "\(path.map { "\(harmless: $0): " } ?? "")Text that is not valid UTF-8 is written with U+FFFD in "
-                    + "place of its invalid bytes. 'coffer dump' and --format quote keep them.")
+                "\(place)Text that is not valid UTF-8 is written with U+FFFD in place of its invalid bytes. "
+                    + "'coffer dump' and --format quote keep them.")
             hasWarned = true
         }
         let values = isReport ? values : path.map { [$0.databaseValue] + values } ?? values

@@ -24,8 +24,8 @@ final class SharedHeader: Sendable {
         }
         if warns {
             reporter.warning(
-                "The columns of the results differ: the rows have more than one header. --format jsonl names the "
-                    + "columns of each row.")
+                "The columns of the results differ: the rows have more than one header. --format jsonl names "
+                    + "the columns of each row.")
         }
         return isNeeded
     }
