@@ -50,9 +50,13 @@ final class LogHistory {
 
     /// Begins at a pinned state.
     func begin(at pin: borrowing PinnedState) throws {
-        // If the state is in the file, a commit may restart the log at any time, even before it is read.
-        // Nothing in it is needed now, and the next state has all of its log's pages as changes.
-        if !pin.isInFile { _ = try advance(to: pin.state) }
+        let isInFile = pin.isInFile
+        do {
+            _ = try advance(to: pin.state)
+        } catch let error as DatabaseFileError where isInFile && error.reason == .busy([]) {
+            // If the state is in the file, a commit may restart the log at any time, even before it is read.
+            // Nothing in the old log is needed then, and the next state is one of the new log.
+        }
     }
 
     /// Advances to a newer state.

@@ -45,7 +45,7 @@ final class StoredState {
         let path = try SystemFile.resolved(path)
         let pin = try PinnedState(path, protection, timeout: timeout)
         let history = try LogHistory(path: path)
-        try history.begin(at: pin)
+        if !pin.isInFile { _ = try history.advance(to: pin.state) }
         let (size, contents) = (pin.size, history.contents(of: pin))
         connection = pin.handle
         self.path = path
