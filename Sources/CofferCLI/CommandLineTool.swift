@@ -83,8 +83,10 @@ package enum CommandLineTool {
             return refuse(mistake.message, mistake.rest)
         }
         if let words = ArgumentMistake.unlockSecret(in: arguments, text) { return refuse(words, arguments) }
-        if let words = ArgumentMistake.unexpected(text, of: command) { return refuse(words, arguments) }
-        if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.statement(in: arguments) {
+        if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.unexpected(
+            text, of: command)
+            ?? ArgumentMistake.statement(in: arguments)
+        {
             return refuse(words, arguments)
         }
         let lines = ArgumentMistake.lines(ArgumentMistake.advised(text, of: command), arguments)

@@ -55,7 +55,7 @@ struct NormalFormTests {
             #"DELETE FROM "\#(first)" WHERE a = 'one'; DELETE FROM "\#(second)" WHERE a = 'three';"#)
         try expect(
             "diff", "x.db", "b.db", status: 1,
-            contains: ["table \(first): 2 -> 1 rows", "table \(second): 3 -> 2 rows"])
+            contains: ["table \"\(first)\": 2 -> 1 row (", "table \"\(second)\": 3 -> 2 rows ("])
         for (name, columns) in [("p.db", [first, second]), ("q.db", [second, first])] {
             _ = try tool.shell(name).run(
                 "CREATE TABLE t (\"\(columns[0])\", \"\(columns[1])\"); INSERT INTO t VALUES (1, 2);")

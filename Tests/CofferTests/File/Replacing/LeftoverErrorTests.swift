@@ -52,7 +52,7 @@ struct LeftoverErrorTests {
                 case "vacuum": try file.vacuum(into: copy, key: Keys.old)
                 case "restore":
                     var options = DatabaseFile.ConversionOptions()
-                    options.keepOldPath = directory.path("\(SystemFile.name(of: name)).kept")
+                    options.keepOldPath = directory.path("kept\(SystemFile.name(of: name))")
                     try DatabaseFile(path: copy).restore(from: file.path, key: Keys.old, options: options)
                 default:
                     try file.decrypt(to: copy, key: Keys.old, confirming: .contentBecomesReadableByAnyone)
