@@ -3,16 +3,22 @@ internal import Synchronization
 /// The state of one access by a task, which may be cancelled at any time and from any thread.
 ///
 /// The lock is held while the running statement is interrupted, so that the interruption cannot hit the next
-/// access.
+/// access. One interruption has no effect on a statement that is about to begin, so it is repeated until the
+/// access ends.
 final class AccessCancellation: Sendable {
     private enum Phase {
         case waiting
         case running(Database.SharedState)
+        case interrupted(Database.SharedState)
+        /// Cancelled before it ran.
         case cancelled
         case ended
     }
 
     private let phase = Mutex(Phase.waiting)
+
+    /// The time between two interruptions.
+    private static let interval = Duration.milliseconds(10)
 
     /// Marks the access as running, or returns false if the task was cancelled before.
     ///
@@ -27,7 +33,10 @@ final class AccessCancellation: Sendable {
 
     var isCancelled: Bool {
         phase.withLock { phase in
-            if case .cancelled = phase { true } else { false }
+            switch phase {
+            case .cancelled, .interrupted: true
+            case .waiting, .running, .ended: false
+            }
         }
     }
 
@@ -36,12 +45,23 @@ final class AccessCancellation: Sendable {
             switch phase {
             case .running(let state):
                 state.cancel(.ofTask)
-                state.interrupt()
-                phase = .cancelled
+                phase = .interrupted(state)
             case .waiting: phase = .cancelled
-            case .cancelled, .ended: break
+            case .interrupted, .cancelled, .ended: break
             }
         }
+        interrupt()
+    }
+
+    /// Interrupts the running statement, again and again until the access ends.
+    private func interrupt() {
+        let isRunning = phase.withLock { phase in
+            guard case .interrupted(let state) = phase else { return false }
+            state.interrupt()
+            return true
+        }
+        guard isRunning else { return }
+        WaitQueue.schedule(at: .now + AccessCancellation.interval) { self.interrupt() }
     }
 
     func end(_ state: Database.SharedState) {

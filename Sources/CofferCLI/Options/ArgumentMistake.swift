@@ -79,7 +79,9 @@ enum ArgumentMistake {
     /// Returns the error message if the parser's message shows an argument that a command about keys does not
     /// expect, such as a recovery key after `--recovery`.
     static func unexpected(_ message: String, of command: [String]) -> String? {
-        guard command.first == "key", message.contains("nexpected argument") else { return nil }
+        guard command.first == "key", command.count > 1, message.contains("nexpected argument") else {
+            return nil
+        }
         return
             "An argument is not expected here. It is not shown, because it may be a secret: secrets come "
             + "from a source, such as --unlock file:PATH. See 'coffer help keys'."
