@@ -83,12 +83,10 @@ package enum CommandLineTool {
             return refuse(mistake.message, mistake.rest)
         }
         if let words = ArgumentMistake.unlockSecret(in: arguments, text) { return refuse(words, arguments) }
-        if let words = CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.unexpected(
-            text, of: command)
+        let words =
+            CofferCommand.unknownName(in: arguments) ?? ArgumentMistake.unexpected(text, of: command)
             ?? ArgumentMistake.statement(in: arguments)
-        {
-            return refuse(words, arguments)
-        }
+        if let words { return refuse(words, arguments) }
         let lines = ArgumentMistake.lines(ArgumentMistake.advised(text, of: command), arguments)
         OutputFile.errors.writeLine(
             lines.hasPrefix("Error: ") ? "coffer: error: " + lines.dropFirst(7) : lines)

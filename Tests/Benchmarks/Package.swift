@@ -35,7 +35,7 @@ if ProcessInfo.processInfo.environment["COFFER_BENCH_WITHOUT_PEER"] == nil {
     package.targets.append(
         .executableTarget(
             name: "bench-grdb",
-            // Loops has what a static libcrypto needs.
+            // Loops defines the functions of zstd to which a static libcrypto refers.
             dependencies: [
                 "BenchKit", "Loops", .product(name: "CSQLCipher", package: "Coffer"),
                 .product(name: "GRDB", package: "GRDB.swift"),

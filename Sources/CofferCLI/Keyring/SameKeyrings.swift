@@ -1,8 +1,8 @@
 internal import Coffer
 internal import Foundation
 
-/// Other keyrings next to a database that have its data key, such as that of an old file that a restore has
-/// kept. They open the database after its own keyring was destroyed.
+/// Other keyrings next to a database that have its data key, such as the keyring of an old file that a
+/// restore has kept. They open the database after its own keyring was destroyed.
 struct SameKeyrings {
     /// The databases that the keyrings are named for, which may have been moved.
     let databases: [String]

@@ -94,7 +94,8 @@ enum ArgumentMistake {
         let isSourceOption = keyOptions.contains(option)
         let name = isSourceOption ? option : sourceOption(for: option, in: arguments, of: command)
         let problem = isSourceOption ? "The value of \(option) is not a source" : "There is no \(option)"
-        // The name of a file that exists is no secret. A database, which is not a key, has 512 bytes or more.
+        // The name of a file that exists is not a secret. A file of 512 bytes or more may be a database, and
+        // is not proposed as a key.
         let path = value.hasPrefix("file:") ? String(value.dropFirst(5)) : value
         if let size = FileNames.size(path), size < 512 {
             let source = CommandWords.quoted("file:" + path)

@@ -136,7 +136,7 @@ struct SiteConfiguration: Sendable {
     }
 
     /// Throws if another user can change a program that the configuration names by its path: that user would
-    /// choose what this one runs. A missing program is reported when it is run.
+    /// choose the program. A missing program is reported when it is run.
     func check(program: String) throws(Failure) {
         for path in [program, FileNames.canonical(program)] {
             let folder: OpenFolder
