@@ -47,9 +47,12 @@ struct NewSlotOptions: ParsableArguments {
     }
 
     /// Throws if the recovery key would become part of JSON, which programs store and forward.
-    func check(_ output: OutputOptions) throws {
+    ///
+    /// Not part of the validation: that precedes the parser's check for unexpected arguments, and a secret
+    /// among those is the worse mistake.
+    func check(_ output: OutputOptions) throws(Failure) {
         guard recovery && output.json else { return }
-        throw ValidationError("The recovery key and JSON cannot both go to the standard output.")
+        throw .usage("The recovery key and JSON cannot both go to the standard output.")
     }
 
     private func programWords() throws -> [String]? {

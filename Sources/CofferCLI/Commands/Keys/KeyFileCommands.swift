@@ -32,10 +32,10 @@ struct KeyInitCommand: KeyringOperation {
 
     func validate() throws {
         try FileNames.checkIsNoDash(file, "the database")
-        try slot.check(output)
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try slot.check(output)
         let isThere = NewFile.exists(file)
         if !isThere { try NewFile.checkName(file) }
         let hasKeyring = try isKeyringThere(besides: isThere, session)

@@ -29,11 +29,11 @@ struct KeyAddCommand: KeyringOperation {
     var output: OutputOptions
 
     func validate() throws {
-        try slot.check(output)
         try slot.checkIsOne()
     }
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
+        try slot.check(output)
         let secret = try secret(unlock, session)
         let made = try slot.make(besides: unlock, session, subject: file)
         var numbers: [Int] = []
