@@ -1,15 +1,17 @@
 internal import CSQLCipher
 internal import Synchronization
 
-/// The I/O methods of open WAL files for engines with the bug that Coffer works around: the system's methods,
-/// except for the two that ``LogSealing`` needs.
+/// The I/O methods of open WAL files: the system's methods, except for the one that closes the file and, for
+/// engines with the bug that Coffer works around, the two that ``LogSealing`` needs.
 ///
-/// SQLite calls them for each page that it reads or writes in the WAL file. Their data is therefore stored
-/// after SQLite's own structure of the file, and needs no lock.
+/// SQLite calls the two for each page that it reads or writes in the WAL file. The data of all of them is
+/// therefore stored after SQLite's own structure of the file, and needs no lock.
 enum LogCalls {
     @unsafe fileprivate struct Notes {
         /// The system's I/O methods.
         let standard: UnsafePointer<sqlite3_io_methods>
+        /// SQLite's open database file.
+        let database: UnsafeMutablePointer<sqlite3_file>
         /// The offset of the last frame header that SQLite has written.
         var lastHeader: Int64 = 0
     }
@@ -25,20 +27,25 @@ enum LogCalls {
     /// the process.
     private static let copies = Mutex<[UInt: UInt]>([:])
 
-    /// Intercepts reads and writes of a WAL file that SQLite has opened.
-    static func watch(_ file: UnsafeMutablePointer<sqlite3_file>) {
-        guard EngineMend.logChecksums.isOn, let standard = unsafe file.pointee.pMethods else { return }
+    /// Intercepts the calls on a WAL file that SQLite has opened.
+    static func watch(
+        _ file: UnsafeMutablePointer<sqlite3_file>, of database: UnsafeMutablePointer<sqlite3_file>
+    ) {
+        guard let standard = unsafe file.pointee.pMethods else { return }
         let key = UInt(bitPattern: standard)
         let address = copies.withLock { copies -> UInt in
             if let known = copies[key] { return known }
             let copy = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
             unsafe copy.initialize(to: standard.pointee)
-            unsafe copy.pointee.xRead = readTrampoline
-            unsafe copy.pointee.xWrite = writeTrampoline
+            unsafe copy.pointee.xClose = closeTrampoline
+            if EngineMend.logChecksums.isOn {
+                unsafe copy.pointee.xRead = readTrampoline
+                unsafe copy.pointee.xWrite = writeTrampoline
+            }
             copies[key] = UInt(bitPattern: copy)
             return UInt(bitPattern: copy)
         }
-        unsafe notes(of: file).initialize(to: Notes(standard: standard))
+        unsafe notes(of: file).initialize(to: Notes(standard: standard, database: database))
         unsafe file.pointee.pMethods = UnsafePointer(bitPattern: address)
     }
 
@@ -67,6 +74,13 @@ enum LogCalls {
         }
         return try sealing.seal(beforeChecksumAt: offset, lastHeader: unsafe notes.lastHeader)
     }
+}
+
+private func closeTrampoline(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CInt {
+    guard let file = unsafe file else { return SQLITE_IOERR }
+    let notes = unsafe LogCalls.notes(of: file).pointee
+    unsafe SideFiles.willCloseLog(of: notes.database)
+    return unsafe notes.standard.pointee.xClose?(file) ?? SQLITE_IOERR
 }
 
 private func readTrampoline(

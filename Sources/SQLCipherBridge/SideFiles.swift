@@ -27,7 +27,7 @@ package typealias ForeignOwnerReport = @Sendable (_ path: String) -> Void
 /// SQLite opens a rollback journal without permission to create it only if it considers the journal hot: it
 /// exists, no connection has reserved the file, and the file is not empty. SQLite opens a WAL file whenever
 /// there is one. All other calls go directly to the standard file systems, except for the calls in
-/// ``GuardedCalls``, and the calls on WAL files of faulty engines (``LogCalls``).
+/// ``GuardedCalls``, and in ``LogCalls``.
 package enum SideFiles {
     /// Messages for errors that SQLite does not describe.
     static let refusal =
@@ -75,6 +75,16 @@ package enum SideFiles {
         let key = UInt(bitPattern: file)
         let watch = watches.withLock { $0.removeValue(forKey: key) }
         return { if let watch { watches.withLock { $0[key] = watch } } }
+    }
+
+    /// Forgets the WAL file of a database that leaves the WAL mode: once the file is closed and removed, the
+    /// system may give its identity to the WAL file of another database.
+    static func willCloseLog(of database: UnsafeMutablePointer<sqlite3_file>) {
+        let key = UInt(bitPattern: database)
+        watches.withLock {
+            $0[key]?.log = nil
+            $0[key]?.logAddress = nil
+        }
     }
 
     /// Returns true if the path of an open WAL file no longer leads to it.
@@ -380,7 +390,9 @@ private func open(
         unsafe SideFiles.mayUse(
             isHotJournal ? .journal : .log, named: name, file, isOpenForWriting: isOpenForWriting)
     else { return unsafe refuse(file) }
-    if isLog { unsafe LogCalls.watch(file) }
+    if isLog, let database = unsafe sqlite3_database_file_object(name) {
+        unsafe LogCalls.watch(file, of: database)
+    }
     return SQLITE_OK
 }
 

@@ -20,6 +20,20 @@ struct ForeignLogTests {
         #expect(try directory.content("b.db", key: Keys.old) == content)
     }
 
+    @Test("of a database that has left the WAL mode is forgotten, so that other files may have its identity")
+    func identityOfFormerLog() throws {
+        let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.journalMode = .wal })
+        try queue.inDatabase { db in
+            try db.execute(sql: "CREATE TABLE t (a); PRAGMA journal_mode = DELETE")
+        }
+        // Some file systems give the identity of a removed file to the next one, or to one of the next.
+        for number in 0..<20 {
+            let pool = try directory.makePool("b\(number).db")
+            try pool.write { db in try db.execute(sql: "CREATE TABLE t (a)") }
+        }
+        withExtendedLifetime(queue) {}
+    }
+
     enum Attack: String, CaseIterable, Sendable {
         case plaintext, otherKey, otherSalt, otherPageSize, smallerPages
         case changedByte, exchangedNumbers, zeros, salt, withoutFirstPage
