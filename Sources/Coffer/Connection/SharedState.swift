@@ -4,7 +4,12 @@ internal import Synchronization
 extension Database {
     /// The state of a connection that other threads may access.
     final class SharedState: Sendable {
-        private let handle: Mutex<InterruptHandle?>
+        private struct Interruptible {
+            var handle: InterruptHandle?
+            var isShielded = false
+        }
+
+        private let interruptible: Mutex<Interruptible>
 
         /// The thread that is using the connection, or zero.
         let accessingThread = Atomic<UInt>(0)
@@ -19,26 +24,42 @@ extension Database {
         private let resumptions = Mutex<[@Sendable () -> Void]>([])
 
         init(handle: ConnectionHandle) {
-            self.handle = Mutex(InterruptHandle(handle))
+            interruptible = Mutex(Interruptible(handle: InterruptHandle(handle)))
         }
 
         /// Sets the connection that ``interrupt()`` acts on.
         func replace(_ newHandle: ConnectionHandle?) {
             let newHandle = newHandle.map(InterruptHandle.init)
-            handle.withLock { $0 = newHandle }
+            interruptible.withLock { $0.handle = newHandle }
         }
 
         /// Closes the connection. It cannot be interrupted during the call, nor after a successful one.
         func close(_ body: () -> CInt) -> CInt {
-            handle.withLock { handle in
+            interruptible.withLock { interruptible in
                 let code = body()
-                if code == EngineCode.ok { handle = nil }
+                if code == EngineCode.ok { interruptible.handle = nil }
                 return code
             }
         }
 
         /// The lock keeps the connection from being closed during the call.
-        func interrupt() { handle.withLock { $0?.interrupt() } }
+        func interrupt() {
+            interruptible.withLock { if !$0.isShielded { $0.handle?.interrupt() } }
+        }
+
+        /// Runs `body`, during which the connection, or the one that replaces it, cannot be interrupted.
+        func shielded<Result>(_ body: () throws -> Result) rethrows -> Result {
+            let wasShielded = setShielded(true)
+            defer { _ = setShielded(wasShielded) }
+            return try body()
+        }
+
+        private func setShielded(_ isShielded: Bool) -> Bool {
+            interruptible.withLock { interruptible in
+                defer { interruptible.isShielded = isShielded }
+                return interruptible.isShielded
+            }
+        }
     }
 }
 

@@ -107,13 +107,17 @@ extension DatabaseEventKind {
 
 extension Database {
     /// Refuses a statement that was just compiled, like ``checkProgram(of:)``. If the check itself fails, it
-    /// is repeated at the execution.
-    func checkProgramAhead(of statement: Statement) throws(EngineFaultError) {
+    /// is repeated at the execution, unless it has ended the transaction: SQLite rolls back when a writing
+    /// statement is interrupted, also when it is only explained.
+    func checkProgramAhead(of statement: Statement) throws {
         noteDataVersion()
+        let wasAutocommit = handle.isAutocommit
         do {
             try checkProgram(of: statement)
         } catch let fault as EngineFaultError {
             throw fault
+        } catch let error as DatabaseError where handle.isAutocommit != wasAutocommit {
+            try executionDidFail(statement, with: error)
         } catch {}
     }
 
@@ -153,8 +157,10 @@ extension Database {
             // The statements compiled by the check are not the application's.
             inspector.begin()
             defer { _ = inspector.end() }
-            let program = try withoutTrace {
-                try DatabaseError.converting { try handle.program(ofStatement: statement.handle.sql) }
+            let program = try sharedState.shielded {
+                try withoutTrace {
+                    try DatabaseError.converting { try handle.program(ofStatement: statement.handle.sql) }
+                }
             }
             if let fault = suspected.intersection(ProgramFaults(in: program)).first {
                 throw EngineFaultError(fault: fault, sql: statement.sql)

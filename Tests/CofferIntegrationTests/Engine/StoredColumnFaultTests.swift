@@ -35,6 +35,39 @@ struct StoredColumnFaultTests {
         ),
     ]
 
+    @Test("is looked for without ending the transaction if an interruption comes meanwhile")
+    func interruptions() async throws {
+        let pool = try directory.makePool()
+        try await pool.write { db in
+            try db.execute(sql: "CREATE TABLE t(n NOT NULL, part, x, CHECK (x IS NULL OR n > 0))")
+        }
+        let interruptions = Task.detached {
+            while !Task.isCancelled {
+                pool.interrupt()
+                try? await Task.sleep(for: .microseconds(200))
+            }
+        }
+        for number in 1...1_000 {
+            // Each text is compiled, and so checked, for the first time.
+            try await pool.writeWithoutTransaction { db in
+                do {
+                    try db.beginTransaction(.immediate)
+                    try db.execute(sql: "INSERT INTO t VALUES (\(number), 1, NULL)")
+                    try db.execute(sql: "INSERT INTO t VALUES (\(number), 2, NULL)")
+                    try db.commit()
+                } catch {
+                    if db.isInsideTransaction { try? db.rollback() }
+                }
+            }
+        }
+        interruptions.cancel()
+        await interruptions.value
+        let halfDone = try await pool.read { db in
+            try Int.fetchAll(db, sql: "SELECT n FROM t GROUP BY n HAVING count(*) = 1")
+        }
+        #expect(halfDone == [])
+    }
+
     @Test("keeps a column that is not updated, or refuses the statement", arguments: updates.indices)
     func storedColumns(index: Int) throws {
         let (schema, statement) = StoredColumnFaultTests.updates[index]
