@@ -204,6 +204,18 @@ extension Database {
         }
     }
 
+    /// Runs an operation that restores what it has changed, such as the journal mode. No statement is
+    /// interrupted, and all of them run even if the task is cancelled. The operation must look for the
+    /// cancellation itself, where it can end.
+    ///
+    /// - Precondition: the connection has no active statements.
+    func uninterruptedly<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try sharedState.shielded {
+            withoutTrace { handle.forgetInterruption() }
+            return try transactions.uncancellably(body)
+        }
+    }
+
     /// Runs an operation that must succeed to keep the connection usable. It is retried if it is interrupted,
     /// and runs even if the task is cancelled.
     func withoutInterruption(_ body: () throws -> Void) throws {

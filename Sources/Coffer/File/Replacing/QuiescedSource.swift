@@ -69,6 +69,14 @@ struct QuiescedSource: ~Copyable {
     private static func takeExclusively(_ job: ReplacementJob, _ writer: ConnectionHandle) throws
         -> SourceLock
     {
+        // If the checkpoint failed under that lock, for example because the disk is full, SQLite would keep
+        // the lock until the connection is closed. A passive one does not restart the log, which has been
+        // read up to its end.
+        let checkpoint = writer.checkpoint(
+            schema: "main", mode: Database.CheckpointMode.passive.rawValue)
+        guard checkpoint.code == EngineCode.ok || checkpoint.code & 0xff == EngineCode.busy else {
+            throw EngineError(code: checkpoint.code, message: writer.lastErrorMessage)
+        }
         guard try writer.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
             throw EngineError.misuse("The lock on the file cannot be kept")
         }

@@ -20,12 +20,8 @@ extension Database {
             throw DatabaseFileError(
                 .unsupported("Only the key of an encrypted file can be rotated."), path: file)
         }
-        try endOwnStatements()
         let original = handle
-        observerNotifier.removeHooks()
-        defer {
-            if !isClosed && handle == original { observerNotifier.move(to: handle, inspector: inspector) }
-        }
+        let synchronous = try handle.integer(pragma: "synchronous")
         let note = try InPlaceNote(file, journalMode: handle.journalMode(), salt: header.salt)
         let digest: (pageCount: Int, pageSize: Int, digest: String)
         do {
@@ -34,7 +30,7 @@ extension Database {
             try progress(.publishing, 0, of: 1)
             try checkIsExclusive(before)
         } catch {
-            release(note, before)
+            release(note, before, synchronous: synchronous)
             throw DatabaseFileError.publicError(error, path: file)
         }
         do {
@@ -46,7 +42,7 @@ extension Database {
             throw DatabaseFileError.published(failure.reason, path: file)
         } catch {
             // The connection was not replaced if the application holds a statement since.
-            if !isClosed, handle == original { release(note, before) }
+            if !isClosed, handle == original { release(note, before, synchronous: synchronous) }
             throw error
         }
         let proof = try ReplacementProof(
@@ -147,10 +143,11 @@ extension Database {
         }
     }
 
-    /// Releases the lock of ``takeExclusively(_:_:)``, and restores the journal mode. The note stays for the
-    /// next run if this fails.
-    private func release(_ note: InPlaceNote, _ before: FileProtection) {
+    /// Releases the lock of ``takeExclusively(_:_:)``, and restores the journal mode and `synchronous`. The
+    /// note stays for the next run if this fails.
+    private func release(_ note: InPlaceNote, _ before: FileProtection, synchronous: Int64) {
         if !handle.isAutocommit { try? handle.execute("ROLLBACK") }
+        try? handle.execute(trusted: "PRAGMA main.synchronous = \(synchronous)")
         _ = try? handle.firstText(trusted: "PRAGMA main.locking_mode = NORMAL")
         try? note.restoreAndRemove(handle, before)
         // The lock is released by the next transaction.

@@ -13,19 +13,48 @@ extension Database {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         let file = try pathOfRotatableFile()
         try checkLosesNothing()
+        // The task's own cancellation ends the work between two pages. The connection's may come from another
+        // thread, when the connection is to be closed.
+        let progress = progress.noting { [sharedState] _ in
+            if sharedState.isCancelled { throw CancellationError() }
+        }
         return try describingFailures(file) {
             keying.keys.keyWillChange()
-            let change = try planKeyChange(to: key, of: file)
-            switch options.method {
-            case .copy:
-                return try rotateByCopy(change, options, progress, since: start)
-            case .inPlace:
-                let (proof, isResumed) = try rekeyInPlace(change, progress) { proof in
-                    try FileRotation.audit(proof, options, path: file, since: start)
+            let change: KeyChange
+            do {
+                change = try planKeyChange(to: key, of: file)
+            } catch let error as DatabaseFileError where error.reason == .sameKey {
+                return try completeRotation(options, since: start)
+            }
+            try endOwnStatements()
+            return try undisturbed {
+                switch options.method {
+                case .copy:
+                    return try rotateByCopy(change, options, progress, since: start)
+                case .inPlace:
+                    let (proof, isResumed) = try rekeyInPlace(change, progress) { proof in
+                        try FileRotation.audit(proof, options, path: file, since: start)
+                    }
+                    return FileRotation.result(proof, isResumed: isResumed, options, since: start)
                 }
-                return FileRotation.result(proof, isResumed: isResumed, options, since: start)
             }
         }
+    }
+
+    /// Completes a rotation that failed when the file had its new key already.
+    ///
+    /// - Throws: `sameKey` if there is none.
+    func completeRotation(_ options: DatabaseFile.RotationOptions, since start: ContinuousClock.Instant)
+        throws
+        -> DatabaseFile.RotationResult
+    {
+        let file = try pathOfRotatableFile()
+        try endOwnStatements()
+        let isCompleted = try undisturbed {
+            try InPlaceNote.completeInterruptedRun(file, handle, currentProtection())
+        }
+        guard isCompleted else { throw DatabaseFileError(.sameKey, path: file) }
+        return FileRotation.result(nil, isResumed: true, options, since: start)
     }
 
     /// The keys before and after a rotation.
@@ -141,25 +170,27 @@ extension Database {
         _ change: KeyChange, _ options: DatabaseFile.RotationOptions, _ progress: ProgressReport,
         since start: ContinuousClock.Instant
     ) throws -> DatabaseFile.RotationResult {
-        try endOwnStatements()
         var job = FileRotation.job(
             FileChange(path: change.file, before: change.before, after: change.after), options)
         job.audit = { proof in try FileRotation.audit(proof, options, path: change.file, since: start) }
         job.lentConnection = handle
         job.resume = { journalMode in try self.resume(change, journalMode: journalMode) }
-        let result = try withoutHooks { try FileReplacement(job, progress: progress).run() }
+        let result = try FileReplacement(job, progress: progress).run()
         return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
     }
 
-    /// Runs `body` without the observers' hooks: the transactions of a rotation are not reported to
-    /// observers.
-    private func withoutHooks<Result>(_ body: () throws -> Result) rethrows -> Result {
+    /// Runs the part of a rotation that leaves the WAL mode, without the observers' hooks: its transactions
+    /// are not reported to observers. An interruption would also hit the statements that restore the WAL
+    /// mode.
+    ///
+    /// - Precondition: the connection has no active statements.
+    private func undisturbed<Result>(_ body: () throws -> Result) rethrows -> Result {
         let original = handle
         observerNotifier.removeHooks()
         defer {
             if !isClosed && handle == original { observerNotifier.move(to: handle, inspector: inspector) }
         }
-        return try body()
+        return try uninterruptedly(body)
     }
 
     /// Begins a rotation while the database is in use. It makes the same checks as the end of the rotation,
@@ -202,10 +233,34 @@ extension Database {
                 throw DatabaseFileError(.busy([]), path: change.file)
             }
             try endOwnStatements()
-            return try withoutHooks {
-                try replace(handle) { journalMode in try self.resume(change, journalMode: journalMode) }
+            return try undisturbed {
+                let original = handle
+                do {
+                    return try replace(handle) { journalMode in
+                        try self.resume(change, journalMode: journalMode)
+                    }
+                } catch {
+                    if !isClosed && handle == original { releaseKeptLock(change) }
+                    throw error
+                }
             }
         }
+    }
+
+    /// Opens the file again if the connection has an exclusive lock on it. SQLite keeps the lock until the
+    /// connection is closed if it fails while it leaves the WAL mode under that lock, for example because the
+    /// disk does.
+    private func releaseKeptLock(_ change: KeyChange) {
+        guard (try? handle.fileLockLevel()) == .exclusive else { return }
+        try? replaceHandle(
+            working: { old in
+                if !old.isAutocommit { try? old.execute("ROLLBACK") }
+            },
+            reopening: {
+                try change.before.openForWriting(
+                    change.file, locking: configuration.engineLocking, timeout: Self.patienceForNewFile,
+                    work: keying.keys.pageWork)
+            })
     }
 
     /// The time to wait for other connections that have already opened the new file, in seconds. This

@@ -38,7 +38,12 @@ struct LiveRotation: Sendable {
             pool.readers.readerOfCurrentThread == nil,
             "The key cannot be rotated inside a read of its pool.")
         let start = ContinuousClock.now
-        let keys = try pool.writer.sync { db in try db.planLiveKeyChange(to: key) }
+        let keys: Database.KeyChange
+        do {
+            keys = try pool.writer.sync { db in try db.planLiveKeyChange(to: key) }
+        } catch let error as DatabaseFileError where error.reason == .sameKey {
+            return try pool.writer.sync { db in try db.completeRotation(options, since: start) }
+        }
         return try DatabaseFileError.translated(keys.file) {
             let run = try LiveRun(of: pool, keys, options, bounds, progress)
             let source = try WatchedSource(run, since: start)

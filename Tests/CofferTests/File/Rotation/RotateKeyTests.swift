@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import SQLCipherBridge
 import Testing
 
 @testable import Coffer
@@ -139,6 +140,13 @@ struct RotateKeyTests {
                 try $0.execute(sql: "INSERT INTO t (a) VALUES (1); DELETE FROM t WHERE a = 1")
             }
             #expect(try count(writer) == 200)
+            if point == .noteRemoved {
+                #expect(reason { try writer.rotateKey(to: Keys.new, options: options) } == .sameKey)
+            } else {
+                let completed = try writer.rotateKey(to: Keys.new, options: options)
+                #expect(!completed.isChanged && completed.isResumed)
+                #expect(try DatabaseFile(path: writer.path).leftovers().isEmpty)
+            }
             try writer.close()
             #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 200)
         } else {
@@ -199,6 +207,73 @@ struct RotateKeyTests {
         #expect(try count(queue) == 200)
         #expect(directory.fileNames() == ["a.db"])
         #expect(try await queue.rotateKey(to: Keys.new).isChanged)
+    }
+
+    @Test(
+        "an interruption does not hit the statements that leave and restore the journal mode",
+        arguments: Access.allCases, [DatabaseFile.RotationOptions.Method.copy, .inPlace])
+    func interruptions(access: Access, method: DatabaseFile.RotationOptions.Method) async throws {
+        let writer = try makeWriter(access)
+        let settings = try settings(writer)
+        var options = DatabaseFile.RotationOptions()
+        options.method = method
+        struct Stop: Error {}
+        var isRotated = false
+        for attempt in 0..<12 where !isRotated {
+            let interruptions = Task.detached {
+                while !Task.isCancelled {
+                    writer.interrupt()
+                    try? await Task.sleep(for: .microseconds(50))
+                }
+            }
+            do {
+                try await writer.rotateKey(to: Keys.new, options: options) { progress in
+                    if attempt < 6 && progress.phase == .publishing { throw Stop() }
+                }
+                isRotated = true
+            } catch is Stop {
+            } catch {
+                // The interruption came before the journal mode was left.
+                #expect((error as? any InterruptibleError)?.isInterruptionError == true, "\(error)")
+            }
+            interruptions.cancel()
+            await interruptions.value
+            #expect(try self.settings(writer) == settings)
+            #expect(try DatabaseFile(path: writer.path).leftovers().isEmpty)
+            #expect(try count(writer) == 200)
+        }
+        if !isRotated { try await writer.rotateKey(to: Keys.new, options: options) }
+        try writer.close()
+        #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 200)
+    }
+
+    @Test("if SQLite keeps the exclusive lock after a failure, the connection is replaced")
+    func keptLock() throws {
+        let writer = try makeWriter(.pool)
+        struct Stop: Error {}
+        try writer.barrierWriteWithoutTransaction { db in
+            let change = try db.planLiveKeyChange(to: Keys.new)
+            #expect(throws: Stop.self) {
+                try db.completeLiveRotation(change) { handle, _ in
+                    _ = try handle.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE")
+                    _ = try handle.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE")
+                    throw Stop()
+                }
+            }
+        }
+        #expect(try count(writer) == 200)
+        #expect(try count(directory.makeQueue()) == 200)
+        try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
+        #expect(try count(writer) == 201)
+    }
+
+    /// Returns the journal mode and the value of `synchronous` of the connection that writes.
+    private func settings(_ writer: any DatabaseWriter) throws -> [String] {
+        try writer.writeWithoutTransaction { db in
+            try ["journal_mode", "synchronous"].map { name in
+                try String.fetchOne(db, sql: "PRAGMA \(name)") ?? ""
+            }
+        }
     }
 
     @Test("a later opening gets a typed error, or succeeds with previous keys or a provider")
