@@ -1,5 +1,13 @@
 internal import Synchronization
 
+/// An error that an interruption may have caused.
+protocol InterruptibleError: Error {
+    /// True if an interruption is the cause, and nothing was done.
+    var isInterruptionError: Bool { get }
+}
+
+extension DatabaseError: InterruptibleError {}
+
 /// The state of one access by a task, which may be cancelled at any time and from any thread.
 ///
 /// The lock is held while the running statement is interrupted, so that the interruption cannot hit the next

@@ -93,6 +93,9 @@ extension Database {
     ) throws -> (walFrameCount: Int, checkpointedFrameCount: Int) {
         checkIsUsedInItsAccess()
         try checkIsUsable()
+        if isTaskCancelled { throw CancellationError() }
+        // Unlike a statement, a checkpoint begins with the effect of an earlier interruption.
+        withoutTrace { handle.forgetInterruption() }
         let result = handle.checkpoint(schema: dbName, mode: kind.rawValue)
         switch result.code {
         case EngineCode.ok:

@@ -300,7 +300,8 @@ extension Database {
             transactions.transactionWasAborted()
         }
         try observerNotifier.executionDidFail(statement, error)
-        if error.resultCode == .SQLITE_INTERRUPT && isTaskCancelled {
+        // A statement that waits for another process's lock ends with `SQLITE_BUSY`, as if not interrupted.
+        if [.SQLITE_INTERRUPT, .SQLITE_BUSY].contains(error.resultCode) && isTaskCancelled {
             throw CancellationError()
         }
         throw error

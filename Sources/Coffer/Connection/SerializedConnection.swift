@@ -321,7 +321,9 @@ extension SerializedConnection {
         defer { cancellation.end(state) }
         do {
             return try access(readsOnly: readsOnly, since: request, body)
-        } catch let error as DatabaseError where error.isInterruptionError && cancellation.isCancelled {
+        } catch let error as any InterruptibleError
+            where error.isInterruptionError && cancellation.isCancelled
+        {
             // The cancellation is the reason for any interrupted statement or aborted transaction.
             throw CancellationError()
         }

@@ -32,4 +32,51 @@ struct AccessCancellationTests {
         }
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT 1") } == 1)
     }
+
+    @Test("has no effect on a checkpoint of a later access")
+    func checkpoint() throws {
+        let pool = try directory.makePool()
+        try pool.write { db in try db.execute(sql: "CREATE TABLE t(x)") }
+        // The connection is idle, as after an access that was cancelled behind its last statement.
+        pool.interrupt()
+        try pool.writeWithoutTransaction { db in
+            let frameCount = try db.checkpoint(.truncate).walFrameCount
+            #expect(frameCount == 0)
+        }
+    }
+
+    @Test("waits for an operation that must not be interrupted")
+    func uninterrupted() throws {
+        try directory.makeQueue().inDatabase { db in
+            let cancellation = AccessCancellation()
+            #expect(cancellation.begin(db.sharedState))
+            defer { cancellation.end(db.sharedState) }
+            try db.uninterruptedly {
+                cancellation.cancel()
+                // Takes several times as long as the time between two interruptions.
+                let sql = """
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+                    SELECT count(*) FROM n
+                    """
+                let count = try Int.fetchOne(db, sql: sql)
+                #expect(count == 1_000_000)
+            }
+            #expect(throws: CancellationError.self) { try Int.fetchOne(db, sql: "SELECT 1") }
+        }
+    }
+
+    @Test("is the error of an operation on the file that it has ended", arguments: [false, true])
+    func fileOperation(isPublished: Bool) async throws {
+        let queue = try directory.makeQueue()
+        let task = Task {
+            try await queue.writeWithoutTransaction { db in
+                unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+                var error = DatabaseFileError(.engine(.SQLITE_INTERRUPT, "interrupted"), path: db.path)
+                error.isPublished = isPublished
+                throw error
+            }
+        }
+        let error = await #expect(throws: (any Error).self) { try await task.value }
+        #expect(error is CancellationError == !isPublished)
+    }
 }

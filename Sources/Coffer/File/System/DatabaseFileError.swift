@@ -111,7 +111,9 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
     }
 }
 
-extension DatabaseFileError {
+extension DatabaseFileError: InterruptibleError {
+    var isInterruptionError: Bool { !isPublished && databaseError.isInterruptionError }
+
     /// The error as a ``DatabaseError``, for code that expects one.
     public var databaseError: DatabaseError {
         if case .key(let failure) = reason { return DatabaseError(encryptionFailure: failure) }
