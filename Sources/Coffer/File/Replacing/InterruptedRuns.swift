@@ -40,6 +40,24 @@ struct InterruptedRuns {
         try? NewDatabaseFile.removeSecondNames(of: path)
     }
 
+    /// Removes the copies that interrupted runs of other operations left: after a rotation or an encryption,
+    /// they have the former key, or none. The notes stay, with the journal modes that the next runs restore.
+    ///
+    /// The copy of an active run is not a leftover, and a file that is not a note of ours names no copy.
+    func removeCopies(exceptOf operation: ReplacementOperation) throws {
+        for names in try operations() where names.operation != operation {
+            let status = try SystemFile.regularFile(path)
+            do {
+                try names.takeNote().removeLeftovers { try $0.removeSecondName(of: status, at: path) }
+            } catch let error as DatabaseFileError {
+                switch error.reason {
+                case .busy, .unsafeFile(.foreignNote): continue
+                default: throw error
+                }
+            }
+        }
+    }
+
     /// Returns the operations that left files.
     private func operations() throws(DatabaseFileError) -> [ReplacementNames] {
         var result: [ReplacementNames] = []

@@ -141,11 +141,12 @@ struct NewDatabaseFile: ~Copyable {
         try removeSecondNames(of: path)
     }
 
-    /// Does the same, and before a rotation also removes the other files that a killed restore has left: they
-    /// have the former key.
+    /// Does the same, and before a rotation or an encryption also removes the other files that killed runs
+    /// have left: they have the former key, or none.
     static func removeLeftovers(before operation: ReplacementOperation, of path: String) throws {
         try removeKeptNames(of: path)
-        guard operation == .rotate else { return }
+        guard operation == .rotate || operation == .encrypt else { return }
+        try InterruptedRuns(path: path).removeCopies(exceptOf: operation)
         do {
             try removeLeftovers(of: path)
         } catch let error as DatabaseFileError {

@@ -219,7 +219,10 @@ final class NoteFile {
     ) throws(DatabaseFileError) -> [String] {
         var result: [String] = []
         if try isLeft(note) { result.append(note) }
-        if try SystemFile.status(next) != nil { result.append(next) }
+        // In a shared directory, another user may have put a file there.
+        if let status = try SystemFile.status(next), [0, geteuid()].contains(status.userID) {
+            result.append(next)
+        }
         if let id = read(note).flatMap({ RunIdentifier($0.id) }),
             let status = try SystemFile.status(copy(id)), status.isRegular
         {

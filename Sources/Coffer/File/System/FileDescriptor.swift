@@ -15,7 +15,13 @@ struct FileDescriptor: ~Copyable {
     init(_ path: String, flags: Int32, mode: UInt32 = 0) throws(DatabaseFileError) {
         let file = try FileDescriptor.opened(path, flags, mode)
         if flags & O_CREAT != 0 {
-            try SystemFile.call("fchmod", path) { () throws(Errno) in try file.setPermissions(mode) }
+            do throws(DatabaseFileError) {
+                try SystemFile.call("fchmod", path) { () throws(Errno) in try file.setPermissions(mode) }
+            } catch {
+                // Only a file of this call: another one may be in use.
+                if flags & O_EXCL != 0 { try? SystemFile.remove(path) }
+                throw error
+            }
         }
         self.path = path
         self.file = file

@@ -44,6 +44,20 @@ struct InterruptedRunTests {
         #expect(try directory.content(key: Keys.old) == before)
     }
 
+    @Test(
+        "do not include a copy under the former key after a rotation",
+        arguments: ReplacementOperation.allCases, [DatabaseFile.RotationOptions.Method.copy, .inPlace])
+    func rotation(operation: ReplacementOperation, method: DatabaseFile.RotationOptions.Method) throws {
+        let (file, left) = try leave(operation)
+        var options = DatabaseFile.RotationOptions()
+        options.method = method
+        #expect(try file.rotate(from: Keys.old, to: Keys.new, options: options).isChanged)
+        // The note has the journal mode that the next run of the other operation restores.
+        #expect(try file.leftovers() == (operation == .rotate ? [] : [left[0]]))
+        #expect(try file.removeLeftovers(key: Keys.new) == (operation == .rotate ? [] : [left[0]]))
+        #expect(try file.inspect(key: Keys.new).journalMode == "wal")
+    }
+
     @Test("stay while their run works, with a wrong key, and without the database")
     func stays() throws {
         let (file, left) = try leave()
