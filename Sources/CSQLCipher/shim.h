@@ -61,6 +61,12 @@ static inline int coffer_config_memory_statistics(int isOn) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, isOn);
 }
 
+/// Makes page caches allocate page by page. By default, each allocates 20 pages at once, at its first page
+/// (`SQLITE_CONFIG_PAGECACHE`). Fails once SQLite is initialized.
+static inline int coffer_config_single_pages(void) {
+    return sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
+}
+
 /// Turns off, for one connection, the optimization that counts the rows of a `UNION ALL` view by adding the
 /// counts of its parts (`SQLITE_TESTCTRL_OPTIMIZATIONS`). Does nothing if the engine was built without test
 /// controls.

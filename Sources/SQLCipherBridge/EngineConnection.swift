@@ -170,6 +170,8 @@ extension Engine {
         // Memory statistics take a lock shared by all connections of the process on every allocation, and
         // nothing reads them. They stay on if the program has initialized SQLite before.
         _ = coffer_config_memory_statistics(0)
+        // An idle connection has read two or three pages: 20 would be a third of its memory.
+        _ = coffer_config_single_pages()
         try checkVersion(
             sqliteVersionNumber, compiledFor: compiledSQLiteVersionNumber,
             hasCipher: hasCompileOption("HAS_CODEC"))
