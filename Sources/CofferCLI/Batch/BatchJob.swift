@@ -23,6 +23,10 @@ struct BatchJob: Sendable {
     /// The identity of the same work in states of the first schema, if it is another one.
     var formerIdentity: String?
 
+    /// True if nothing in a file shows whether the work was done, so that it must not be done again after a
+    /// run was killed in the middle of it.
+    var isDoneOnce = false
+
     var identities: [String] { [identity] + (formerIdentity.map { [$0] } ?? []) }
 
     /// Returns true if a file that an earlier run recorded as done is still in the state that the work

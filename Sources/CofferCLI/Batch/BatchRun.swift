@@ -133,17 +133,20 @@ struct BatchRun: Sendable {
             var outcome: Outcome
             do {
                 if let problem = item.problem { throw problem }
+                if job.isDoneOnce { try state?.begin(item, command: command, work: job.identity) }
                 outcome = try body(item)
             } catch {
                 let failure = session.failure(error, on: item.location)
-                if failure.reason == "interrupted" { return .interrupted }
+                if failure.reason == "interrupted" {
+                    if job.isDoneOnce { try note(.interrupted, item, job) }
+                    return .interrupted
+                }
                 session.reporter.failure(failure, path: item.path)
                 outcome = .failed(failure)
             }
             switch outcome {
-            case .finished: try state?.note(item, command: command, work: job.identity, code: .done)
-            case .failed(let failure):
-                try state?.note(item, command: command, work: job.identity, code: failure.status)
+            case .finished: try note(.done, item, job)
+            case .failed(let failure): try note(failure.status, item, job)
             case .skipped, .prepared, .interrupted: break
             }
             return outcome
@@ -152,6 +155,10 @@ struct BatchRun: Sendable {
             session.reporter.failure(failure, path: item.path)
             return .failed(failure)
         }
+    }
+
+    private func note(_ status: ExitStatus, _ item: Manifest.Item, _ job: BatchJob) throws(Failure) {
+        try state?.note(item, command: command, work: job.identity, code: status.rawValue)
     }
 
     /// The state that the workers share.

@@ -18,6 +18,11 @@ final class BatchState: Sendable {
     let path: String
     private let file: Mutex<Descriptor>
     private let done: Set<Subject>
+    /// The work that an earlier run began and whose end it did not record.
+    private let begun: Set<Subject>
+
+    /// The code of work that has begun.
+    static let begun: Int32 = -1
 
     /// - Parameter continues: true to resume from the state of an earlier run.
     init(path: String, command: String, continues: Bool, of manifest: Manifest) throws(Failure) {
@@ -31,7 +36,9 @@ final class BatchState: Sendable {
         }
         let old = try BatchState.openLocked(path)
         let entries = try BatchState.entries(of: old, path, manifest)
-        done = Set(entries.filter { $0.isDone && $0.command == command }.map(\.subject))
+        let ofCommand = entries.filter { $0.command == command }
+        done = Set(ofCommand.filter(\.isDone).map(\.subject))
+        begun = Set(ofCommand.filter { $0.code == BatchState.begun }.map(\.subject))
         do throws(Errno) {
             // Keeps the valid lines, without a partial line that a crash left: its work may be incomplete and
             // is done again.
@@ -258,9 +265,22 @@ final class BatchState: Sendable {
         return false
     }
 
-    func note(_ item: Manifest.Item, command: String, work: String, code: ExitStatus) throws(Failure) {
-        let entry = Entry(
-            try BatchState.subject(item, command, work), path: item.path, code: code.rawValue)
+    /// Notes the beginning of work that must not be done twice.
+    ///
+    /// - Throws: a failure if an earlier run noted it, and was killed before it noted the end.
+    func begin(_ item: Manifest.Item, command: String, work: String) throws(Failure) {
+        guard try !begun.contains(BatchState.subject(item, command, work)) else {
+            throw Failure(
+                .outputExists, "perhaps_done",
+                "'\(item.location)': a run was killed while it worked on the file, and may have made the "
+                    + "change. Look at the file. If the change is missing, run this with --continue again, "
+                    + "which makes it.")
+        }
+        try note(item, command: command, work: work, code: BatchState.begun)
+    }
+
+    func note(_ item: Manifest.Item, command: String, work: String, code: Int32) throws(Failure) {
+        let entry = Entry(try BatchState.subject(item, command, work), path: item.path, code: code)
         try Failure.explaining("The state '\(self.path)' cannot be written") { () throws(Errno) in
             try file.withLock { file throws(Errno) in
                 try file.write(entry.text + "\n")

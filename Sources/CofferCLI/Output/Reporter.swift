@@ -51,11 +51,16 @@ final class Reporter: Sendable {
         output.lostText.map { Failure($0, "The output could not be written", missing: .inputOutput) }
     }
 
+    /// Throws the failure of the output itself.
+    func checkOutput() throws(Failure) {
+        if let lost = outputFailure { throw lost }
+    }
+
     /// True if the reader has closed the output.
     var isOutputClosed: Bool { output.isClosed }
 
-    /// Runs `body`, which reports rows. They are written in pieces.
-    func inPieces<Result>(_ body: () throws -> Result) rethrows -> Result { try output.inPieces(body) }
+    /// True if a person reads the output as it is written.
+    var isOutputForPerson: Bool { output.isForPerson }
 
     /// The width for tables: the columns of the terminal, or nil for files and pipes.
     var outputWidth: Int? { output.terminalWidth }
@@ -90,13 +95,13 @@ extension Reporter {
         }
     }
 
-    /// Returns the members of a result's JSON line, for ``result(line:)``.
+    /// Returns the members of a result's JSON line, for ``results(_:lines:)``.
     func resultLine(_ details: JSONObject...) -> JSONObject { line("result", JSONObject(joining: details)) }
 
-    /// Reports a result by its whole JSON line.
-    func result(line: [UInt8]) {
-        state.withLock { $0.resultCount += 1 }
-        raw(bytes: line)
+    /// Reports results by their whole JSON lines.
+    func results(_ count: Int, lines: [UInt8]) {
+        state.withLock { $0.resultCount += count }
+        raw(bytes: lines)
     }
 
     /// Reports a failure of one file or of the command.

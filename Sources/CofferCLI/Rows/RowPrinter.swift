@@ -26,6 +26,11 @@ final class RowPrinter {
     private var widths: [Int] = []
     private static let rowsThatDecide = 500
 
+    /// The rows of a result that are not written yet.
+    private var held = HeldRows()
+    /// True if each row is written at once.
+    private var holdsNoRows = true
+
     /// The path of the file that the rows come from, if there are several files. It becomes the first column.
     private let path: String?
     /// The header that was printed last, if the rows of several files form one table.
@@ -46,13 +51,33 @@ final class RowPrinter {
     func print(_ statement: Statement, _ arguments: StatementArguments) throws {
         begin(Array(statement.columnNames))
         let rows = try Row.fetchCursor(statement, arguments: arguments)
-        try reporter.inPieces {
+        do {
+            // The rows of a change cannot be fetched again: a process that is killed must have written them.
+            holdsNoRows = !statement.isReadonly || reporter.isOutputForPerson
+            defer {
+                writeHeldRows()
+                holdsNoRows = true
+            }
             while let row = try rows.next(), !reporter.isOutputClosed {
                 let values = Array(row.values)
                 try add(values, invalid: InvalidText.all(in: row, values))
             }
         }
         end()
+    }
+
+    private func write(_ row: [UInt8]) {
+        if held.add(row) || holdsNoRows { writeHeldRows() }
+    }
+
+    private func writeHeldRows() {
+        guard !held.bytes.isEmpty else { return }
+        if isReport {
+            reporter.results(held.count, lines: held.bytes)
+        } else {
+            reporter.raw(bytes: held.bytes)
+        }
+        held.removeAll()
     }
 
     /// Begins a result.
@@ -132,12 +157,11 @@ final class RowPrinter {
         }
     }
 
-    private func line(_ text: String) { reporter.raw(text + "\n") }
+    private func line(_ text: String) { write(Array((text + "\n").utf8)) }
 
     private func addJSON(_ bytes: [UInt8]) {
-        if isReport { return reporter.result(line: bytes) }
         // The comma before the first row of an array is omitted.
-        reporter.raw(bytes: rowCount == 0 && style.format == .json ? Array(bytes.dropFirst()) : bytes)
+        write(rowCount == 0 && style.format == .json && !isReport ? Array(bytes.dropFirst()) : bytes)
     }
 
     private func addLines(_ values: [DatabaseValue]) {

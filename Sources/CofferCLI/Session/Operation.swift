@@ -128,9 +128,10 @@ extension Operation {
             // The status of the work itself says more.
             if status == .done { status = error.status }
         }
-        if let lost = reporter.outputFailure, status == .done {
+        // If a command ends with this status, it has reported the lost output itself.
+        if let lost = reporter.outputFailure, status != lost.status {
             reporter.failure(lost)
-            status = lost.status
+            if status == .done { status = lost.status }
         }
         reporter.summary(status)
         return status

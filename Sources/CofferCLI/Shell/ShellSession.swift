@@ -271,7 +271,7 @@ final class ShellSession {
             let printer = RowPrinter(style, reporter: output)
             printer.mayBePlan = StatementText.firstWord(of: text) == "EXPLAIN"
             try printer.print(statement, arguments)
-            if let lost = file?.reporter.outputFailure { throw lost }
+            try file?.reporter.checkOutput()
         }
     }
 

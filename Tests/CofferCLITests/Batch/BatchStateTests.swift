@@ -175,6 +175,23 @@ struct BatchStateTests {
         #expect(try rowCounts() == ["1", "2"])
     }
 
+    @Test("a change that a killed run may have made is refused once, and made by the run after that")
+    func killed() throws {
+        let result = try insert("list", "list") {
+            // As if the run had been killed before it recorded the end of its work on 1.db.
+            let lines = try tool.text(of: "list.query.state").split(separator: "\n")
+            let left = lines.filter { !$0.contains(#""code":0"#) }
+            #expect(left.count == lines.count - 1 && left.contains { $0.contains(#""code":-1"#) })
+            try tool.write(left.joined(separator: "\n") + "\n", to: "list.query.state")
+            let status = try tool.run("batch", "status", "--of", "query", "--manifest", "list")
+            #expect(status.output.contains("1.db: begun, and perhaps done"), "\(status)")
+        }
+        #expect(result.status == 3 && result.errors.contains("may have made the change"), "\(result)")
+        #expect(try rowCounts() == ["2", "2"])
+        #expect(try insert("list").status == 0)
+        #expect(try rowCounts() == ["3", "2"])
+    }
+
     @Test("a state of which no line fits the manifest is refused, and no file is touched")
     func foreignState() throws {
         try writeFirstState("/elsewhere/")

@@ -121,6 +121,27 @@ struct BatchWorkTests {
                 && text.output.contains("line\\nbreak.db: encrypted"), "\(text)")
     }
 
+    @Test(
+        "rows that cannot be written are reported, and no further file is changed", arguments: [false, true])
+    func lostRows(isWriting: Bool) throws {
+        for name in ["1.db", "2.db"] { try tool.makeDatabase(name) }
+        try tool.write("missing.db\n1.db\n2.db\n", to: "files")
+        let sql = isWriting ? "INSERT INTO t (text) VALUES ('new') RETURNING id" : "SELECT id FROM t"
+        func run(_ output: String, _ options: [String]) throws -> Tool.Result {
+            try tool.run(
+                [
+                    "-c", "exec \"$0\" \"$@\" \(output)", Tool.program, "batch", "query", sql, "--manifest",
+                    "files",
+                ]
+                    + (isWriting ? ["--write"] : []) + options + key, program: "/bin/sh")
+        }
+        let lost = try run(">/dev/full", [])
+        #expect(lost.status != 0 && lost.errors.contains("The output could not be written"), "\(lost)")
+        // A change is not made twice, and rows of other files are not lost.
+        let rest = try run("", ["--continue", "--format", "csv", "--no-header"])
+        #expect(rest.output.contains("1.db,") == !isWriting && rest.output.contains("2.db,"), "\(rest)")
+    }
+
     @Test("rows of files with different columns have headers of their own, with one warning")
     func differentColumns() throws {
         for (name, columns) in [("1.db", "a, b"), ("2.db", "b, a"), ("3.db", "b, a"), ("4.db", "a, b")] {

@@ -98,7 +98,7 @@ private struct DifferencePrinter {
     init(_ reporter: Reporter) { self.reporter = reporter }
 
     func print(_ row: DatabaseFile.RowDifference) throws {
-        if let lost = reporter.outputFailure { throw lost }
+        try reporter.checkOutput()
         guard !reporter.isOutputClosed else {
             throw Failure(.inputOutput, "io", "The output was closed early.")
         }

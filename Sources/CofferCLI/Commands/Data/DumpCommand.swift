@@ -120,7 +120,7 @@ struct DumpCommand: FileOperation {
                 if out == nil, !hasBegun { warnOfReaders(session.reporter) }
                 hasBegun = true
                 try write($0)
-                if let lost = session.reporter.outputFailure { throw lost }
+                try session.reporter.checkOutput()
                 if session.reporter.isOutputClosed { throw OutputClosed() }
             } checkpoint: {
                 try session.interruption.check()

@@ -262,7 +262,7 @@ struct BackupCommand: ChangingOperation, MeasuredOperation {
         guard let destination, destination != "-" else {
             return .streamedBackup(in: FileNames.temporaryFolder, key, newKey: newKey) { part in
                 reporter.raw(bytes: part)
-                if let lost = reporter.outputFailure { throw lost }
+                try reporter.checkOutput()
                 if reporter.isOutputClosed {
                     throw Failure(
                         .inputOutput, "io",

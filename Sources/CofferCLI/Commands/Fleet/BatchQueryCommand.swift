@@ -79,13 +79,16 @@ struct BatchQueryCommand: BatchOperation {
         let text = try script.map { path throws(Failure) in try Script.read(path) } ?? sql ?? ""
         let (script, values) = try (Script(text), bind.map(BoundValue.init))
         let header = SharedHeader()
-        return BatchJob(identity: ([text] + bind).joined(separator: "\0")) { item in
+        let identity = ([text] + bind).joined(separator: "\0")
+        return BatchJob(identity: identity, isDoneOnce: write && !dryRun) { item in
             setting.opens(item, cipher: cipher.settings)
         } prepare: { item in
             let keys = try setting.keysOfPresent(item)
             let cipher = item.cipher ?? cipher.settings
             return {
-                try keys.open(item.location, cipher: cipher) { key in
+                // Rows of files that are done would be lost.
+                try setting.session.reporter.checkOutput()
+                return try keys.open(item.location, cipher: cipher) { key in
                     let run = try ScriptRun(
                         script, BoundValues(values), allowsWriting: write, isTransaction: transaction,
                         isDryRun: dryRun,
@@ -95,6 +98,8 @@ struct BatchQueryCommand: BatchOperation {
                         reporter: setting.session.reporter, path: item.path)
                     let isChanged = try run.perform(
                         item.location, key, cipher, in: setting.session, setting.trail)
+                    // A change must not be made again, so its file is done.
+                    if !isChanged { try setting.session.reporter.checkOutput() }
                     return .init(isChanged: isChanged, group: key.option)
                 }
             }

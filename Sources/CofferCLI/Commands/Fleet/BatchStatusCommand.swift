@@ -69,9 +69,10 @@ struct BatchStatusCommand: Operation {
                 continue
             }
             failed += code == nil ? 0 : 1
+            let status = code == BatchState.begun ? ExitStatus.outputExists.rawValue : code ?? 1
             session.reporter.result(
-                ["path": item.path, "begun": code != nil, "code": code ?? 1],
-                text: ["\(item.path): \(code.map { "failed (exit code \($0))" } ?? "not begun")"],
+                ["path": item.path, "begun": code != nil, "code": status],
+                text: ["\(item.path): \(code.map(words(for:)) ?? "not begun")"],
                 isAnswer: true)
         }
         session.reporter.note(
@@ -80,5 +81,9 @@ struct BatchStatusCommand: Operation {
         guard done == items.count else { return .answerIsNo }
         if remove { try states.forEach { try BatchState.remove($0) } }
         return .done
+    }
+
+    private func words(for code: Int32) -> String {
+        code == BatchState.begun ? "begun, and perhaps done" : "failed (exit code \(code))"
     }
 }

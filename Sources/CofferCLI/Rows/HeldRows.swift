@@ -1,0 +1,17 @@
+/// Rows that are written together, as a system call for each row takes longer than its text.
+struct HeldRows {
+    private(set) var bytes: [UInt8] = []
+    /// The number of rows.
+    private(set) var count = 0
+    private var lastWrite = ContinuousClock.now
+
+    /// Adds a row, and returns true if it is time to write: at 64 KiB, or after a tenth of a second. A row of
+    /// a slow query waits for the next one.
+    mutating func add(_ row: [UInt8], at time: ContinuousClock.Instant = .now) -> Bool {
+        bytes += row
+        count += 1
+        return bytes.count >= 1 << 16 || time - lastWrite >= .milliseconds(100)
+    }
+
+    mutating func removeAll() { self = HeldRows() }
+}
