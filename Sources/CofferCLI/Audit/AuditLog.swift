@@ -35,7 +35,7 @@ final class AuditLog: Sendable {
             position = nil
             do {
                 // The lock is held until the file is closed, so reading and extending the chain is atomic.
-                try file.lock(LOCK_EX)
+                try AuditLog.lock(file, LOCK_EX)
                 var current = try read(file, from: known)
                 let line = try AuditRecord.line(
                     members, sequence: current.chain.lastSequence + 1,
@@ -61,7 +61,7 @@ final class AuditLog: Sendable {
         let file = try open()
         try position.withLock { position throws(Failure) in
             do {
-                try file.lock(LOCK_SH)
+                try AuditLog.lock(file, LOCK_SH)
                 position = try read(file, from: nil)
             } catch {
                 throw AuditLog.failure(error, path)
@@ -95,9 +95,28 @@ final class AuditLog: Sendable {
         return position
     }
 
+    /// The time to wait for the lock of the log, which is held for milliseconds. A process that holds it for
+    /// longer must not stop the others.
+    private static let patience = Duration.seconds(20)
+
+    private static func lock(_ file: borrowing Descriptor, _ kind: CInt) throws(Errno) {
+        let end = ContinuousClock.now + patience
+        while true {
+            do throws(Errno) {
+                try file.lock(kind | LOCK_NB)
+                return
+            } catch {
+                guard error.code == EWOULDBLOCK, ContinuousClock.now < end else { throw error }
+            }
+            usleep(.random(in: 500...5_000))
+        }
+    }
+
     private static func failure(_ error: any Error, _ path: String) -> Failure {
         if let failure = error as? Failure { return failure }
-        let words = (error as? Errno)?.words ?? "\(error)"
+        let isLocked = (error as? Errno)?.code == EWOULDBLOCK
+        let words =
+            isLocked ? "another process holds its lock" : (error as? Errno)?.words ?? "\(error)"
         return Failure(.inputOutput, "audit", "The audit log '\(path)' cannot be written: \(words).")
     }
 

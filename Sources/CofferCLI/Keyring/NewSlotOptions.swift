@@ -142,8 +142,8 @@ extension NewSlotOptions.Made {
                     + "run 'chmod 600' on it.")
         }
         session.reporter.note(
-            "The line of letters and digits is the recovery key of \(path). It takes effect when this "
-                + "command ends with exit code 0. It is not stored: write it down with the name of the "
-                + "database. 'coffer key recover' takes it.")
+            "The line of letters and digits is the recovery key of \(path), once this command has ended with "
+                + "exit code 0. If it fails, keep the key too: the change may have been made. The key is not "
+                + "stored: write it down with the name of the database. 'coffer key recover' takes it.")
     }
 }

@@ -1,10 +1,20 @@
 /// Removes keys from messages. A key that was given by mistake as the name of a file or variable is on the
 /// user's screen already, but must not reach the logs that store the program's output.
 enum HiddenKeys {
-    /// Returns the text with all words replaced that look like a recovery key, or like a raw key:
-    /// hexadecimal digits, exactly as many as a raw key has with or without its salt. A file with such a name
-    /// usually also has a folder or an extension, and is shown.
+    /// Returns the text with everything replaced that looks like a recovery key, also one with spaces or
+    /// without separators, or like a raw key: hexadecimal digits, exactly as many as a raw key has with or
+    /// without its salt. A file with such a name usually also has a folder or an extension, and is shown.
     static func hiding(in text: String) -> String {
+        let groups = #/\b([a-zA-Z0-9]{4} ){13}[a-zA-Z0-9]{4}\b/#.wordBoundaryKind(.simple)
+        return hidingWords(
+            in: text.replacing(groups) { match in
+                hasFormOfRecoveryKey(match.0.utf8) ? HiddenKeys.recoveryKey : String(match.0)
+            })
+    }
+
+    private static let recoveryKey = "(characters that look like a recovery key)"
+
+    private static func hidingWords(in text: String) -> String {
         var result: [UInt8] = []
         var word: [UInt8] = []
         func isKey(_ word: [UInt8]) -> Bool {
@@ -14,7 +24,8 @@ enum HiddenKeys {
             result +=
                 isKey(word)
                 ? Array("(\(word.count) digits that look like a key)".utf8)
-                : hasFormOfRecoveryKey(word) ? Array("(characters that look like a recovery key)".utf8) : word
+                : hasFormOfRecoveryKey(word) || isRecoveryKeyWithoutSeparators(word)
+                    ? Array(recoveryKey.utf8) : word
             word = []
         }
         for byte in text.utf8 {
@@ -42,6 +53,11 @@ enum HiddenKeys {
             count += 1
         }
         return count == 69 && digits > 0
+    }
+
+    private static func isRecoveryKeyWithoutSeparators(_ word: [UInt8]) -> Bool {
+        word.count == 56 && word.allSatisfy(\.isLetterOrDigit)
+            && word.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
     private static func isPartOfWord(_ byte: UInt8) -> Bool {

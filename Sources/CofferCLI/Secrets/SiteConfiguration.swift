@@ -148,5 +148,18 @@ struct SiteConfiguration: Sendable {
             try SiteConfiguration.check(
                 [("'\(program)'", status), ("the folder of '\(program)'", folderStatus)], self.path)
         }
+        try checkFolders(above: FileNames.folder(of: FileNames.canonical(program)))
+    }
+
+    /// Throws if another user can rename one of the folders above a folder, and put another one in its place
+    /// before the program in it is run. In a sticky folder, users can only rename what belongs to them.
+    private func checkFolders(above folder: String) throws(Failure) {
+        var folder = folder
+        while folder.hasPrefix("/"), folder != "/" {
+            folder = FileNames.folder(of: folder)
+            guard let status = try? FileStatus(folder) else { return }
+            let isSticky = status.permissions & 0o1000 != 0 && (status.isOwn || status.userID == 0)
+            if !isSticky { try SiteConfiguration.check([("the folder '\(folder)'", status)], path) }
+        }
     }
 }

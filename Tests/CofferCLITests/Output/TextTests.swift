@@ -32,9 +32,15 @@ struct TextTests {
         #expect(
             HiddenKeys.hiding(in: "'\(groups)', \(groups)")
                 == "'(characters that look like a recovery key)', (characters that look like a recovery key)")
+        for separator in [" ", ""] {
+            let spaced = groups.replacing("-", with: separator)
+            #expect(
+                HiddenKeys.hiding(in: "\(spaced)' cannot")
+                    == "(characters that look like a recovery key)' cannot")
+        }
         for shown in [
             "\(groups).txt", String(groups.dropLast()), "/backup/\(key).db", "\(key).key", "\(key)0",
-            String(key.dropLast()), "g" + key.dropFirst(),
+            String(key.dropLast()), "g" + key.dropFirst(), String(repeating: "word ", count: 14),
             "ü \n", "",
         ] {
             #expect(HiddenKeys.hiding(in: shown) == shown)

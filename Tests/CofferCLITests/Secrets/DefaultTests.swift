@@ -249,23 +249,24 @@ struct DefaultTests {
 
     @Test(
         "a program that others could change is not run for a configuration",
-        arguments: ["writable", "folder", "link", "owner"])
+        arguments: ["writable", "folder", "folder above", "link", "owner"])
     func unsafePrograms(kind: String) throws {
-        for folder in ["conf", "bin"] {
+        for folder in ["conf", "all", "all/bin"] {
             let path = try tool.directory.makeFolder(folder)
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         }
-        try tool.write("#!/bin/sh\ntouch run\ncat a.key\n", to: "bin/give", mode: 0o700)
-        let program = tool.directory.path("bin/give")
+        try tool.write("#!/bin/sh\ntouch run\ncat a.key\n", to: "all/bin/give", mode: 0o700)
+        let program = tool.directory.path("all/bin/give")
         let link = tool.directory.path("conf/give")
-        #expect(unsafe symlink("../bin/give", link) == 0)
+        #expect(unsafe symlink("../all/bin/give", link) == 0)
         try tool.write(#"{"key": "raw:command:./give"}"#, to: "conf/config.json")
         let environment = ["COFFER_CONFIG": tool.directory.path("conf/config.json")]
         #expect(try tool.run("verify", "a.db", environment: environment).status == 0)
         try FileManager.default.removeItem(atPath: tool.directory.path("run"))
         switch kind {
         case "writable": #expect(unsafe chmod(program, 0o777) == 0)
-        case "folder": #expect(unsafe chmod(tool.directory.path("bin"), 0o777) == 0)
+        case "folder": #expect(unsafe chmod(tool.directory.path("all/bin"), 0o777) == 0)
+        case "folder above": #expect(unsafe chmod(tool.directory.path("all"), 0o777) == 0)
         case "link":
             guard geteuid() == 0 else { return }
             #expect(unsafe lchown(link, 65534, 65534) == 0)
@@ -275,7 +276,7 @@ struct DefaultTests {
         }
         let result = try tool.run("verify", "a.db", environment: environment)
         #expect(result.status == 78 && !tool.exists("run"), "\(result)")
-        #expect(result.errors.contains("give'"), "\(result)")
+        #expect(result.errors.contains(kind == "folder above" ? "/all'" : "give'"), "\(result)")
     }
 
     @Test("a log, metrics and the retention of backups come from the configuration if no option is given")

@@ -7,8 +7,8 @@ struct KeyInitCommand: KeyringOperation {
         discussion: """
             A missing file is created, empty and encrypted. An existing database is encrypted with a new key \
             in a proved copy; its present key, given with --key, then no longer opens it. With --recovery, \
-            alone or besides --new-key, a recovery key is printed, which takes effect when the command ends \
-            with 0. Interrupted? Run the same command again: it completes the work, or says how.
+            alone or besides --new-key, a recovery key is printed before the change: keep it, even if the \
+            command fails. Interrupted? Run the same command again: it completes the work, or says how.
 
             EXAMPLES
               coffer key init new.db --new-key file:passphrase.txt --name Anna --recovery
@@ -46,12 +46,14 @@ struct KeyInitCommand: KeyringOperation {
         if isThere, hasKeyring, present == nil, try !completes(made.slots) {
             present = try session.key(key.request(), of: file)
         }
-        let status = try change(
-            session, trail,
-            present == nil ? "created, with a keyring" : "has a keyring now; its old key no longer opens it",
-            printsSecret: made.recovery != nil
-        ) {
-            do {
+        let status: ExitStatus
+        do {
+            status = try change(
+                session, trail,
+                present == nil
+                    ? "created, with a keyring" : "has a keyring now; its old key no longer opens it",
+                printsSecret: made.recovery != nil
+            ) {
                 if let present {
                     if made.recovery != nil { try check(present, session) }
                     try made.tell(file, session)
@@ -62,9 +64,17 @@ struct KeyInitCommand: KeyringOperation {
                         try open(key, session)
                     }
                 }
-            } catch let error as DatabaseFileError where error.reason == .exists && hasKeyring {
-                throw exists()
             }
+        } catch let error as DatabaseFileError where error.reason == .exists && hasKeyring {
+            throw exists()
+        } catch {
+            // A step after the change has failed, such as the last record of the audit log.
+            if !hasKeyring, (try? keyring.isOfDatabase()) == true {
+                session.reporter.warning(
+                    "The change was made: the secrets of this run open \(file), and no other key does. Keep "
+                        + "them.")
+            }
+            throw error
         }
         session.reporter.note(
             "Back up '\(keyring.path)' together with the database, which needs it to be opened.")
