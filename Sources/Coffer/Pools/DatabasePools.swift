@@ -243,16 +243,20 @@ extension DatabasePools {
     ///
     /// Each database is closed when its last lease is released. After `limit`, the remaining ones are closed
     /// although they are leased, and their accesses are cancelled. The databases are closed at the same time.
+    /// A database that is being opened is closed as soon as it is open.
     ///
     /// - Parameters:
     ///   - limit: the time for leases to be released. Nil waits for them as long as necessary.
     ///   - grace: the further time for cancelled accesses to end: see ``DatabasePool/close(within:grace:)``.
-    /// - Throws: the first error of ``DatabasePool/close(within:grace:)``, after all databases were tried.
+    /// - Throws: the first error of ``DatabasePool/close(within:grace:)``, after all databases were tried;
+    ///   ``DatabaseWaitError`` if a database is still being opened after `grace`.
     public func close(within limit: Duration? = nil, grace: Duration = .seconds(5)) async throws {
         shelf.close()
         let shelf = shelf
         let areClosed = try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitUntilClosed(limit) }
         guard !areClosed else { return }
+        let rest = max(.zero, grace)
+        let areOpened = try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitForOpenings(rest) }
         let errors = await withTaskGroup(of: (any Error)?.self, returning: [any Error].self) { group in
             for pool in shelf.openPools {
                 group.addTask {
@@ -266,7 +270,8 @@ extension DatabasePools {
             }
             return await group.reduce(into: []) { errors, error in if let error { errors.append(error) } }
         }
-        try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitForClosings(max(.zero, grace)) }
+        try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitForClosings(rest) }
         if let error = errors.first { throw error }
+        if !areOpened { throw DatabaseWaitError.timedOut(.openDatabase, waited: rest.inSeconds) }
     }
 }

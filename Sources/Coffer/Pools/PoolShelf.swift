@@ -15,6 +15,9 @@ final class PoolShelf: Sendable {
     /// Entered by each database from the beginning of its opening to the end of its closing.
     private let files = DispatchGroup()
 
+    /// Entered by each database while it is opened.
+    private let openings = DispatchGroup()
+
     /// Entered by each database while it is closed because its last lease has ended.
     private let closings = DispatchGroup()
 
@@ -68,6 +71,11 @@ final class PoolShelf: Sendable {
         return files.wait(timeout: .now() + seconds) == .success
     }
 
+    /// Blocks the current thread until no database is being opened. Returns false if the time is over before.
+    func waitForOpenings(_ limit: Duration) -> Bool {
+        openings.wait(timeout: .now() + limit.inSeconds) == .success
+    }
+
     /// Blocks the current thread until all databases without a lease are closed, or the time is over.
     func waitForClosings(_ limit: Duration) { _ = closings.wait(timeout: .now() + limit.inSeconds) }
 
@@ -79,6 +87,7 @@ final class PoolShelf: Sendable {
     private func perform(_ actions: State.Actions) {
         for name in actions.openings {
             files.enter()
+            openings.enter()
             DispatchQueue(label: "Coffer.Opening").async { self.openNow(name) }
         }
         for (name, pool) in actions.closings {
@@ -89,6 +98,7 @@ final class PoolShelf: Sendable {
     }
 
     private func openNow(_ name: String) {
+        defer { openings.leave() }
         switch Result(catching: { try open(name) }) {
         case .success(let pool): perform(state.withLock { $0.didOpen(name, pool) })
         case .failure(let error):

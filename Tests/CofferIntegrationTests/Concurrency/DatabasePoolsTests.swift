@@ -476,6 +476,26 @@ struct DatabasePoolsTests {
         #expect(directory.fileNames() == names.map { "\($0).db" })
     }
 
+    @Test("closing waits for a database that is being opened, for as long as the grace")
+    func closingWhileOpening() async throws {
+        let (isOpening, mayOpen) = (Flag(), Flag())
+        let pools = DatabasePools(folder: directory.path) { _ in
+            .rawKeyed
+        } prepare: { _ in
+            isOpening.open()
+            while !mayOpen.isOpen { Thread.sleep(forTimeInterval: 0.001) }
+        }
+        try makeOther(directory.makeQueue("a.db"))
+        let user = Task { try await pools.withPool("a") { _ in } }
+        #expect(await eventuallyAwaited { isOpening.isOpen })
+        await #expect(throws: DatabaseWaitError.self) { try await pools.close(within: .zero, grace: .zero) }
+        let closing = Task { try await pools.close(within: .zero, grace: .seconds(1000)) }
+        mayOpen.open()
+        try await closing.value
+        #expect(pools.statistics.usedSlotCount == 0)
+        _ = await user.result
+    }
+
     @Test("closing cancels the accesses of leases that do not end in time")
     func forcedClosing() async throws {
         let pools = makePools()
