@@ -22,14 +22,15 @@ struct ForeignLogTests {
 
     @Test("of a database that has left the WAL mode is forgotten, so that other files may have its identity")
     func identityOfFormerLog() throws {
+        let names = (0..<20).map { "b\($0).db" }
+        for name in names { try directory.makePool(name).close() }
         let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.journalMode = .wal })
         try queue.inDatabase { db in
             try db.execute(sql: "CREATE TABLE t (a); PRAGMA journal_mode = DELETE")
         }
-        // Some file systems give the identity of a removed file to the next one, or to one of the next.
-        for number in 0..<20 {
-            let pool = try directory.makePool("b\(number).db")
-            try pool.write { db in try db.execute(sql: "CREATE TABLE t (a)") }
+        // Some file systems give the identity of a removed file to one of the next, here to a log.
+        for name in names {
+            try directory.makePool(name).write { db in try db.execute(sql: "CREATE TABLE t (a)") }
         }
         withExtendedLifetime(queue) {}
     }
