@@ -204,9 +204,9 @@ extension Database {
         }
     }
 
-    /// Runs an operation that restores what it has changed, such as the journal mode. No statement is
-    /// interrupted, and all of them run even if the task is cancelled. The operation must look for the
-    /// cancellation itself, where it can end.
+    /// Runs an operation that undoes its own changes, for example to the journal mode. Its statements cannot
+    /// be interrupted, and run even if the task is cancelled. The operation must check for cancellation
+    /// itself, at points where it can end.
     ///
     /// - Precondition: the connection has no active statements.
     func uninterruptedly<Result>(_ body: () throws -> Result) rethrows -> Result {

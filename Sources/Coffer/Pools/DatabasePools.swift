@@ -243,7 +243,7 @@ extension DatabasePools {
     ///
     /// Each database is closed when its last lease is released. After `limit`, the remaining ones are closed
     /// although they are leased, and their accesses are cancelled. The databases are closed at the same time.
-    /// A database that is being opened is closed as soon as it is open.
+    /// A database that is being opened is closed right after its opening.
     ///
     /// - Parameters:
     ///   - limit: the time for leases to be released. Nil waits for them as long as necessary.
@@ -255,8 +255,8 @@ extension DatabasePools {
         let shelf = shelf
         let areClosed = try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitUntilClosed(limit) }
         guard !areClosed else { return }
-        let rest = max(.zero, grace)
-        let areOpened = try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitForOpenings(rest) }
+        let grace = max(.zero, grace)
+        let areOpened = try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitForOpenings(grace) }
         let errors = await withTaskGroup(of: (any Error)?.self, returning: [any Error].self) { group in
             for pool in shelf.openPools {
                 group.addTask {
@@ -270,8 +270,8 @@ extension DatabasePools {
             }
             return await group.reduce(into: []) { errors, error in if let error { errors.append(error) } }
         }
-        try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitForClosings(rest) }
+        try await BlockingWork.run("Coffer.Closing") { _ in shelf.waitForClosings(grace) }
         if let error = errors.first { throw error }
-        if !areOpened { throw DatabaseWaitError.timedOut(.openDatabase, waited: rest.inSeconds) }
+        if !areOpened { throw DatabaseWaitError.timedOut(.openDatabase, waited: grace.inSeconds) }
     }
 }

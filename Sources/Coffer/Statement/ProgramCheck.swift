@@ -107,8 +107,8 @@ extension DatabaseEventKind {
 
 extension Database {
     /// Refuses a statement that was just compiled, like ``checkProgram(of:)``. If the check itself fails, it
-    /// is repeated at the execution, unless it has ended the transaction: SQLite rolls back when a writing
-    /// statement is interrupted, also when it is only explained.
+    /// is repeated at the execution, unless the failure has ended the transaction: SQLite rolls back if a
+    /// writing statement is interrupted, even if EXPLAIN only lists its program.
     func checkProgramAhead(of statement: Statement) throws {
         noteDataVersion()
         let wasAutocommit = handle.isAutocommit

@@ -95,8 +95,8 @@ final class AuditLog: Sendable {
         return position
     }
 
-    /// The time to wait for the lock of the log, which is held for milliseconds. A process that holds it for
-    /// longer must not stop the others.
+    /// The time to wait for the lock of the log. It is normally held for milliseconds, and a process that
+    /// never releases it must not stop the others.
     private static let patience = Duration.seconds(20)
 
     private static func lock(_ file: borrowing Descriptor, _ kind: CInt) throws(Errno) {

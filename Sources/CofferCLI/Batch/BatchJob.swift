@@ -23,9 +23,9 @@ struct BatchJob: Sendable {
     /// The identity of the same work in states of the first schema, if it is another one.
     var formerIdentity: String?
 
-    /// True if nothing in a file shows whether the work was done, so that it must not be done again after a
-    /// run was killed in the middle of it.
-    var isDoneOnce = false
+    /// True if a file does not show whether the work was done. Such work is not repeated automatically after
+    /// a run was killed.
+    var isUnrepeatable = false
 
     var identities: [String] { [identity] + (formerIdentity.map { [$0] } ?? []) }
 

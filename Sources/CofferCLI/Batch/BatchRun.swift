@@ -133,12 +133,12 @@ struct BatchRun: Sendable {
             var outcome: Outcome
             do {
                 if let problem = item.problem { throw problem }
-                if job.isDoneOnce { try state?.begin(item, command: command, work: job.identity) }
+                if job.isUnrepeatable { try state?.begin(item, command: command, work: job.identity) }
                 outcome = try body(item)
             } catch {
                 let failure = session.failure(error, on: item.location)
                 if failure.reason == "interrupted" {
-                    if job.isDoneOnce { try note(.interrupted, item, job) }
+                    if job.isUnrepeatable { try note(.interrupted, item, job) }
                     return .interrupted
                 }
                 session.reporter.failure(failure, path: item.path)

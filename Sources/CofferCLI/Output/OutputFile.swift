@@ -27,8 +27,8 @@ final class OutputFile: Sendable {
 
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// True if a person reads the output as it is written.
-    var isForPerson: Bool { pages != nil || isTerminal }
+    /// True for output to a terminal, directly or page by page.
+    var isShown: Bool { pages != nil || isTerminal }
 
     /// The error that lost text, unless the reader closed the output.
     var lostText: Errno? {

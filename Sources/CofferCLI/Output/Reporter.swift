@@ -59,8 +59,8 @@ final class Reporter: Sendable {
     /// True if the reader has closed the output.
     var isOutputClosed: Bool { output.isClosed }
 
-    /// True if a person reads the output as it is written.
-    var isOutputForPerson: Bool { output.isForPerson }
+    /// True if the output goes to a terminal.
+    var isOutputShown: Bool { output.isShown }
 
     /// The width for tables: the columns of the terminal, or nil for files and pipes.
     var outputWidth: Int? { output.terminalWidth }

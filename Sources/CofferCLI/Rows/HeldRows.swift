@@ -1,4 +1,4 @@
-/// Rows that are written together, as a system call for each row takes longer than its text.
+/// Rows that are written together, because a system call for each row would take longer than formatting it.
 struct HeldRows {
     private(set) var bytes: [UInt8] = []
     /// The number of rows.

@@ -28,8 +28,8 @@ final class RowPrinter {
 
     /// The rows of a result that are not written yet.
     private var held = HeldRows()
-    /// True if each row is written at once.
-    private var holdsNoRows = true
+    /// True if rows are written together. Otherwise, each row is written immediately.
+    private var holdsRows = false
 
     /// The path of the file that the rows come from, if there are several files. It becomes the first column.
     private let path: String?
@@ -52,11 +52,11 @@ final class RowPrinter {
         begin(Array(statement.columnNames))
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         do {
-            // The rows of a change cannot be fetched again: a process that is killed must have written them.
-            holdsNoRows = !statement.isReadonly || reporter.isOutputForPerson
+            // The rows of a change cannot be fetched again, so a killed process must not lose them.
+            holdsRows = statement.isReadonly && !reporter.isOutputShown
             defer {
                 writeHeldRows()
-                holdsNoRows = true
+                holdsRows = false
             }
             while let row = try rows.next(), !reporter.isOutputClosed {
                 let values = Array(row.values)
@@ -67,7 +67,7 @@ final class RowPrinter {
     }
 
     private func write(_ row: [UInt8]) {
-        if held.add(row) || holdsNoRows { writeHeldRows() }
+        if held.add(row) || !holdsRows { writeHeldRows() }
     }
 
     private func writeHeldRows() {

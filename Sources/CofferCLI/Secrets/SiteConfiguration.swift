@@ -152,7 +152,7 @@ struct SiteConfiguration: Sendable {
     }
 
     /// Throws if another user can rename one of the folders above a folder, and put another one in its place
-    /// before the program in it is run. In a sticky folder, users can only rename what belongs to them.
+    /// before the program in it is run. In a sticky folder, users can rename only their own files.
     private func checkFolders(above folder: String) throws(Failure) {
         var folder = folder
         while folder.hasPrefix("/"), folder != "/" {

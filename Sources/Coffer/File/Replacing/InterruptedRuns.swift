@@ -40,10 +40,11 @@ struct InterruptedRuns {
         try? NewDatabaseFile.removeSecondNames(of: path)
     }
 
-    /// Removes the copies that interrupted runs of other operations left: after a rotation or an encryption,
-    /// they have the former key, or none. The notes stay, with the journal modes that the next runs restore.
+    /// Removes the copies that interrupted runs of other operations left. After a rotation or an encryption,
+    /// the former key would open them, or no key would be needed. The notes stay, because the next runs
+    /// restore the journal modes in them.
     ///
-    /// The copy of an active run is not a leftover, and a file that is not a note of ours names no copy.
+    /// The copy of an active run is kept, and a file that is not a note of ours is ignored.
     func removeCopies(exceptOf operation: ReplacementOperation) throws {
         for names in try operations() where names.operation != operation {
             let status = try SystemFile.regularFile(path)

@@ -13,8 +13,8 @@ extension Database {
         guard !isClosed else { throw DatabaseError.connectionIsClosed() }
         let file = try pathOfRotatableFile()
         try checkLosesNothing()
-        // The task's own cancellation ends the work between two pages. The connection's may come from another
-        // thread, when the connection is to be closed.
+        // Progress reports check for the cancellation of the task. The accesses of a connection are also
+        // cancelled when it is being closed.
         let progress = progress.noting { [sharedState] _ in
             if sharedState.isCancelled { throw CancellationError() }
         }
@@ -179,9 +179,9 @@ extension Database {
         return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
     }
 
-    /// Runs the part of a rotation that leaves the WAL mode, without the observers' hooks: its transactions
-    /// are not reported to observers. An interruption would also hit the statements that restore the WAL
-    /// mode.
+    /// Runs the part of a rotation that leaves the WAL mode, without interruptions, which could prevent the
+    /// mode from being restored, and without the observers' hooks: its transactions are not reported to
+    /// observers.
     ///
     /// - Precondition: the connection has no active statements.
     private func undisturbed<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -247,9 +247,9 @@ extension Database {
         }
     }
 
-    /// Opens the file again if the connection has an exclusive lock on it. SQLite keeps the lock until the
-    /// connection is closed if it fails while it leaves the WAL mode under that lock, for example because the
-    /// disk does.
+    /// Replaces the connection if it still has an exclusive lock on the file. If SQLite fails to leave the
+    /// WAL mode under that lock, for example because of an I/O error, it keeps the lock until the connection
+    /// is closed.
     private func releaseKeptLock(_ change: KeyChange) {
         guard (try? handle.fileLockLevel()) == .exclusive else { return }
         try? replaceHandle(

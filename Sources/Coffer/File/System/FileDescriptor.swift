@@ -18,8 +18,12 @@ struct FileDescriptor: ~Copyable {
             do throws(DatabaseFileError) {
                 try SystemFile.call("fchmod", path) { () throws(Errno) in try file.setPermissions(mode) }
             } catch {
-                // Only a file of this call: another one may be in use.
-                if flags & O_EXCL != 0 { try? SystemFile.remove(path) }
+                // Without O_EXCL, the file may have existed before. The name may lead elsewhere by now.
+                if flags & O_EXCL != 0, let created = try? file.status().identity,
+                    (try? SystemFile.status(path))?.identity == created
+                {
+                    try? SystemFile.remove(path)
+                }
                 throw error
             }
         }

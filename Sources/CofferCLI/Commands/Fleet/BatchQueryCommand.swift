@@ -80,13 +80,13 @@ struct BatchQueryCommand: BatchOperation {
         let (script, values) = try (Script(text), bind.map(BoundValue.init))
         let header = SharedHeader()
         let identity = ([text] + bind).joined(separator: "\0")
-        return BatchJob(identity: identity, isDoneOnce: write && !dryRun) { item in
+        return BatchJob(identity: identity, isUnrepeatable: write && !dryRun) { item in
             setting.opens(item, cipher: cipher.settings)
         } prepare: { item in
             let keys = try setting.keysOfPresent(item)
             let cipher = item.cipher ?? cipher.settings
             return {
-                // Rows of files that are done would be lost.
+                // The rows of this file would be lost.
                 try setting.session.reporter.checkOutput()
                 return try keys.open(item.location, cipher: cipher) { key in
                     let run = try ScriptRun(
@@ -98,7 +98,7 @@ struct BatchQueryCommand: BatchOperation {
                         reporter: setting.session.reporter, path: item.path)
                     let isChanged = try run.perform(
                         item.location, key, cipher, in: setting.session, setting.trail)
-                    // A change must not be made again, so its file is done.
+                    // A failure would let the next run repeat a committed change.
                     if !isChanged { try setting.session.reporter.checkOutput() }
                     return .init(isChanged: isChanged, group: key.option)
                 }
