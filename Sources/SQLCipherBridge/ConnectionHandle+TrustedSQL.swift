@@ -70,7 +70,7 @@ extension ConnectionHandle {
         switch statement.step() {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
-        case let code: throw EngineError(code: code, message: lastErrorMessage)
+        case let code: throw error(code)
         }
     }
 
@@ -78,6 +78,6 @@ extension ConnectionHandle {
     package func run(_ statement: StatementHandle) throws(EngineError) {
         defer { statement.reset() }
         let code = statement.step()
-        guard code == SQLITE_DONE else { throw EngineError(code: code, message: lastErrorMessage) }
+        guard code == SQLITE_DONE else { throw error(code) }
     }
 }

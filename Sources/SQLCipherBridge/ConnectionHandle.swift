@@ -78,7 +78,19 @@ extension ConnectionHandle {
     /// Throws an error for a failed result code. It reads the message while it is still valid.
     package func check(_ code: CInt) throws(EngineError) {
         guard code != SQLITE_OK else { return }
-        throw EngineError(code: code, message: lastErrorMessage)
+        throw error(code)
+    }
+
+    /// Returns the error of a call that has just failed.
+    ///
+    /// If SQLite is interrupted while a virtual table declares its columns, for example at the first use of a
+    /// pragma as a table, it reports `SQLITE_ERROR` with the words of an interruption. Source: SQLite's
+    /// `sqlite3_declare_vtab`, seen with SQLite 3.46.
+    package func error(_ code: CInt) -> EngineError {
+        let message = lastErrorMessage
+        let isInterruption =
+            code == SQLITE_ERROR && isInterrupted && message == ConnectionHandle.describe(SQLITE_INTERRUPT)
+        return EngineError(code: isInterruption ? SQLITE_INTERRUPT : code, message: message)
     }
 }
 

@@ -56,6 +56,31 @@ import Testing
         }
     }
 
+    @Test("an interruption while a pragma becomes a table is an interruption")
+    func interruptedDeclaration() throws {
+        try withConnection { connection in
+            let sql = "SELECT name FROM pragma_database_list"
+            // Otherwise, the interruption would hit the query of the schema.
+            try connection.execute("CREATE TABLE t (a)")
+            // SQLite forgets an interruption before it compiles a statement, unless another one is active.
+            guard let active = try connection.prepare(trusted: "SELECT 1 UNION ALL SELECT 2") else {
+                throw EngineError(code: EngineCode.misuse, message: nil)
+            }
+            let hasRow = try connection.step(active.handle)
+            #expect(hasRow)
+            let hook = AuthorizerHook { _ in
+                connection.interrupt()
+                return .allow
+            }
+            hook.install(on: connection)
+            let error = #expect(throws: EngineError.self) { _ = try connection.prepare(trusted: sql) }
+            #expect(error?.code == EngineCode.interrupt)
+            hook.remove(from: connection)
+            active.handle.reset()
+            #expect(try connection.firstText(trusted: sql) == "main")
+        }
+    }
+
     @Test("a hook keeps nothing alive, and nothing keeps it alive")
     func lifetimes() throws {
         try withConnection { connection in

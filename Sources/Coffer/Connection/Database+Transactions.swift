@@ -204,35 +204,19 @@ extension Database {
         }
     }
 
-    /// Runs an operation that undoes its own changes, for example to the journal mode. Its statements cannot
-    /// be interrupted, and run even if the task is cancelled. The operation must check for cancellation
-    /// itself, at points where it can end.
+    /// Runs an operation that must not end in its middle: one that keeps the connection usable, or undoes its
+    /// own changes. Its statements cannot be interrupted, and run even if the task is cancelled. A long one
+    /// must check for the cancellation itself, at points where it can end.
     ///
-    /// - Precondition: the connection has no active statements.
-    func uninterruptedly<Result>(_ body: () throws -> Result) rethrows -> Result {
+    /// Statements that an earlier interruption is about to end are ended before.
+    func withoutInterruption<Result>(_ body: () throws -> Result) rethrows -> Result {
         try sharedState.shielded {
-            withoutTrace { handle.forgetInterruption() }
-            return try transactions.uncancellably(body)
-        }
-    }
-
-    /// Runs an operation that must succeed to keep the connection usable. It is retried if it is interrupted,
-    /// and runs even if the task is cancelled.
-    func withoutInterruption(_ body: () throws -> Void) throws {
-        try transactions.uncancellably {
-            var remainingTries = 100
-            while true {
-                do {
-                    return try body()
-                } catch let error as DatabaseError
-                    where error.resultCode == .SQLITE_INTERRUPT && remainingTries > 0
-                {
-                    // An interruption lasts while any statement is in the middle of its rows, and would hit
-                    // each retry.
-                    remainingTries -= 1
-                    for statement in handle.pendingStatements { statement.reset() }
-                }
+            if handle.isInterrupted {
+                // The interruption lasts while any statement is in the middle of its rows.
+                for statement in handle.pendingStatements { statement.reset() }
+                withoutTrace { handle.forgetInterruption() }
             }
+            return try transactions.uncancellably(body)
         }
     }
 }

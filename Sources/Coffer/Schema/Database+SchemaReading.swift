@@ -114,10 +114,9 @@ extension Database {
     }
 
     private func schemaError(_ code: CInt, sql: String? = nil) -> any Error {
-        if code == EngineCode.interrupt && isTaskCancelled {
-            return CancellationError()
-        }
-        return DatabaseError(EngineError(code: code, message: handle.lastErrorMessage), sql: sql)
+        let error = handle.error(code)
+        if error.primaryCode == EngineCode.interrupt && isTaskCancelled { return CancellationError() }
+        return DatabaseError(error, sql: sql)
     }
 
     func withoutTrace<T, E: Error>(_ body: () throws(E) -> T) throws(E) -> T {

@@ -266,8 +266,9 @@ extension Statement {
     /// Ends an execution whose last step failed, and throws its error.
     private func failExecution(_ code: CInt) throws -> Never {
         let refusal = database.inspector.takeExecutionRefusal()
+        let failure = database.handle.error(code)
         let error = error(
-            ResultCode(rawValue: code), refusal?.words ?? database.handle.lastErrorMessage, orderedArguments,
+            ResultCode(rawValue: failure.code), refusal?.words ?? failure.message, orderedArguments,
             messageIsOurs: refusal != nil, encryptionFailure: refusal?.encryptionFailure)
         handle.reset()
         try database.executionDidFail(self, with: error)

@@ -51,7 +51,7 @@ struct AccessCancellationTests {
             let cancellation = AccessCancellation()
             #expect(cancellation.begin(db.sharedState))
             defer { cancellation.end(db.sharedState) }
-            try db.uninterruptedly {
+            try db.withoutInterruption {
                 cancellation.cancel()
                 // Takes several times as long as the time between two interruptions.
                 let sql = """

@@ -34,7 +34,7 @@ extension Database {
         }
         // The erased content is still in the WAL file, and in the database file until the WAL file is
         // checkpointed. Other readers may prevent the checkpoint.
-        try uninterruptedly {
+        try withoutInterruption {
             guard try handle.journalMode() == .wal else { return }
             _ = handle.checkpoint(schema: "main", mode: CheckpointMode.truncate.rawValue)
         }

@@ -190,7 +190,7 @@ extension Database {
         defer {
             if !isClosed && handle == original { observerNotifier.move(to: handle, inspector: inspector) }
         }
-        return try uninterruptedly(body)
+        return try withoutInterruption(body)
     }
 
     /// Begins a rotation while the database is in use. It makes the same checks as the end of the rotation,
