@@ -322,9 +322,10 @@ extension SerializedConnection {
         do {
             return try access(readsOnly: readsOnly, since: request, body)
         } catch let error as any InterruptibleError
-            where error.isInterruptionError && cancellation.isCancelled
+            where error.isInterruptionError && (cancellation.isCancelled || state.isCancelled)
         {
-            // The cancellation is the reason for any interrupted statement or aborted transaction.
+            // The cancellation, or the closing, is the reason for any interrupted statement or aborted
+            // transaction.
             throw CancellationError()
         }
     }

@@ -123,8 +123,11 @@ struct BatchRun: Sendable {
         _ body: (Manifest.Item) throws -> Outcome
     ) -> Outcome {
         do {
-            // The state may be outdated: the sources of the keys may supply other keys now.
-            if let state, try state.isDone(item, command: command, works: job.identities), isDone(item) {
+            // The state may be outdated: the sources of the keys may supply other keys now. But nothing in a
+            // file shows whether a change that must not be made twice was made, so there the state decides.
+            if let state, try state.isDone(item, command: command, works: job.identities),
+                job.isUnrepeatable || isDone(item)
+            {
                 session.reporter.result(
                     ["path": item.path, "changed": false, "skipped": true, "code": 0],
                     text: ["\(item.path): done by an earlier run"])

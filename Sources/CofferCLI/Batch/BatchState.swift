@@ -283,7 +283,14 @@ final class BatchState: Sendable {
         let entry = Entry(try BatchState.subject(item, command, work), path: item.path, code: code)
         try Failure.explaining("The state '\(self.path)' cannot be written") { () throws(Errno) in
             try file.withLock { file throws(Errno) in
-                try file.write(entry.text + "\n")
+                let size = try file.status().size
+                do throws(Errno) {
+                    try file.write(entry.text + "\n")
+                } catch {
+                    // The next line must not continue a line that the full disk has cut.
+                    _ = try? systemCall("ftruncate") { ftruncate(file.number, off_t(size)) }
+                    throw error
+                }
                 try file.synchronize()
             }
         }

@@ -174,15 +174,16 @@ final class RowPrinter {
         }
     }
 
-    /// Makes names unique, as the members of a JSON object must be.
+    /// Makes names unique, as the members of a JSON object must be. Like JSON and SQLite, it compares bytes,
+    /// so it leaves an accented letter and the same letter with a combining accent as they are.
     private static func distinct(_ names: [String]) -> [String] {
-        let taken = Set(names)
-        var seen: [String: Int] = [:]
+        let taken = Set(names.map(ExactText.init))
+        var seen: [ExactText: Int] = [:]
         return names.map { name in
-            var number = seen[name, default: 0] + 1
+            var number = seen[ExactText(name), default: 0] + 1
             // Another column may already have the numbered name.
-            while number > 1, taken.contains("\(name):\(number)") { number += 1 }
-            seen[name] = number
+            while number > 1, taken.contains(ExactText("\(name):\(number)")) { number += 1 }
+            seen[ExactText(name)] = number
             return number == 1 ? name : "\(name):\(number)"
         }
     }

@@ -126,6 +126,22 @@ struct BatchStateTests {
         try ["1.db", "2.db"].flatMap { try tool.shell($0, 1).run("SELECT count(*) FROM t;") }
     }
 
+    @Test("a change that is recorded as made is not made again after a run in which its file did not open")
+    func recordedChange() throws {
+        try tool.write(
+            ["1.db", "2.db"].map { #"{"path": "\#($0)", "key-file": "old.key", "key-type": "raw"}"# }.joined(
+                separator: "\n"), to: "list")
+        let result = try insert("list", "list") {
+            try tool.writeKey("old.key", 9)
+            let failed = try insert("list")
+            #expect(failed.status == 3, "\(failed)")
+            #expect(try failed.objects.count { $0["skipped"] as? Bool == true } == 1)
+            try tool.writeKey("old.key", 1)
+        }
+        #expect(result.status == 0, "\(result)")
+        #expect(try rowCounts() == ["2", "2"])
+    }
+
     @Test(
         "what a batch has done does not depend on how the path of its manifest is typed",
         arguments: ["list", "/list", "./sub/../list", "link/list"], [false, true])

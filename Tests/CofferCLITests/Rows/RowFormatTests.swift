@@ -136,6 +136,14 @@ struct RowFormatTests {
             ])
     }
 
+    @Test("columns are numbered if their names have the same bytes, not if they only look the same")
+    func names() throws {
+        let text = try output(
+            "SELECT 1 AS \"\u{e9}\", 2 AS \"e\u{301}\", 3 AS \"\u{e9}\", 4 AS \"\u{e9}:2\"", "jsonl")
+        let expected = "{\"\u{e9}\":1,\"e\u{301}\":2,\"\u{e9}:3\":3,\"\u{e9}:2\":4}\n"
+        #expect(text.unicodeScalars.elementsEqual(expected.unicodeScalars), "\(text)")
+    }
+
     @Test("literals come back as they were, by the stock shell")
     func literals() throws {
         let text = try output(

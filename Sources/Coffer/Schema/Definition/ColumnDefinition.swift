@@ -204,6 +204,6 @@ extension DatabaseValue {
     /// The value in a form that is valid after `DEFAULT`, where only literals may omit parentheses.
     fileprivate var sqlDefault: String {
         let literal = sqlLiteral
-        return literal.hasPrefix("CAST") ? "(\(literal))" : literal
+        return literal.hasPrefix("replace(") ? "(\(literal))" : literal
     }
 }

@@ -252,17 +252,21 @@ struct TableCreationTests {
         }
     }
 
-    @Test("values of defaults and checks come back unchanged")
-    func values() throws {
+    @Test(
+        "values of defaults and checks come back unchanged, in any encoding",
+        arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
+    func values(encoding: String) throws {
         let values: [any DatabaseValueConvertible] = [
             0, Int64.min, Int64.max, 1.5, -0.1, Double.leastNonzeroMagnitude, Double.greatestFiniteMagnitude,
             Double.infinity,
             -Double.infinity, "", "O'Brien",
-            "a\0b", "\u{1F600}", "'; DROP TABLE t; --", Data(), Data([0, 255, 39]), true, DatabaseValue.null,
+            "a\0b", "\0", "\\\0\\0\0", "\\0\u{301}\0\0'\u{301}\\00", String(repeating: "é\0", count: 2000),
+            "\u{1F600}", "'; DROP TABLE t; --", Data(), Data([0, 255, 39]), true, DatabaseValue.null,
             Date(timeIntervalSince1970: 0), UUID(),
         ]
         for value in values {
-            try DatabaseQueue().write { (db) throws in
+            try DatabaseQueue().writeWithoutTransaction { (db) throws in
+                try db.execute(sql: "PRAGMA encoding = '\(encoding)'")
                 try db.create(table: "t") { t in
                     t.column("id", .integer)
                     t.column("a").defaults(to: value.databaseValue)
