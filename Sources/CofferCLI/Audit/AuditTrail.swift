@@ -19,7 +19,12 @@ struct AuditTrail: Sendable {
     ///   - body: returns true if the file was changed. It may record the end itself.
     func record(_ path: String, _ keys: KeyPassage = .unknown, _ body: (AuditEntry) throws -> Bool) throws {
         let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
-        try entry.end(isChanged: run(entry) { try body(entry) })
+        let isChanged = try run(entry) { try body(entry) }
+        do throws(Failure) {
+            try entry.end(isChanged: isChanged)
+        } catch {
+            throw isChanged ? error.afterChange : error
+        }
     }
 
     /// Runs work of the library on a file between its two records. The second record contains the evidence.

@@ -52,6 +52,7 @@ extension Manifest {
         Each shard keeps its own state, so that a shard that runs twice with --continue does nothing: \
         'coffer batch status' shows the missing files, and with --remove removes the states when all are \
         done. A file that the state records as done is skipped only if it agrees: for a rotation, if the new \
-        key opens it. A state of which no line fits the manifest is refused with 73.
+        key opens it. A file that 'batch query --write' has changed is always skipped. \
+        A state of which no line fits the manifest is refused with 73.
         """
 }

@@ -149,7 +149,7 @@ struct BatchRun: Sendable {
             }
             switch outcome {
             case .finished: try note(.done, item, job)
-            case .failed(let failure): try note(failure.status, item, job)
+            case .failed(let failure): try note(failure.isAfterChange ? .done : failure.status, item, job)
             case .skipped, .prepared, .interrupted: break
             }
             return outcome

@@ -11,6 +11,9 @@ struct Failure: Error, Sendable {
     /// The file that the message is about, or nil if that is not known.
     var path: String?
 
+    /// True if the work was done and only a later step failed, so that the work must not be done again.
+    private(set) var isAfterChange = false
+
     init(_ status: ExitStatus, _ reason: String, _ message: String) {
         self.status = status
         self.reason = reason
@@ -28,6 +31,14 @@ struct Failure: Error, Sendable {
     func adding(_ sentence: String) -> Failure {
         var failure = Failure(status, reason, message + " " + sentence)
         failure.path = path
+        failure.isAfterChange = isAfterChange
+        return failure
+    }
+
+    /// The failure of a step after a change that is complete.
+    var afterChange: Failure {
+        var failure = adding("The change was made; do not make it again.")
+        failure.isAfterChange = true
         return failure
     }
 
