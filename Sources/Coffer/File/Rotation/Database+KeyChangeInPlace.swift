@@ -65,9 +65,15 @@ extension Database {
     /// - Throws: the reason why the file keeps its old key, or ``FailureAfterPublishing``.
     private func changeKey(to wanted: KeyRing, _ note: InPlaceNote, _ rekeying: Rekeying) throws {
         var (failure, hasNewKey): ((any Error)?, Bool) = (nil, false)
+        // Fresh connections decide, but none can be opened if, for example, the process has no descriptor
+        // left.
+        var seemsNew = false
         do {
             try replaceHandle(
-                working: { handle in failure = rekeying.rekey(handle) },
+                working: { handle in
+                    failure = rekeying.rekey(handle)
+                    seemsNew = failure == nil && rekeying.isFileOfNewKey(handle)
+                },
                 reopening: {
                     switch try rekeying.outcome(failure) {
                     case .newKey(let new):
@@ -82,7 +88,7 @@ extension Database {
                     }
                 })
         } catch {
-            throw hasNewKey ? FailureAfterPublishing(reason: error) : error
+            throw hasNewKey || seemsNew ? FailureAfterPublishing(reason: error) : error
         }
         if let failure {
             try? note.restoreAndRemove(handle, rekeying.before)
@@ -183,6 +189,18 @@ private struct Rekeying {
             return nil
         } catch {
             return error
+        }
+    }
+
+    /// Returns true if the new key reads the schema from the bytes of the file, which are read through the
+    /// connection that has changed the key.
+    func isFileOfNewKey(_ handle: ConnectionHandle) -> Bool {
+        guard let ring = after.ring else { return false }
+        do {
+            let view = try FileView.open(ConnectionBytes(handle))
+            return try view.handle.unlock(with: material, of: ring)
+        } catch {
+            return false
         }
     }
 

@@ -247,6 +247,26 @@ struct RotateKeyTests {
         #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 200)
     }
 
+    @Test("a rotation in place says that the file has its new key even if the file cannot be opened again")
+    func unopenable() throws {
+        let writer = try makeWriter(.queue)
+        let path = writer.path
+        var options = DatabaseFile.RotationOptions()
+        options.method = .inPlace
+        let error = #expect(throws: DatabaseFileError.self) {
+            try FailPoint.$passing.withValue({ point in
+                guard point == .rekeyed else { return }
+                try? FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+            }) {
+                _ = try writer.rotateKey(to: Keys.new, options: options)
+            }
+        }
+        #expect(error?.isPublished == true, "\(String(describing: error))")
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        try? writer.close()
+        #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 200)
+    }
+
     @Test("if SQLite keeps the exclusive lock after a failure, the connection is replaced")
     func keptLock() throws {
         let writer = try makeWriter(.pool)
