@@ -7,13 +7,16 @@ internal import CSQLCipher
 /// costs about half a nanosecond.
 @safe
 @usableFromInline
-package struct StatementHandle: Equatable {
+package struct StatementHandle: Hashable {
     @usableFromInline package let pointer: OpaquePointer
 
     @usableFromInline
     package init(_ pointer: OpaquePointer) {
         unsafe self.pointer = pointer
     }
+
+    @usableFromInline
+    package func hash(into hasher: inout Hasher) { unsafe hasher.combine(pointer) }
 
     @usableFromInline
     package func step() -> CInt { unsafe sqlite3_step(pointer) }

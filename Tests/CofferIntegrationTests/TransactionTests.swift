@@ -113,6 +113,42 @@ struct TransactionTests {
         #expect(try values(writer) == [1, 2])
     }
 
+    @Test(
+        "a cursor throws an interruption that a savepoint inside its loop has caught, and does not start again",
+        arguments: Access.allCases)
+    func interruptedCursor(access: Access) throws {
+        let writer = try makeTable(access)
+        try writer.write { db in
+            for value in 0..<10 { try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [value]) }
+            let unused = try Int.fetchCursor(db, sql: "SELECT -a FROM t ORDER BY a")
+            let cursor = try Int.fetchCursor(db, sql: "SELECT a FROM t ORDER BY a")
+            var seen: [Int] = []
+            let error = databaseError {
+                while let value = try cursor.next() {
+                    seen.append(value)
+                    guard seen == [0, 1, 2, 3, 4] else { continue }
+                    let inner = databaseError {
+                        try db.inSavepoint {
+                            writer.interrupt()
+                            _ = try Int.fetchOne(db, sql: "SELECT 1")
+                            return .commit
+                        }
+                    }
+                    #expect(inner?.resultCode == .SQLITE_INTERRUPT)
+                }
+            }
+            #expect(error?.resultCode == .SQLITE_INTERRUPT)
+            #expect(seen == [0, 1, 2, 3, 4])
+            #expect(databaseError { _ = try cursor.next() }?.resultCode == .SQLITE_INTERRUPT)
+            // An execution that had no row yet was not ended, nor was a later one.
+            let first = try unused.next()
+            #expect(first == 0)
+            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM t")
+            #expect(count == 10)
+        }
+        #expect(try values(writer).count == 10)
+    }
+
     @Test("reads refuse to write, also in pragmas, and writing works afterwards", arguments: Access.allCases)
     func readOnly(access: Access) throws {
         let writer = try makeTable(access)

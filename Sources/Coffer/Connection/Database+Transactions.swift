@@ -204,16 +204,17 @@ extension Database {
         }
     }
 
-    /// Runs an operation that must not end in its middle: one that keeps the connection usable, or undoes its
-    /// own changes. Its statements cannot be interrupted, and run even if the task is cancelled. A long one
-    /// must check for the cancellation itself, at points where it can end.
+    /// Runs an operation that must not end halfway: one that keeps the connection usable, or undoes its own
+    /// changes. Its statements cannot be interrupted, and run even if the task is cancelled. A long operation
+    /// must check for cancellation itself, at points where it can end.
     ///
-    /// Statements that an earlier interruption is about to end are ended before.
+    /// If the connection was interrupted before, cursors that are in use throw the interruption at their next
+    /// row.
     func withoutInterruption<Result>(_ body: () throws -> Result) rethrows -> Result {
         try sharedState.shielded {
             if handle.isInterrupted {
-                // The interruption lasts while any statement is in the middle of its rows.
-                for statement in handle.pendingStatements { statement.reset() }
+                // The interruption lasts while any statement is between two of its rows.
+                interruptedExecutions.end(handle.pendingStatements)
                 withoutTrace { handle.forgetInterruption() }
             }
             return try transactions.uncancellably(body)

@@ -50,6 +50,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The check for statements that SQLite would execute incorrectly.
     var programCheck = ProgramCheck()
 
+    /// The executions that an interruption has ended.
+    let interruptedExecutions = InterruptedExecutions()
+
     /// The current accesses and transaction of the connection.
     let transactions = TransactionContext()
 

@@ -73,10 +73,24 @@ extension DatabaseCursor {
     /// - Returns: true if there is a row.
     @inlinable @inline(__always)
     func step(_ statement: Statement) throws -> Bool {
+        if statement.interruptionsAtStart != statement.interruptedExecutions.count {
+            try checkIsNotInterrupted(statement)
+        }
         let code = statement.handle.step()
         if code == EngineCode.row { return true }
         try end(statement, code)
         return false
+    }
+
+    /// Ends the iteration, and keeps the error, if an interruption has ended the execution.
+    @usableFromInline
+    func checkIsNotInterrupted(_ statement: Statement) throws {
+        do {
+            try statement.checkIsNotInterrupted()
+        } catch {
+            (_isDone, _failure) = (true, error)
+            throw error
+        }
     }
 
     /// Ends the iteration with the result of the last step, and keeps the error if it failed.

@@ -71,6 +71,12 @@ public final class Statement {
     /// end a later execution.
     @usableFromInline private(set) var executionNumber = 0
 
+    /// The executions of the connection that an interruption has ended.
+    @usableFromInline let interruptedExecutions: InterruptedExecutions
+
+    /// The number of ``interruptedExecutions`` when the current execution began.
+    @usableFromInline private(set) var interruptionsAtStart = 0
+
     /// True if each execution must be reported to the notifier: writes, transactions, and schema changes.
     let reportsToNotifier: Bool
 
@@ -94,6 +100,7 @@ public final class Statement {
         unsafe self.sqliteStatement = handle.pointer
         self.handle = handle
         self.database = database
+        self.interruptedExecutions = database.interruptedExecutions
         self.facts = facts
         self.isReadonly = handle.isReadonly
         let text = handle.sql.unpaddedStatement
@@ -241,6 +248,17 @@ extension Statement {
     func beginExecution(_ database: Database) throws {
         try database.executionWillBegin(self)
         executionNumber &+= 1
+        interruptionsAtStart = interruptedExecutions.count
+    }
+
+    /// Throws `SQLITE_INTERRUPT` if an interruption has ended the current execution between two of its rows.
+    @usableFromInline
+    func checkIsNotInterrupted() throws {
+        if interruptedExecutions.contain(handle, startedAt: interruptionsAtStart) {
+            let code = EngineCode.interrupt
+            throw error(ResultCode(rawValue: code), ConnectionHandle.describe(code), orderedArguments)
+        }
+        interruptionsAtStart = interruptedExecutions.count
     }
 
     /// Ends an execution whose last step returned no row.
