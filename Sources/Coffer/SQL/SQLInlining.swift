@@ -28,16 +28,16 @@ extension Double {
 }
 
 extension String {
-    /// The string in single quotes. SQL text cannot contain a NUL character, so in a string with one, SQLite
-    /// puts it in the place of a word. The bytes of the string would be another text in a database in UTF-16.
+    /// The string in single quotes. SQL text cannot contain a NUL character, so a placeholder stands for it,
+    /// which SQLite replaces. A cast of the string's bytes would be another text in a UTF-16 database.
     var sqlLiteral: String {
         guard !utf8.contains(0) else {
-            // SQLite compares bytes, so this does, too.
+            // Compared as bytes, like SQLite does.
             let bytes = Array(utf8)
-            var word = Array("\\0".utf8)
-            while bytes.contains(word) { word.append(UInt8(ascii: "0")) }
-            let text = String(decoding: bytes.replacing([0], with: word), as: UTF8.self)
-            return "replace(\(text.sqlLiteral),'\(String(decoding: word, as: UTF8.self))',char(0))"
+            var placeholder = Array("\\0".utf8)
+            while bytes.contains(placeholder) { placeholder.append(UInt8(ascii: "0")) }
+            let text = String(decoding: bytes.replacing([0], with: placeholder), as: UTF8.self)
+            return "replace(\(text.sqlLiteral),'\(String(decoding: placeholder, as: UTF8.self))',char(0))"
         }
         var result = "'"
         // Compare scalars, not characters: a combining mark after a quote forms one character with it, which

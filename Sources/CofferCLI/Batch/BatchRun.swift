@@ -123,8 +123,8 @@ struct BatchRun: Sendable {
         _ body: (Manifest.Item) throws -> Outcome
     ) -> Outcome {
         do {
-            // The state may be outdated: the sources of the keys may supply other keys now. But nothing in a
-            // file shows whether a change that must not be made twice was made, so there the state decides.
+            // The state may be outdated: the sources of the keys may supply other keys now. If the file does
+            // not show whether the work was done, the state decides alone.
             if let state, try state.isDone(item, command: command, works: job.identities),
                 job.isUnrepeatable || isDone(item)
             {

@@ -287,7 +287,8 @@ final class BatchState: Sendable {
                 do throws(Errno) {
                     try file.write(entry.text + "\n")
                 } catch {
-                    // The next line must not continue a line that the full disk has cut.
+                    // On a full disk, a part of the line may have been written. The next line must not be
+                    // appended to it.
                     _ = try? systemCall("ftruncate") { ftruncate(file.number, off_t(size)) }
                     throw error
                 }

@@ -35,7 +35,7 @@ struct Failure: Error, Sendable {
         return failure
     }
 
-    /// The failure of a step after a change that is complete.
+    /// The same failure, marked as one that came after a completed change.
     var afterChange: Failure {
         var failure = adding("The change was made; do not make it again.")
         failure.isAfterChange = true

@@ -174,8 +174,8 @@ final class RowPrinter {
         }
     }
 
-    /// Makes names unique, as the members of a JSON object must be. Like JSON and SQLite, it compares bytes,
-    /// so it leaves an accented letter and the same letter with a combining accent as they are.
+    /// Makes names unique, as the members of a JSON object must be. It compares bytes, like JSON and SQLite:
+    /// an accented letter and the same letter with a combining accent are different names.
     private static func distinct(_ names: [String]) -> [String] {
         let taken = Set(names.map(ExactText.init))
         var seen: [ExactText: Int] = [:]

@@ -65,6 +65,17 @@ struct AccessCancellationTests {
         }
     }
 
+    @Test("is the error of an access that is interrupted because its connection is being closed")
+    func closing() async throws {
+        let queue = try directory.makeQueue()
+        await #expect(throws: CancellationError.self) {
+            try await queue.writeWithoutTransaction { db in
+                db.sharedState.cancel(.ofConnection)
+                throw DatabaseError(resultCode: .SQLITE_INTERRUPT)
+            }
+        }
+    }
+
     @Test("is the error of an operation on the file that it has ended", arguments: [false, true])
     func fileOperation(isPublished: Bool) async throws {
         let queue = try directory.makeQueue()

@@ -65,8 +65,8 @@ extension Database {
     /// - Throws: the reason why the file keeps its old key, or ``FailureAfterPublishing``.
     private func changeKey(to wanted: KeyRing, _ note: InPlaceNote, _ rekeying: Rekeying) throws {
         var (failure, hasNewKey): ((any Error)?, Bool) = (nil, false)
-        // Fresh connections decide, but none can be opened if, for example, the process has no descriptor
-        // left.
+        // Decides only if no fresh connection can be opened, for example because the process has too many
+        // open files.
         var seemsNew = false
         do {
             try replaceHandle(
@@ -83,7 +83,7 @@ extension Database {
                         try? note.restoreJournalMode(new.handle, rekeying.after)
                         return new
                     case .oldKey(let old, let reason):
-                        failure = reason
+                        (failure, seemsNew) = (reason, false)
                         return old
                     }
                 })
@@ -192,8 +192,8 @@ private struct Rekeying {
         }
     }
 
-    /// Returns true if the new key reads the schema from the bytes of the file, which are read through the
-    /// connection that has changed the key.
+    /// Returns true if the new key opens the bytes of the file, which are read through the connection that
+    /// has changed the key.
     func isFileOfNewKey(_ handle: ConnectionHandle) -> Bool {
         guard let ring = after.ring else { return false }
         do {
