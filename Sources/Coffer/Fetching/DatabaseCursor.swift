@@ -73,7 +73,7 @@ extension DatabaseCursor {
     /// - Returns: true if there is a row.
     @inlinable @inline(__always)
     func step(_ statement: Statement) throws -> Bool {
-        if statement.interruptionsAtStart != statement.interruptedExecutions.count {
+        if unsafe statement.interruptionsAtStart != statement.interruptedExecutions.count {
             try checkIsNotInterrupted(statement)
         }
         let code = statement.handle.step()

@@ -75,7 +75,7 @@ public final class Statement {
     @usableFromInline let interruptedExecutions: InterruptedExecutions
 
     /// The number of ``interruptedExecutions`` when the current execution began.
-    @usableFromInline private(set) var interruptionsAtStart = 0
+    @exclusivity(unchecked) @usableFromInline private(set) var interruptionsAtStart = 0
 
     /// True if each execution must be reported to the notifier: writes, transactions, and schema changes.
     let reportsToNotifier: Bool
@@ -248,17 +248,17 @@ extension Statement {
     func beginExecution(_ database: Database) throws {
         try database.executionWillBegin(self)
         executionNumber &+= 1
-        interruptionsAtStart = interruptedExecutions.count
+        unsafe interruptionsAtStart = interruptedExecutions.count
     }
 
     /// Throws `SQLITE_INTERRUPT` if an interruption has ended the current execution between two of its rows.
     @usableFromInline
     func checkIsNotInterrupted() throws {
-        if interruptedExecutions.contain(handle, startedAt: interruptionsAtStart) {
+        if interruptedExecutions.contain(handle, startedAt: unsafe interruptionsAtStart) {
             let code = EngineCode.interrupt
             throw error(ResultCode(rawValue: code), ConnectionHandle.describe(code), orderedArguments)
         }
-        interruptionsAtStart = interruptedExecutions.count
+        unsafe interruptionsAtStart = interruptedExecutions.count
     }
 
     /// Ends an execution whose last step returned no row.
