@@ -101,7 +101,7 @@ extension Database {
     /// - Throws: a ``DatabaseError`` if SQLCipher rejects the code, or if the connection is closed.
     public func applySQLCipherLicense(_ license: String) throws {
         checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         do {
             _ = try withoutTrace {
                 try handle.firstText(trusted: "PRAGMA cipher_license = \(license.quotedDatabaseIdentifier)")
@@ -115,7 +115,7 @@ extension Database {
 
     private func cipherPragma(_ name: StaticString) throws -> String? {
         checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         return try DatabaseError.converting { try handle.firstText(trusted: "PRAGMA \(name)") }
     }
 }
@@ -177,13 +177,13 @@ extension Database {
     /// Turns SQLCipher's log off for the whole process.
     public func disableCipherLogging() throws {
         checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         try DatabaseError.converting { try handle.execute("PRAGMA cipher_log_level = NONE") }
     }
 
     private func setCipherLog(target: String, level: String) throws {
         checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         do {
             if ![SQLCipherLogTarget.device, .stdout, .stderr].contains(where: { $0.rawValue == target }) {
                 try Database.prepareFile(at: target, configuration: configuration, isWritten: true)

@@ -9,26 +9,34 @@ extension Database {
     /// Observers, functions, collations and the trace are moved to the new connection, which is prepared like
     /// any other.
     ///
+    /// - Parameter open: called again at the beginning of each access until it succeeds, because its failure
+    ///   may be temporary, as on a full disk. The connection is closed in the meantime.
     /// - Throws: `SQLITE_BUSY`, before any change, if statements of the application are still alive; the
-    ///   error of `open`, after which this connection is closed.
+    ///   error of `open`.
     func replaceHandle(
-        working work: (ConnectionHandle) -> Void, reopening open: () throws -> EngineConnection
+        working work: (ConnectionHandle) -> Void, reopening open: @escaping () throws -> EngineConnection
     ) throws {
         try endOwnStatements()
         detachHooks()
         sharedState.replace(nil)
         work(handle)
         connection = nil
+        isClosed = true
         do {
-            var next = try open()
-            next.checkpointsAtEnd = true
-            handle = next.handle
-            connection = consume next
-            try keying.keys.checkFile(at: path, isDecisive: true)
+            try reopen(open)
         } catch {
-            didClose()
+            if isClosed { unfinishedWork.append { [unowned self] in try reopen(open) } }
             throw error
         }
+    }
+
+    private func reopen(_ open: () throws -> EngineConnection) throws {
+        var next = try open()
+        next.checkpointsAtEnd = true
+        try keying.keys.checkFile(at: path, isDecisive: true)
+        handle = next.handle
+        connection = consume next
+        isClosed = false
         sharedState.replace(handle)
         inspector = StatementInspector(handle)
         followRecompilations()
@@ -43,19 +51,49 @@ extension Database {
     }
 }
 
+// MARK: - Unfinished work
+
+extension Database {
+    /// Tries work again that has failed, in its order. If it fails again, it stays for the next access.
+    func finishWork() {
+        while let work = unfinishedWork.first {
+            do {
+                try work()
+            } catch {
+                return
+            }
+            unfinishedWork.removeFirst()
+        }
+    }
+
+    /// Throws an error if the connection is closed.
+    func checkIsOpen() throws {
+        guard isClosed else { return }
+        guard !unfinishedWork.isEmpty else { throw DatabaseError.connectionIsClosed() }
+        throw DatabaseError(
+            resultCode: .SQLITE_CANTOPEN,
+            message:
+                "The file could not be opened again after a rotation of its key. Each access tries it again."
+        )
+    }
+}
+
 // MARK: - Closing
 
 extension Database {
     /// Closes the connection. Statements of the application that are still alive keep the SQLite connection
     /// open until they are finalized.
     func close() {
-        guard !isClosed else { return }
+        guard !isClosed else {
+            if !unfinishedWork.isEmpty { didClose() }
+            return
+        }
         closeConnection()
     }
 
     /// Closes the connection, or throws `SQLITE_BUSY` if statements of the application are still alive.
     func closeOrThrow() throws {
-        guard !isClosed else { return }
+        guard !isClosed else { return close() }
         clearStatementCaches()
         let code = sharedState.close {
             withoutTrace { handle.forgetInterruption() }
@@ -135,6 +173,7 @@ extension Database {
         sharedState.replace(nil)
         connection = nil
         isClosed = true
+        unfinishedWork = []
         traceHook = nil
         busyHandler = nil
         keying.didClose()

@@ -32,6 +32,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var isClosed = false
 
+    /// Work that has failed, and is tried again at the beginning of each access until it succeeds.
+    var unfinishedWork: [() throws -> Void] = []
+
     /// True while application code runs in the middle of a backup into this database. The content is
     /// incomplete then.
     private(set) var isReceivingCopy = false
@@ -154,7 +157,7 @@ extension Database {
 
     /// Throws an error if the connection is closed or in the middle of a backup.
     func checkIsUsable() throws {
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         guard !isReceivingCopy else {
             throw DatabaseError(
                 resultCode: .SQLITE_LOCKED,

@@ -379,6 +379,7 @@ extension SerializedConnection {
     private func access<T>(readsOnly: Bool, _ body: (Database) throws -> T) rethrows -> T {
         let database = unsafe self.database
         return try database.withAccess {
+            database.finishWork()
             if !readsOnly { database.endReadingOnly() }
             defer { database.checkNoTransactionLeft() }
             do {

@@ -81,7 +81,7 @@ private final class RegionObserver: RegionListener {
 
     func start(_ regions: [any DatabaseRegionConvertible], _ db: Database) {
         do {
-            guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
+            try db.checkIsOpen()
             let region = try DatabaseRegion.union(of: regions, in: db)
             let watch = db.observerNotifier.watch
             let id = watch.add(self, region: region)

@@ -56,7 +56,13 @@ public final class DatabasePool: Sendable {
         self.writer = try factory.makeWriter(label: ".writer")
         self.readers = ReaderPool(maximumReaderCount: configuration.maximumReaderCount, writer: writer) {
             number in
-            try factory.makeReader(number: number)
+            do {
+                return try factory.makeReader(number: number)
+            } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+                // A change of the journal mode has failed, and a reader cannot roll its journal back.
+                _ = try factory.makeLockConnection()
+                return try factory.makeReader(number: number)
+            }
         }
         factory.keys.onKeyChange { [weak readers] in readers?.invalidate() }
     }
@@ -239,7 +245,7 @@ extension DatabasePool {
         }
         let lease: ReaderPool.Lease
         do {
-            guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
+            try db.checkIsOpen()
             lease = try readers.acquire(mayHaveAnother: true)
         } catch {
             value(.failure(error))

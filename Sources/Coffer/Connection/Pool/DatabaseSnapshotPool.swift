@@ -62,7 +62,7 @@ public final class DatabaseSnapshotPool: Sendable {
 
     fileprivate convenience init(_ factory: ConnectionFactory, _ db: Database) throws {
         db.checkIsUsedInItsAccess()
-        guard !db.isClosed else { throw DatabaseError.connectionIsClosed() }
+        try db.checkIsOpen()
         // A read of a pool has pinned a state before any statement has run in it.
         if db.handle.transactionState == .read, db.isTransactionUntouched { try db.restartingTransaction {} }
         if db.handle.transactionState == .read, Engine.hasSnapshots {

@@ -8,7 +8,7 @@ extension Database {
     /// `user_version` and `application_id` are zero.
     func eraseContent() throws {
         checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         guard !isReadingOnly else {
             throw DatabaseError(resultCode: .SQLITE_READONLY, message: "attempt to write a readonly database")
         }

@@ -61,7 +61,7 @@ extension Database {
     /// - Parameter protection: nil for this database's own protection.
     fileprivate func copyContent(into path: String, protection: FileProtection?) throws {
         checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         do {
             let file = ContentFile(
                 protection: try protection ?? ownProtection(),

@@ -1,5 +1,6 @@
 internal import KeyMaterial
 internal import SQLCipherBridge
+internal import SystemCalls
 
 // The protocol for a key change in place (invariant "Rekey is not trusted"). The engine's rekey returns OK
 // even if it failed, and the next write can then destroy the file. So its result is ignored, the connection
@@ -74,7 +75,7 @@ extension Database {
                     failure = rekeying.rekey(handle)
                     seemsNew = failure == nil && rekeying.isFileOfNewKey(handle)
                 },
-                reopening: {
+                reopening: { [unowned self] in
                     switch try rekeying.outcome(failure) {
                     case .newKey(let new):
                         (failure, hasNewKey) = (nil, true)
@@ -88,6 +89,8 @@ extension Database {
                     }
                 })
         } catch {
+            // The readers of a pool may be able to open the file before the writer is.
+            if isClosed, seemsNew { keying.adopt(wanted) }
             throw hasNewKey || seemsNew ? FailureAfterPublishing(reason: error) : error
         }
         if let failure {
@@ -193,10 +196,11 @@ private struct Rekeying {
     }
 
     /// Returns true if the new key opens the bytes of the file, which are read through the connection that
-    /// has changed the key.
+    /// has changed the key, and no journal would restore the bytes from before the change.
     func isFileOfNewKey(_ handle: ConnectionHandle) -> Bool {
         guard let ring = after.ring else { return false }
         do {
+            guard try SystemFile.status("\(file)-journal")?.size ?? 0 == 0 else { return false }
             let view = try FileView.open(ConnectionBytes(handle))
             return try view.handle.unlock(with: material, of: ring)
         } catch {

@@ -10,7 +10,7 @@ extension Database {
     ) throws -> DatabaseFile.RotationResult {
         checkIsUsedInItsAccess()
         let start = ContinuousClock.now
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         let file = try pathOfRotatableFile()
         try checkLosesNothing()
         // Progress reports check for the cancellation of the task. The accesses of a connection are also
@@ -183,20 +183,39 @@ extension Database {
     /// mode from being restored, and without the observers' hooks: its transactions are not reported to
     /// observers.
     ///
+    /// If it fails, the mode may not have been restored, for example because the disk is full. Then each
+    /// access tries to restore it.
+    ///
     /// - Precondition: the connection has no active statements.
-    private func undisturbed<Result>(_ body: () throws -> Result) rethrows -> Result {
+    private func undisturbed<Result>(_ body: () throws -> Result) throws -> Result {
         let original = handle
+        let mode = try handle.journalMode()
         observerNotifier.removeHooks()
         defer {
             if !isClosed && handle == original { observerNotifier.move(to: handle, inspector: inspector) }
         }
-        return try withoutInterruption(body)
+        do {
+            return try withoutInterruption(body)
+        } catch {
+            if mode == .wal { unfinishedWork.append { [unowned self] in try self.restoreWAL() } }
+            throw error
+        }
+    }
+
+    private func restoreWAL() throws {
+        observerNotifier.removeHooks()
+        defer { observerNotifier.move(to: handle, inspector: inspector) }
+        try withoutInterruption {
+            // A read rolls back a journal of a change of the mode that failed.
+            try handle.verifyKey()
+            try handle.restore(.wal, currentProtection())
+        }
     }
 
     /// Begins a rotation while the database is in use. It makes the same checks as the end of the rotation,
     /// so that it fails early.
     func planLiveKeyChange(to key: DatabaseKey) throws -> KeyChange {
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         let file = try pathOfRotatableFile()
         try checkLosesNothing()
         return try describingFailures(file) {
@@ -222,7 +241,7 @@ extension Database {
         _ replace: (ConnectionHandle, _ resume: @escaping (JournalMode) throws -> Void) throws -> Result
     ) throws -> Result {
         checkIsUsedInItsAccess()
-        guard !isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
         guard try pathOfRotatableFile() == change.file else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: change.file)
         }
@@ -249,14 +268,14 @@ extension Database {
 
     /// Replaces the connection if it still has an exclusive lock on the file. If SQLite fails to leave the
     /// WAL mode under that lock, for example because of an I/O error, it keeps the lock until the connection
-    /// is closed.
+    /// is closed. If the file cannot be opened again yet, the next access tries it.
     private func releaseKeptLock(_ change: KeyChange) {
         guard (try? handle.fileLockLevel()) == .exclusive else { return }
         try? replaceHandle(
             working: { old in
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
-            reopening: {
+            reopening: { [unowned self] in
                 try change.before.openForWriting(
                     change.file, locking: configuration.engineLocking, timeout: Self.patienceForNewFile,
                     work: keying.keys.pageWork)
@@ -269,23 +288,33 @@ extension Database {
 
     private func resume(_ change: KeyChange, journalMode: JournalMode) throws {
         let (file, after, wanted) = (change.file, change.after, change.wanted)
-        try replaceHandle(
-            working: { old in
-                if !old.isAutocommit { try? old.execute("ROLLBACK") }
-            },
-            reopening: {
-                // Another process may be the first to open the new file, and may be switching it to WAL mode.
-                let deadline = Deadline(after: Self.patienceForNewFile)
-                let new = try deadline.retryingWhileBusy {
-                    try after.openForWriting(
-                        file, locking: configuration.engineLocking, timeout: Self.patienceForNewFile,
-                        work: keying.keys.pageWork)
-                }
-                adopt(wanted, openedBy: after, new.handle)
-                // Done before observers are attached, which would be notified of a commit.
-                try? deadline.retryingWhileBusy { try new.handle.restore(journalMode, after) }
-                return new
-            })
+        do {
+            try replaceHandle(
+                working: { old in
+                    if !old.isAutocommit { try? old.execute("ROLLBACK") }
+                },
+                reopening: { [unowned self] in
+                    // Another process may be the first to open the new file, and may be switching it to WAL
+                    // mode.
+                    let deadline = Deadline(after: Self.patienceForNewFile)
+                    let new = try deadline.retryingWhileBusy {
+                        try after.openForWriting(
+                            file, locking: configuration.engineLocking, timeout: Self.patienceForNewFile,
+                            work: keying.keys.pageWork)
+                    }
+                    adopt(wanted, openedBy: after, new.handle)
+                    // Done before observers are attached, which would be notified of a commit.
+                    try? deadline.retryingWhileBusy { try new.handle.restore(journalMode, after) }
+                    return new
+                })
+        } catch {
+            if isClosed {
+                // The readers of a pool may be able to open the file before the writer is.
+                keying.adopt(wanted)
+                try? keying.keys.checkFile(at: path, isDecisive: true)
+            }
+            throw error
+        }
         try handle.restore(journalMode, after)
         try FailPoint.reopened.pass(file)
     }

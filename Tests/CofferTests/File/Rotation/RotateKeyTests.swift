@@ -1,6 +1,7 @@
 import CofferTestSupport
 import Foundation
 import SQLCipherBridge
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -247,8 +248,43 @@ struct RotateKeyTests {
         #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 200)
     }
 
-    @Test("a rotation in place says that the file has its new key even if the file cannot be opened again")
-    func unopenable() throws {
+    @Test(
+        "if the new file cannot be opened, the error says that it has its new key, and a later access opens it",
+        arguments: Access.allCases,
+        [(DatabaseFile.RotationOptions.Method.inPlace, FailPoint.rekeyed), (.copy, .directorySynchronized)])
+    func unopenable(access: Access, step: (method: DatabaseFile.RotationOptions.Method, point: FailPoint))
+        throws
+    {
+        let writer = try makeWriter(access)
+        let path = writer.path
+        var options = DatabaseFile.RotationOptions()
+        options.method = step.method
+        let error = #expect(throws: DatabaseFileError.self) {
+            try FailPoint.$passing.withValue({ point in
+                guard point == step.point else { return }
+                try? FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+            }) {
+                _ = try writer.rotateKey(to: Keys.new, options: options)
+            }
+        }
+        #expect(error?.isPublished == true, "\(String(describing: error))")
+        let refusal = #expect(throws: DatabaseError.self) {
+            try writer.write { try $0.execute(sql: "DELETE FROM t") }
+        }
+        #expect(refusal?.resultCode == .SQLITE_CANTOPEN)
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        #expect(try count(writer) == 200)
+        try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
+        #expect(try count(writer) == 201)
+        #expect(try mode(writer) == (access == .pool ? "wal" : "delete"))
+        #expect(try !writer.rotateKey(to: Keys.new, options: options).isChanged)
+        #expect(try DatabaseFile(path: path).leftovers().isEmpty)
+        try writer.close()
+        #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 201)
+    }
+
+    @Test("a change of the key in place that its journal takes back does not count as published")
+    func hotJournal() throws {
         let writer = try makeWriter(.queue)
         let path = writer.path
         var options = DatabaseFile.RotationOptions()
@@ -256,20 +292,21 @@ struct RotateKeyTests {
         let error = #expect(throws: DatabaseFileError.self) {
             try FailPoint.$passing.withValue({ point in
                 guard point == .rekeyed else { return }
+                try? Data(repeating: 1, count: 512).write(to: URL(fileURLWithPath: path + "-journal"))
                 try? FileManager.default.moveItem(atPath: path, toPath: path + ".away")
             }) {
                 _ = try writer.rotateKey(to: Keys.new, options: options)
             }
         }
-        #expect(error?.isPublished == true, "\(String(describing: error))")
-        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
-        try? writer.close()
-        #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 200)
+        #expect(error?.isPublished == false, "\(String(describing: error))")
     }
 
-    @Test("if SQLite keeps the exclusive lock after a failure, the connection is replaced")
-    func keptLock() throws {
+    @Test(
+        "if SQLite keeps the exclusive lock after a failure, the connection is replaced, at once or later",
+        arguments: [false, true])
+    func keptLock(isUnopenable: Bool) throws {
         let writer = try makeWriter(.pool)
+        let path = writer.path
         struct Stop: Error {}
         try writer.barrierWriteWithoutTransaction { db in
             let change = try db.planLiveKeyChange(to: Keys.new)
@@ -277,13 +314,48 @@ struct RotateKeyTests {
                 try db.completeLiveRotation(change) { handle, _ in
                     _ = try handle.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE")
                     _ = try handle.firstText(trusted: "PRAGMA main.journal_mode = TRUNCATE")
+                    if isUnopenable { try FileManager.default.moveItem(atPath: path, toPath: path + ".away") }
                     throw Stop()
                 }
             }
         }
-        #expect(try count(writer) == 200)
-        #expect(try count(directory.makeQueue()) == 200)
+        if isUnopenable {
+            #expect(throws: DatabaseError.self) { try writer.write { try $0.execute(sql: "DELETE FROM t") } }
+            try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        }
         try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
+        #expect(try count(writer) == 201)
+        #expect(try mode(writer) == "wal")
+        #expect(try count(directory.makeQueue()) == 201)
+        var options = DatabaseFile.RotationOptions()
+        options.whileInUse = .init()
+        try writer.rotateKey(to: Keys.new, options: options)
+        #expect(try count(writer) == 201)
+    }
+
+    @Test("if a neighbor prevents the WAL mode from being restored, a later access restores it")
+    func restoredLater() throws {
+        let writer = try makeWriter(.pool)
+        let directory = directory
+        let neighbor = Mutex<DatabaseQueue?>(nil)
+        #expect(throws: DatabaseFileError.self) {
+            try FailPoint.$failing.withValue(.verified) {
+                try FailPoint.$passing.withValue({ point in
+                    guard point == .copied else { return }
+                    var configuration = Configuration.rawKeyed
+                    configuration.allowsUnsafeTransactions = true
+                    let queue = try? directory.makeQueue("a.db", configuration)
+                    try? queue?.writeWithoutTransaction { try $0.execute(sql: "BEGIN; SELECT * FROM t") }
+                    neighbor.withLock { $0 = queue }
+                }) {
+                    _ = try writer.rotateKey(to: Keys.new)
+                }
+            }
+        }
+        #expect(try mode(writer) == "delete")
+        try neighbor.withLock { try $0?.close() }
+        try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
+        #expect(try mode(writer) == "wal")
         #expect(try count(writer) == 201)
     }
 
