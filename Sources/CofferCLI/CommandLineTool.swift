@@ -105,7 +105,7 @@ package enum CommandLineTool {
     /// Reports a parse failure as JSON to programs that asked for JSON.
     private static func reportRefusal(_ message: String, _ arguments: [String]) {
         guard arguments.prefix(while: { $0 != "--" }).contains("--json") else { return }
-        let name = arguments.first { !$0.hasPrefix("-") } ?? ""
+        let name = HiddenKeys.hiding(in: arguments.first { !$0.hasPrefix("-") } ?? "")
         let reporter = Reporter(command: name, style: OutputStyle(isJSON: true), errors: OutputFile(-1))
         reporter.failure(.usage(message))
         reporter.summary(.usage)

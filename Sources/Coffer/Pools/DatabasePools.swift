@@ -215,12 +215,14 @@ extension DatabasePools {
     ///
     ///     try await tenants.create("7")
     ///
-    /// - Throws: ``DatabaseFileError`` with the reason `exists` if there is a file with this name; the errors
-    ///   of ``DatabasePool/init(path:configuration:)`` and of the closures that were given to the
-    ///   initializer.
+    /// - Throws: ``DatabaseFileError`` with the reason `exists` if there is a file with this name, or another
+    ///   call is creating it; `SQLITE_MISUSE` after ``close(within:grace:)``; the errors of
+    ///   ``DatabasePool/init(path:configuration:)`` and of the closures that were given to the initializer.
     public func create(_ name: String) async throws {
         try opener.check(name)
-        try await BlockingWork.run("Coffer.Opening") { [opener] _ in try opener.create(name) }
+        try await BlockingWork.run("Coffer.Opening") { [opener, shelf] _ in
+            try shelf.creating(name, at: opener.path(of: name)) { try opener.create(name) }
+        }
     }
 
     /// Returns the names of all databases in the folder, in alphabetical order.

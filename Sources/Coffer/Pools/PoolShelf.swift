@@ -21,6 +21,9 @@ final class PoolShelf: Sendable {
     /// Entered by each database while it is closed because its last lease has ended.
     private let closings = DispatchGroup()
 
+    /// The names of the databases that are being created.
+    private let created = Mutex<Set<String>>([])
+
     /// The number of files that are opened at the same time. More would only compete for the processors.
     private static let maximumOpeningCount = 16
 
@@ -55,6 +58,24 @@ final class PoolShelf: Sendable {
                 openCount: counts.open, leasedCount: counts.leased, usedSlotCount: state.usedSlotCount,
                 waitingCount: state.waitingRequestCount, maximumOpenCount: slotCount)
         }
+    }
+
+    /// Runs `body`, which creates a file. Closing waits for it as for a database that is being opened.
+    func creating(_ name: String, at path: String, _ body: () throws -> Void) throws {
+        guard created.withLock({ $0.insert(name).inserted }) else {
+            throw DatabaseFileError(.exists, path: path)
+        }
+        defer { created.withLock { _ = $0.remove(name) } }
+        try state.withLock { state in
+            guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
+            files.enter()
+            openings.enter()
+        }
+        defer {
+            openings.leave()
+            files.leave()
+        }
+        try body()
     }
 
     // MARK: Closing

@@ -121,16 +121,29 @@ extension AuditChain {
     init(
         log path: String, seal: @autoclosure () throws -> AuditSeal, onRecord: (String, [UInt8]) -> Void
     ) throws {
-        let descriptor = try Descriptor.reading(path, name: "The audit log '\(path)'")
+        // NONBLOCK: if the path is a pipe, the tool must not wait for its writer.
+        let descriptor = try Descriptor.reading(path, name: "The audit log '\(path)'", flags: O_NONBLOCK)
         self.init(seal: try seal())
         do {
-            // The lock keeps a writer from being halfway through a record.
-            try? descriptor.lock(LOCK_SH)
+            guard try descriptor.status().isRegular else {
+                throw Failure(.badData, "no_records", "'\(path)' is not a file, and proves nothing.")
+            }
+            try AuditChain.lock(descriptor, path)
             try add(linesOf: descriptor, onRecord: onRecord)
         } catch let error as Errno {
             throw Failure(error, "The audit log '\(path)' cannot be read")
         }
         if let finding { throw Failure(finding, log: path) }
+    }
+
+    /// Keeps a writer from being halfway through a record. File systems without locks have no other writers.
+    private static func lock(_ file: borrowing Descriptor, _ path: String) throws(Failure) {
+        do throws(Errno) {
+            try AuditLog.lock(file, LOCK_SH, within: AuditLog.patience)
+        } catch {
+            guard error.code == EWOULDBLOCK else { return }
+            throw Failure(.busy, "busy", "Another process holds the lock of the audit log '\(path)'.")
+        }
     }
 }
 

@@ -21,9 +21,19 @@ final class AuditLog: Sendable {
 
     private let position = Mutex<Position?>(nil)
 
-    init(path: String, seal: AuditSeal) {
+    /// The time to wait for the lock of the log. It is normally held for milliseconds, and a process that
+    /// never releases it must not stop the others: the wait for it is long only once.
+    private let patience = Mutex(AuditLog.patience)
+    private let interruption: Interruption?
+
+    static let patience = Duration.seconds(20)
+    private static let shortPatience = Duration.milliseconds(500)
+
+    /// - Parameter interruption: a signal shortens the wait for the lock of the log.
+    init(path: String, seal: AuditSeal, interruption: Interruption? = nil) {
         self.path = path
         self.seal = seal
+        self.interruption = interruption
     }
 
     /// Appends a record and returns once it has reached the disk.
@@ -35,7 +45,7 @@ final class AuditLog: Sendable {
             position = nil
             do {
                 // The lock is held until the file is closed, so reading and extending the chain is atomic.
-                try AuditLog.lock(file, LOCK_EX)
+                try lock(file, LOCK_EX)
                 var current = try read(file, from: known)
                 let line = try AuditRecord.line(
                     members, sequence: current.chain.lastSequence + 1,
@@ -61,7 +71,7 @@ final class AuditLog: Sendable {
         let file = try open()
         try position.withLock { position throws(Failure) in
             do {
-                try AuditLog.lock(file, LOCK_SH)
+                try lock(file, LOCK_SH)
                 position = try read(file, from: nil)
             } catch {
                 throw AuditLog.failure(error, path)
@@ -95,18 +105,32 @@ final class AuditLog: Sendable {
         return position
     }
 
-    /// The time to wait for the lock of the log. It is normally held for milliseconds, and a process that
-    /// never releases it must not stop the others.
-    private static let patience = Duration.seconds(20)
+    private func lock(_ file: borrowing Descriptor, _ kind: CInt) throws(Errno) {
+        do throws(Errno) {
+            try AuditLog.lock(file, kind, within: patience.withLock { $0 }, unless: interruption)
+            patience.withLock { $0 = AuditLog.patience }
+        } catch {
+            if error.code == EWOULDBLOCK { patience.withLock { $0 = AuditLog.shortPatience } }
+            throw error
+        }
+    }
 
-    private static func lock(_ file: borrowing Descriptor, _ kind: CInt) throws(Errno) {
-        let end = ContinuousClock.now + patience
+    /// Locks the file of a log.
+    ///
+    /// - Parameter interruption: a signal shortens the wait.
+    /// - Throws: `EWOULDBLOCK` if another process still holds its lock at the end of the wait.
+    static func lock(
+        _ file: borrowing Descriptor, _ kind: CInt, within patience: Duration,
+        unless interruption: Interruption? = nil
+    ) throws(Errno) {
+        let start = ContinuousClock.now
         while true {
             do throws(Errno) {
                 try file.lock(kind | LOCK_NB)
                 return
             } catch {
-                guard error.code == EWOULDBLOCK, ContinuousClock.now < end else { throw error }
+                let limit = interruption?.status == nil ? patience : min(patience, shortPatience)
+                guard error.code == EWOULDBLOCK, ContinuousClock.now - start < limit else { throw error }
             }
             usleep(.random(in: 500...5_000))
         }

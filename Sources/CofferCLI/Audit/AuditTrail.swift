@@ -23,7 +23,7 @@ struct AuditTrail: Sendable {
         do throws(Failure) {
             try entry.end(isChanged: isChanged)
         } catch {
-            throw isChanged ? error.afterChange : error
+            throw isChanged ? error.after(.all) : error
         }
     }
 
@@ -48,7 +48,12 @@ struct AuditTrail: Sendable {
         }
         return try run(entry) {
             let result = try body(audit)
-            try audit(result)
+            do {
+                try audit(result)
+            } catch let failure as Failure {
+                // The work did not fail when it recorded its result itself.
+                throw result.isChanged ? failure.after(.all) : failure
+            }
             return result
         }
     }

@@ -26,6 +26,7 @@ struct BatchRun: Sendable {
     ///
     /// If all files are prepared first, files with wrong keys are reported during that phase and left alone.
     func run(_ items: [Manifest.Item], _ job: BatchJob) throws -> ExitStatus {
+        if job.isUnrepeatable { try BatchRun.checkFilesDiffer(items) }
         let board = Board()
         var ready = Array(items.indices)
         let steps = Mutex<[Int: BatchJob.Step]>([:])
@@ -47,6 +48,19 @@ struct BatchRun: Sendable {
             }
         }
         return try end(board, items)
+    }
+
+    /// Throws if two items are the same file by different names, which would get the work twice.
+    private static func checkFilesDiffer(_ items: [Manifest.Item]) throws(Failure) {
+        var paths: [FileIdentity: String] = [:]
+        for item in items {
+            guard let identity = (try? FileStatus(item.location, followsLinks: true))?.identity else {
+                continue
+            }
+            if let other = paths.updateValue(item.path, forKey: identity) {
+                throw Failure.manifest("'\(other)' and '\(item.path)' are the same file. List it once.")
+            }
+        }
     }
 
     /// One pass over some files of the manifest. Files that the phase skips count as complete from the start.
@@ -112,8 +126,9 @@ struct BatchRun: Sendable {
         session.reporter.addToSummary(tally.json(of: items.count))
         session.meter.note(.init(files: items.count, failed: tally.failed, bytes: tally.bytes))
         if let status = session.interruption.status {
-            let words = state == nil ? "run the command again." : "continue with --continue."
-            throw Failure(status, "interrupted", "Interrupted. No file is left half-changed; \(words)")
+            let unchanged = tally.hasPartialChange ? "" : " No file is left half-changed."
+            let words = state == nil ? "Run the command again." : "Continue with --continue."
+            throw Failure(status, "interrupted", "Interrupted.\(unchanged) \(words)")
         }
         return tally.failed > 0 ? .someFailed : .done
     }
@@ -140,7 +155,7 @@ struct BatchRun: Sendable {
                 outcome = try body(item)
             } catch {
                 let failure = session.failure(error, on: item.location)
-                if failure.reason == "interrupted" {
+                if failure.reason == "interrupted", failure.done == .none {
                     if job.isUnrepeatable { try note(.interrupted, item, job) }
                     return .interrupted
                 }
@@ -149,7 +164,13 @@ struct BatchRun: Sendable {
             }
             switch outcome {
             case .finished: try note(.done, item, job)
-            case .failed(let failure): try note(failure.isAfterChange ? .done : failure.status, item, job)
+            case .failed(let failure):
+                switch failure.done {
+                case .none: try note(failure.status, item, job)
+                // The note that the work has begun stays the last one: a later run refuses the file.
+                case .some where job.isUnrepeatable: break
+                case .some, .all: try note(.done, item, job)
+                }
             case .skipped, .prepared, .interrupted: break
             }
             return outcome

@@ -188,9 +188,11 @@ final class BatchState: Sendable {
 
     /// Replaces the file with a new one in one step, and locks the new file before it gets the name.
     private static func replace(_ path: String, by lines: [String]) throws(Errno) -> Descriptor {
-        // A random name that is not in use, so there is nothing to remove first.
-        let number = String(UInt64.random(in: 0 ... .max), radix: 16)
-        let temporary = "\(FileNames.folder(of: path))/.coffer-state-\(number)"
+        // The lock on the old state keeps other runs away from this name: only a killed run can have left it.
+        // It is a hash, because the name of the state may be as long as a name can be.
+        let hash = FileNames.name(of: path).utf8.reduce(5381 as UInt64) { $0 &* 33 &+ UInt64($1) }
+        let temporary = "\(FileNames.folder(of: path))/.coffer-state-\(String(hash, radix: 16))"
+        unsafe unlink(temporary)
         let file = try Descriptor(
             opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, mode: 0o600)
         do throws(Errno) {

@@ -20,6 +20,9 @@ struct BatchTally: Sendable {
     /// The failures by reason.
     private var failures: [String: Failures] = [:]
 
+    /// True if statements stay that were run before one that failed.
+    private(set) var hasPartialChange = false
+
     var failed: Int { failures.values.reduce(0) { $0 + $1.count } }
 
     mutating func addDone(_ effect: BatchJob.Effect, size: Int64) {
@@ -34,6 +37,7 @@ struct BatchTally: Sendable {
         same.count += 1
         if same.paths.count < 3 { same.paths.append(path) }
         failures[failure.reason] = same
+        if failure.done == .some { hasPartialChange = true }
     }
 
     private func notBegun(of total: Int) -> Int { max(0, total - succeeded - failed - skipped) }

@@ -113,7 +113,12 @@ final class RowImport {
             guard case .members(let members) = record.content else { continue }
             names += members.map(\.name).filter { seen.insert(CaseInsensitiveName($0)).inserted }
         }
-        guard !names.isEmpty else { throw mistake("it does not name columns; see --columns") }
+        guard !names.isEmpty else {
+            if let record = ahead.first, case .bad(let reason) = record.content {
+                throw mistake("line \(record.line): \(reason)")
+            }
+            throw mistake("it does not name columns; see --columns")
+        }
         return names
     }
 

@@ -32,6 +32,11 @@ struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     init(joining parts: [JSONObject]) { members = parts.flatMap(\.members) }
 
+    /// The object without the strings in its members that look like keys.
+    var hidingKeys: JSONObject {
+        JSONObject(members.map { JSONValue.Member($0.name, HiddenKeys.hiding(in: $0.value)) })
+    }
+
     init(dictionaryLiteral elements: (String, any JSONConvertible)...) {
         members = elements.map { JSONValue.Member($0, $1.jsonValue) }
     }

@@ -71,7 +71,7 @@ final class Reporter: Sendable {
 extension Reporter {
     func start(_ details: JSONObject...) {
         guard style.isJSON else { return }
-        object("start", JSONObject(joining: details))
+        object("start", JSONObject(joining: details).hidingKeys)
     }
 
     /// Reports the result for one file, or the answer to a question.
@@ -111,6 +111,7 @@ extension Reporter {
         state.withLock { $0.failures[failure.status, default: 0] += 1 }
         // Some messages start with the file name, which would appear twice.
         let prefix = path.map { $0 + ": " } ?? ""
+        let name = path.map { HiddenKeys.hiding(inName: $0) + ": " } ?? ""
         let message = HiddenKeys.hiding(
             in: failure.message.hasPrefix(prefix)
                 ? String(failure.message.dropFirst(prefix.count)) : failure.message)
@@ -118,10 +119,10 @@ extension Reporter {
             var details: JSONObject = [:]
             if let path { details += ["path": path] }
             details += ["code": failure.status.rawValue, "reason": failure.reason, "message": message]
-            object("error", details)
+            object("error", details.hidingKeys)
         }
         let words = Color.red.paint("error:", if: style.colorsErrors)
-        talk("coffer: \(isNamed ? "" : TextLayout.harmless(prefix))\(words)", message)
+        talk("coffer: \(isNamed ? "" : TextLayout.harmless(name))\(words)", message)
     }
 
     func warning(_ text: String) {

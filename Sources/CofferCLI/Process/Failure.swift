@@ -11,8 +11,12 @@ struct Failure: Error, Sendable {
     /// The file that the message is about, or nil if that is not known.
     var path: String?
 
-    /// True if the work was done and only a later step failed, so that the work must not be done again.
-    private(set) var isAfterChange = false
+    /// The part of the work that was done before the failure, and must not be done again.
+    private(set) var done = Part.none
+
+    enum Part: Sendable {
+        case none, some, all
+    }
 
     init(_ status: ExitStatus, _ reason: String, _ message: String) {
         self.status = status
@@ -31,14 +35,23 @@ struct Failure: Error, Sendable {
     func adding(_ sentence: String) -> Failure {
         var failure = Failure(status, reason, message + " " + sentence)
         failure.path = path
-        failure.isAfterChange = isAfterChange
+        failure.done = done
         return failure
     }
 
-    /// The same failure, marked as one that came after a completed change.
-    var afterChange: Failure {
-        var failure = adding("The change was made; do not make it again.")
-        failure.isAfterChange = true
+    /// The same failure, marked as one that came after a part of the work, or after all of it.
+    func after(_ part: Part) -> Failure {
+        var failure =
+            switch part {
+            case .none: self
+            case .some:
+                reason == "interrupted"
+                    ? Failure(status, reason, "Interrupted. Earlier statements stay; do not run them again.")
+                    : self
+            case .all: adding("The change was made; do not make it again.")
+            }
+        failure.path = path
+        failure.done = part
         return failure
     }
 

@@ -15,6 +15,10 @@ final class ScriptRun {
 
     private var changedRowCount = 0
     private var isChanged = false
+    /// True if the current transaction has changes.
+    private var hasOpenChanges = false
+    /// The part of the changes that stays if a later step fails.
+    private var kept = Failure.Part.none
 
     init(
         _ script: Script, _ values: BoundValues, allowsWriting: Bool, isTransaction: Bool, isDryRun: Bool,
@@ -58,6 +62,7 @@ final class ScriptRun {
         for name in values.unused {
             reporter.warning("--bind gives a value for '\(name)', but no statement has such a parameter.")
         }
+        if isChanged { kept = .all }
         return isChanged
     }
 
@@ -107,16 +112,27 @@ final class ScriptRun {
         guard !isDryRun else { return reportPlan(statement, number: number) }
         let arguments = try values.arguments(of: statement)
         // For the log, a statement that fails may still have changed something.
-        if !statement.isReadonly { isChanged = true }
+        if !statement.isReadonly { (isChanged, hasOpenChanges) = (true, true) }
         let before = db.totalChangesCount
-        defer { changedRowCount += db.totalChangesCount - before }
+        var hasSucceeded = false
+        defer {
+            let count = db.totalChangesCount - before
+            changedRowCount += count
+            if !db.isInsideTransaction {
+                // A statement that fails may keep rows (OR FAIL).
+                if hasOpenChanges, kind != "ROLLBACK", hasSucceeded || count > 0 { kept = .some }
+                hasOpenChanges = false
+            }
+        }
         guard statement.columnCount > 0 else {
             try statement.execute(arguments: arguments)
+            hasSucceeded = true
             return reportChange(statement, kind, number: number, count: db.totalChangesCount - before)
         }
         printer.statement = isMany ? number : nil
         printer.mayBePlan = kind == "EXPLAIN"
         try printer.print(statement, arguments)
+        hasSucceeded = true
     }
 
     private func reportPlan(_ statement: Statement, number: Int) {
@@ -164,7 +180,11 @@ extension ScriptRun {
         guard !isDryRun else { return try perform(path, configuration, in: session) }
         var isChanged = false
         try trail.record(path, .kept(key.key)) { [configuration] _ in
-            isChanged = try perform(path, configuration, in: session)
+            do {
+                isChanged = try perform(path, configuration, in: session)
+            } catch {
+                throw kept == .none ? error : session.failure(error).after(kept)
+            }
             return isChanged
         }
         return isChanged

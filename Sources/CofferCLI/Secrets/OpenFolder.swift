@@ -1,12 +1,14 @@
 internal import Glibc
 internal import SystemCalls
 
-/// An open folder to whose path no other user has contributed a symbolic link: that user could choose among
-/// the folders of this one.
+/// An open folder whose path no other user can change: no symbolic link in it belongs to another user, and
+/// other users can rename nothing in the folders that it leads through.
 final class OpenFolder {
     enum Problem: Error {
         case system(Errno)
         case linkOfAnotherUser
+        /// Another user can replace what is in a folder of the path.
+        case changeableFolder(String)
     }
 
     private let folder: Descriptor
@@ -17,10 +19,14 @@ final class OpenFolder {
     /// replaced in between.
     static func open(_ path: String) throws(Problem) -> OpenFolder {
         var (folder, parts) = try start(of: Array(path.utf8))
+        // The folders whose parts were examined, for messages.
+        var place = path.hasPrefix("/") ? "" : "."
         var linkCount = 0
         while let part = parts.popLast() {
+            try folder.checkIsSafe(place.isEmpty ? "/" : place)
             if let next = try folder.folder(part) {
                 folder = next
+                place += "/" + String(decoding: part, as: UTF8.self)
                 continue
             }
             // The number that the kernel follows too.
@@ -28,13 +34,21 @@ final class OpenFolder {
             guard linkCount <= 40 else { throw .system(Errno(ELOOP)) }
             let target = try folder.target(ofLink: part)
             let (start, targetParts) = try start(of: target)
-            if target.first == OpenFolder.slash { folder = start }
+            if target.first == OpenFolder.slash { (folder, place) = (start, "") }
             parts += targetParts
         }
         return folder
     }
 
     func status() throws(Errno) -> FileStatus { try folder.status() }
+
+    /// Throws if another user can rename files of this user in the folder. In a sticky folder, users can
+    /// rename only their own files.
+    private func checkIsSafe(_ path: String) throws(Problem) {
+        let status = try OpenFolder.system { () throws(Errno) in try self.status() }
+        let isProtected = status.permissions & 0o022 == 0 || status.permissions & 0o1000 != 0
+        guard isProtected, status.isOwn || status.userID == 0 else { throw .changeableFolder(path) }
+    }
 
     /// Opens a file in the folder.
     func file(_ name: String, _ flags: CInt) throws(Errno) -> Descriptor {

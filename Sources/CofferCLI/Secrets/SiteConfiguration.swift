@@ -90,6 +90,8 @@ struct SiteConfiguration: Sendable {
             case .system(let error): throw failure(path, "it cannot be read: \(error.words).")
             case .linkOfAnotherUser:
                 throw failure(path, "its path has a symbolic link of another user, who can change it.")
+            case .changeableFolder(let folder):
+                throw failure(path, "its path leads through '\(folder)', a folder that others can change.")
             }
         }
     }
@@ -141,25 +143,19 @@ struct SiteConfiguration: Sendable {
         for path in [program, FileNames.canonical(program)] {
             let folder: OpenFolder
             do throws(OpenFolder.Problem) { folder = try OpenFolder.open(FileNames.folder(of: path)) } catch {
-                guard case .linkOfAnotherUser = error else { return }
-                throw failure("the path of '\(program)' has a symbolic link of another user.")
+                switch error {
+                case .system: return
+                case .linkOfAnotherUser:
+                    throw failure("the path of '\(program)' has a symbolic link of another user.")
+                case .changeableFolder(let folder):
+                    throw failure(
+                        "the path of '\(program)' leads through '\(folder)', a folder that others can change."
+                    )
+                }
             }
             guard let status = try? FileStatus(path), let folderStatus = try? folder.status() else { return }
             try SiteConfiguration.check(
                 [("'\(program)'", status), ("the folder of '\(program)'", folderStatus)], self.path)
-        }
-        try checkFolders(above: FileNames.folder(of: FileNames.canonical(program)))
-    }
-
-    /// Throws if another user can rename one of the folders above a folder, and put another one in its place
-    /// before the program in it is run. In a sticky folder, users can rename only their own files.
-    private func checkFolders(above folder: String) throws(Failure) {
-        var folder = folder
-        while folder.hasPrefix("/"), folder != "/" {
-            folder = FileNames.folder(of: folder)
-            guard let status = try? FileStatus(folder) else { return }
-            let isSticky = status.permissions & 0o1000 != 0 && (status.isOwn || status.userID == 0)
-            if !isSticky { try SiteConfiguration.check([("the folder '\(folder)'", status)], path) }
         }
     }
 }

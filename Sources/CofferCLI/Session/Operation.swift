@@ -12,7 +12,9 @@ extension RecordingOperation {
     func trail(_ session: Session) throws -> AuditTrail {
         var log: AuditLog?
         if let path = audit.path {
-            let candidate = AuditLog(path: path, seal: try audit.secret.seal(session.keys))
+            let candidate = AuditLog(
+                path: path, seal: try audit.secret.seal(session.keys),
+                interruption: session.interruption)
             do throws(Failure) {
                 try candidate.checkIsWritable()
                 log = candidate

@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import SystemCalls
 import Testing
 
 @testable import CofferCLI
@@ -128,6 +129,27 @@ struct AuditTests {
         try tool.write(lines.dropLast().joined(separator: "\n") + "\n", to: "log")
         #expect(try tool.run("audit", "verify", "log").status == 0)
         #expect(try tool.run("audit", "verify", "log", "--last", hash).status == 1)
+    }
+
+    @Test("a pipe is no log, and is not waited for")
+    func pipe() throws {
+        #expect(unsafe mkfifo(tool.directory.path("log"), 0o600) == 0)
+        #expect(try tool.run("audit", "verify", "log").status == 65)
+        #expect(try tool.run("audit", "find-key", "log", "--id", "93b1c5d2e7f80a46").status == 65)
+    }
+
+    @Test("the wait for the lock of a log ends")
+    func heldLock() throws {
+        try create(["a.db"])
+        let path = tool.directory.path("log")
+        let holder = try Descriptor(opening: path, O_RDONLY)
+        let file = try Descriptor(opening: path, O_RDONLY)
+        try holder.lock(LOCK_SH)
+        let error = #expect(throws: Errno.self) {
+            try AuditLog.lock(file, LOCK_EX, within: .milliseconds(20))
+        }
+        #expect(error?.code == EWOULDBLOCK)
+        try AuditLog.lock(file, LOCK_SH, within: .zero)
     }
 
     @Test("a line that was torn by a crash is kept, and the next record vouches for it")

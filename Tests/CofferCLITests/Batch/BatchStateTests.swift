@@ -208,6 +208,68 @@ struct BatchStateTests {
         #expect(try rowCounts() == ["3", "2"])
     }
 
+    @Test(
+        "a file in which a script failed after a committed statement is refused once",
+        arguments: ["", "BEGIN; ", "BEGIN; ROLLBACK; "])
+    func partlyRunScript(start: String) throws {
+        let end = start == "BEGIN; " ? "COMMIT; " : ""
+        let script = "\(start)INSERT INTO t (text) VALUES ('bonus'); \(end)INSERT INTO t (a) VALUES (1)"
+        func run(_ more: String...) throws -> Tool.Result {
+            try tool.run(
+                [
+                    "batch", "query", script, "--write", "--manifest", "list", "--key-file", "old.key",
+                    "--key-type", "raw",
+                ] + more)
+        }
+        #expect(try run().status == 3)
+        #expect(try rowCounts() == ["2", "2"])
+        let refused = try run("--continue")
+        #expect(refused.status == 3 && refused.errors.contains("may have made the change"), "\(refused)")
+        #expect(try rowCounts() == ["2", "2"])
+        #expect(try run("--continue").status == 3)
+        #expect(try rowCounts() == ["3", "3"])
+    }
+
+    @Test(
+        "a file in which nothing of a failed script was kept is not refused",
+        arguments: [
+            "BEGIN; INSERT INTO t (text) VALUES ('x'); INSERT INTO t (a) VALUES (1)",
+            "BEGIN; INSERT INTO t (text) VALUES ('x'); ROLLBACK; SELECT missing",
+            "SELECT count(*) FROM t; INSERT INTO t (text) VALUES ('x'), (json('{'))",
+        ])
+    func undoneScript(script: String) throws {
+        for more in [[], ["--continue"], ["--continue"]] {
+            let result = try tool.run(
+                [
+                    "batch", "query", script, "--write", "--manifest", "list", "--key-file", "old.key",
+                    "--key-type", "raw",
+                ] + more)
+            #expect(result.status == 3 && !result.errors.contains("may have made"), "\(result)")
+        }
+        #expect(try rowCounts() == ["1", "1"])
+    }
+
+    @Test("a new state that a killed run left is removed by the next run")
+    func leftState() throws {
+        #expect(try insert("list").status == 0)
+        func run() throws { #expect(try rotate("--continue").status == 0) }
+        let hash = "list.state".utf8.reduce(5381 as UInt64) { $0 &* 33 &+ UInt64($1) }
+        try tool.write("half a sta", to: ".coffer-state-\(String(hash, radix: 16))")
+        try run()
+        #expect(!tool.directory.fileNames().contains { $0.contains("state") })
+    }
+
+    @Test("a file that the manifest lists by two names is refused before it is changed")
+    func secondName() throws {
+        #expect(unsafe symlink("1.db", tool.directory.path("link.db")) == 0)
+        for other in ["link.db", "./1.db"] {
+            try tool.write("1.db\n\(other)\n", to: "list")
+            let result = try insert("list")
+            #expect(result.status == 78 && result.errors.contains("are the same file"), "\(result)")
+        }
+        #expect(try rowCounts() == ["1", "1"])
+    }
+
     @Test("a state of which no line fits the manifest is refused, and no file is touched")
     func foreignState() throws {
         try writeFirstState("/elsewhere/")

@@ -32,15 +32,32 @@ struct TextTests {
         #expect(
             HiddenKeys.hiding(in: "'\(groups)', \(groups)")
                 == "'(characters that look like a recovery key)', (characters that look like a recovery key)")
-        for separator in [" ", ""] {
-            let spaced = groups.replacing("-", with: separator)
-            #expect(
-                HiddenKeys.hiding(in: "\(spaced)' cannot")
-                    == "(characters that look like a recovery key)' cannot")
+        let digits = groups.replacing("-", with: "")
+        let halves = String(repeating: "W8WP", count: 7)
+        let eights = Array(repeating: "W8WPW8WP", count: 7)
+        var forms = [" ", "", "\t", "  ", "\n", "\r\n", " - "].map { separator in
+            groups.replacing("-", with: separator)
+        }
+        forms += ["\(halves) \(halves)", eights.joined(separator: "-"), eights.joined(separator: " ")]
+        // With an error.
+        forms += [
+            String(groups.dropLast()), String(groups.dropFirst()), groups + "X", String(digits.dropLast()),
+        ]
+        forms += [groups.replacing("-", with: " ", maxReplacements: 7), String(groups.dropLast(5))]
+        for form in forms {
+            for (before, after) in [
+                ("", "' cannot"), ("--", ""), ("/a/", "."), ("to ", ", "), ("", " cannot"),
+            ] {
+                #expect(
+                    HiddenKeys.hiding(in: before + form + after)
+                        == "\(before)(characters that look like a recovery key)\(after)",
+                    "\(before)\(form)\(after)")
+            }
         }
         for shown in [
-            "\(groups).txt", String(groups.dropLast()), "/backup/\(key).db", "\(key).key", "\(key)0",
+            "/backup/\(key).db", "\(key).key", "\(key)0",
             String(key.dropLast()), "g" + key.dropFirst(), String(repeating: "word ", count: 14),
+            "2024-11-01 12:30:05 6ba7b810-9dad-11d1-80b4-00c04fd430c8", "rows 1234 2345 3456 4567 5678",
             "ü \n", "",
         ] {
             #expect(HiddenKeys.hiding(in: shown) == shown)

@@ -249,9 +249,11 @@ struct DefaultTests {
 
     @Test(
         "a program that others could change is not run for a configuration",
-        arguments: ["writable", "folder", "folder above", "link", "owner"])
+        arguments: [
+            "writable", "folder", "folder above", "folder of a link", "folder before ..", "link", "owner",
+        ])
     func unsafePrograms(kind: String) throws {
-        for folder in ["conf", "all", "all/bin"] {
+        for folder in ["conf", "all", "all/bin", "shared"] {
             let path = try tool.directory.makeFolder(folder)
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         }
@@ -259,13 +261,17 @@ struct DefaultTests {
         let program = tool.directory.path("all/bin/give")
         let link = tool.directory.path("conf/give")
         #expect(unsafe symlink("../all/bin/give", link) == 0)
-        try tool.write(#"{"key": "raw:command:./give"}"#, to: "conf/config.json")
+        #expect(unsafe symlink("../all/bin", tool.directory.path("shared/bin")) == 0)
+        let given = ["folder of a link": "../shared/bin/give", "folder before ..": "../shared/../conf/give"]
+        try tool.write(#"{"key": "raw:command:\#(given[kind] ?? "./give")"}"#, to: "conf/config.json")
         let environment = ["COFFER_CONFIG": tool.directory.path("conf/config.json")]
         #expect(try tool.run("verify", "a.db", environment: environment).status == 0)
         try FileManager.default.removeItem(atPath: tool.directory.path("run"))
         switch kind {
         case "writable": #expect(unsafe chmod(program, 0o777) == 0)
         case "folder": #expect(unsafe chmod(tool.directory.path("all/bin"), 0o777) == 0)
+        case "folder of a link", "folder before ..":
+            #expect(unsafe chmod(tool.directory.path("shared"), 0o777) == 0)
         case "folder above": #expect(unsafe chmod(tool.directory.path("all"), 0o777) == 0)
         case "link":
             guard geteuid() == 0 else { return }

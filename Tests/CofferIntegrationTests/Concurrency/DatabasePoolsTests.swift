@@ -496,6 +496,29 @@ struct DatabasePoolsTests {
         _ = await user.result
     }
 
+    @Test("of several creations of one database one succeeds, closing waits for it, and refuses later ones")
+    func closingWhileCreating() async throws {
+        let (isPreparing, mayEnd) = (Flag(), Flag())
+        let pools = DatabasePools(folder: directory.path) { _ in
+            .rawKeyed
+        } prepare: { _ in
+            isPreparing.open()
+            while !mayEnd.isOpen { Thread.sleep(forTimeInterval: 0.001) }
+        }
+        let first = Task { try await pools.create("a") }
+        #expect(await eventuallyAwaited { isPreparing.isOpen })
+        let exists = DatabaseFileError(.exists, path: directory.path("a.db"))
+        await #expect(throws: exists) { try await pools.create("a") }
+        await #expect(throws: DatabaseWaitError.self) { try await pools.close(within: .zero, grace: .zero) }
+        let closing = Task { try await pools.close() }
+        let error = await #expect(throws: DatabaseError.self) { try await pools.create("b") }
+        #expect(error?.resultCode == .SQLITE_MISUSE)
+        mayEnd.open()
+        try await closing.value
+        #expect(directory.fileNames() == ["a.db"])
+        try await first.value
+    }
+
     @Test("closing cancels the accesses of leases that do not end in time")
     func forcedClosing() async throws {
         let pools = makePools()

@@ -40,13 +40,14 @@ struct InterruptedRuns {
         try? NewDatabaseFile.removeSecondNames(of: path)
     }
 
-    /// Removes the copies that interrupted runs of other operations left. After a rotation or an encryption,
-    /// the former key would open them, or no key would be needed. The notes stay, because the next runs
-    /// restore the journal modes in them.
+    /// Removes the copies that interrupted runs left. The notes stay, because the next runs restore the
+    /// journal modes in them.
     ///
     /// The copy of an active run is kept, and a file that is not a note of ours is ignored.
-    func removeCopies(exceptOf operation: ReplacementOperation) throws {
-        for names in try operations() where names.operation != operation {
+    ///
+    /// - Parameter isIncluded: returns true for the operations of the runs.
+    func removeCopies(of isIncluded: (ReplacementOperation) -> Bool) throws {
+        for names in try operations() where isIncluded(names.operation) {
             let status = try SystemFile.regularFile(path)
             do {
                 try names.takeNote().removeLeftovers { try $0.removeSecondName(of: status, at: path) }

@@ -141,12 +141,16 @@ struct NewDatabaseFile: ~Copyable {
         try removeSecondNames(of: path)
     }
 
-    /// Does the same, and before a rotation or an encryption also removes the other files that killed runs
-    /// have left: they have the former key, or none.
+    /// Does the same, and removes the copy that a killed decryption has left, which is readable without a
+    /// key, unless the file is to be decrypted again. Before a rotation or an encryption it also removes the
+    /// other files that killed runs have left: they have the former key, or none.
     static func removeLeftovers(before operation: ReplacementOperation, of path: String) throws {
         try removeKeptNames(of: path)
-        guard operation == .rotate || operation == .encrypt else { return }
-        try InterruptedRuns(path: path).removeCopies(exceptOf: operation)
+        let changesKey = operation == .rotate || operation == .encrypt
+        try InterruptedRuns(path: path).removeCopies {
+            $0 != operation && (changesKey || $0 == .decrypt)
+        }
+        guard changesKey else { return }
         do {
             try removeLeftovers(of: path)
         } catch let error as DatabaseFileError {

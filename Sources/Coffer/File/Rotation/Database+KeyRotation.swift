@@ -12,13 +12,13 @@ extension Database {
         let start = ContinuousClock.now
         try checkIsOpen()
         let file = try pathOfRotatableFile()
-        try checkLosesNothing()
         // Progress reports check for the cancellation of the task. The accesses of a connection are also
         // cancelled when it is being closed.
         let progress = progress.noting { [sharedState] _ in
             if sharedState.isCancelled { throw CancellationError() }
         }
         return try describingFailures(file) {
+            try checkLosesNothing()
             keying.keys.keyWillChange()
             let change: KeyChange
             do {
@@ -217,8 +217,8 @@ extension Database {
     func planLiveKeyChange(to key: DatabaseKey) throws -> KeyChange {
         try checkIsOpen()
         let file = try pathOfRotatableFile()
-        try checkLosesNothing()
         return try describingFailures(file) {
+            try checkLosesNothing()
             guard try handle.journalMode() == .wal else {
                 throw DatabaseFileError(
                     .unsupported(
@@ -245,8 +245,8 @@ extension Database {
         guard try pathOfRotatableFile() == change.file else {
             throw DatabaseFileError(.unsafeFile(.replaced), path: change.file)
         }
-        try checkLosesNothing()
         return try describingFailures(change.file) {
+            try checkLosesNothing()
             keying.keys.keyWillChange()
             guard try currentProtection().hasSameSecret(as: change.before) else {
                 throw DatabaseFileError(.busy([]), path: change.file)

@@ -23,7 +23,9 @@ extension DatabaseWriter {
     /// - Throws: a ``DatabaseFileError``: `outpaced` if more is written than
     ///   ``DatabaseFile/RotationOptions/whileInUse`` allows, which only applies to a pool in WAL mode; `busy`
     ///   if statements, snapshots, other connections, or processes have the file open. The old key then
-    ///   remains valid, as after any other error whose ``DatabaseFileError/isPublished`` is false.
+    ///   remains valid, as after any other error whose ``DatabaseFileError/isPublished`` is false. If the
+    ///   file could not be opened again afterwards, for example because the process has too many open files,
+    ///   accesses throw `SQLITE_CANTOPEN` until one of them can open it.
     /// - Precondition: not called inside an access of the same writer.
     @discardableResult
     @_disfavoredOverload

@@ -42,7 +42,9 @@ struct LiveRotation: Sendable {
         do {
             keys = try pool.writer.sync { db in try db.planLiveKeyChange(to: key) }
         } catch let error as DatabaseFileError where error.reason == .sameKey {
-            return try pool.writer.sync { db in try db.completeRotation(options, since: start) }
+            return try DatabaseFileError.translated(pool.path) {
+                try pool.writer.sync { db in try db.completeRotation(options, since: start) }
+            }
         }
         return try DatabaseFileError.translated(keys.file) {
             let run = try LiveRun(of: pool, keys, options, bounds, progress)

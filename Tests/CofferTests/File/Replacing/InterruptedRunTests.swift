@@ -58,6 +58,16 @@ struct InterruptedRunTests {
         #expect(try file.inspect(key: Keys.new).journalMode == "wal")
     }
 
+    @Test(
+        "do not include a plaintext copy after a vacuum or an upgrade, and stay otherwise",
+        arguments: ReplacementOperation.allCases, [true, false])
+    func otherOperations(operation: ReplacementOperation, isVacuum: Bool) throws {
+        let (file, left) = try leave(operation)
+        if isVacuum { try file.vacuum(key: Keys.old) } else { try file.upgrade(key: Keys.old) }
+        let isGone = operation == .decrypt || operation == (isVacuum ? .vacuum : .upgrade)
+        #expect(try file.leftovers().contains(left[1]) == !isGone)
+    }
+
     @Test("stay while their run works, with a wrong key, and without the database")
     func stays() throws {
         let (file, left) = try leave()

@@ -235,7 +235,7 @@ struct RotateKeyTests {
             } catch is Stop {
             } catch {
                 // The interruption came before the journal mode was left.
-                #expect((error as? any InterruptibleError)?.isInterruptionError == true, "\(error)")
+                #expect((error as? DatabaseFileError)?.isInterruptionError == true, "\(error)")
             }
             interruptions.cancel()
             await interruptions.value
@@ -249,7 +249,7 @@ struct RotateKeyTests {
     }
 
     @Test(
-        "if the new file cannot be opened, the error says that it has its new key, and a later access opens it",
+        "if the new file cannot be opened, the error says that it has its new key, and later accesses open it",
         arguments: Access.allCases,
         [(DatabaseFile.RotationOptions.Method.inPlace, FailPoint.rekeyed), (.copy, .directorySynchronized)])
     func unopenable(access: Access, step: (method: DatabaseFile.RotationOptions.Method, point: FailPoint))
