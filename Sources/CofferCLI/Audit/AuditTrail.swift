@@ -20,10 +20,12 @@ struct AuditTrail: Sendable {
     func record(_ path: String, _ keys: KeyPassage = .unknown, _ body: (AuditEntry) throws -> Bool) throws {
         let entry = try AuditEntry(trail: self, path: path, keys: members(keys))
         let isChanged = try run(entry) { try body(entry) }
-        do throws(Failure) {
-            try entry.end(isChanged: isChanged)
-        } catch {
-            throw isChanged ? error.after(.all) : error
+        try interruption.completing {
+            do throws(Failure) {
+                try entry.end(isChanged: isChanged)
+            } catch {
+                throw isChanged ? error.after(.all) : error
+            }
         }
     }
 

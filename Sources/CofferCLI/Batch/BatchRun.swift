@@ -26,7 +26,6 @@ struct BatchRun: Sendable {
     ///
     /// If all files are prepared first, files with wrong keys are reported during that phase and left alone.
     func run(_ items: [Manifest.Item], _ job: BatchJob) throws -> ExitStatus {
-        if job.isUnrepeatable { try BatchRun.checkFilesDiffer(items) }
         let board = Board()
         var ready = Array(items.indices)
         let steps = Mutex<[Int: BatchJob.Step]>([:])
@@ -48,19 +47,6 @@ struct BatchRun: Sendable {
             }
         }
         return try end(board, items)
-    }
-
-    /// Throws if two items are the same file by different names, which would get the work twice.
-    private static func checkFilesDiffer(_ items: [Manifest.Item]) throws(Failure) {
-        var paths: [FileIdentity: String] = [:]
-        for item in items {
-            guard let identity = (try? FileStatus(item.location, followsLinks: true))?.identity else {
-                continue
-            }
-            if let other = paths.updateValue(item.path, forKey: identity) {
-                throw Failure.manifest("'\(other)' and '\(item.path)' are the same file. List it once.")
-            }
-        }
     }
 
     /// One pass over some files of the manifest. Files that the phase skips count as complete from the start.

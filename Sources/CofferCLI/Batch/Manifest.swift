@@ -1,3 +1,4 @@
+internal import SystemCalls
 internal import Coffer
 internal import Foundation
 
@@ -149,6 +150,19 @@ struct Manifest: Sendable {
         self.written = written
         self.folder = folder
         items = written.map { $0.located(in: folder) }
+    }
+
+    /// Throws if two lines name the same file, which would get the work of both.
+    func checkFilesDiffer() throws(Failure) {
+        var paths: [FileIdentity: String] = [:]
+        for item in items {
+            guard let identity = (try? FileStatus(item.location, followsLinks: true))?.identity else {
+                continue
+            }
+            if let other = paths.updateValue(item.path, forKey: identity) {
+                throw Failure.manifest("'\(other)' and '\(item.path)' are the same file. List it once.")
+            }
+        }
     }
 
     /// The identifiers of the lines.

@@ -80,7 +80,7 @@ final class Interruption: Sendable {
     /// Returns the failure that an error stands for, taking into account a signal that may have caused it.
     func failure(_ error: any Error) -> Failure {
         let failure = Failure(error)
-        guard failure.status == .runAgain, let status else { return failure }
+        guard failure.status == .runAgain, failure.done == .none, let status else { return failure }
         return self.failure(status)
     }
 
@@ -108,6 +108,14 @@ final class Interruption: Sendable {
             }
         }
         if isLate { react() }
+        return try body()
+    }
+
+    /// Runs the last step of work that changed something, such as its record. A signal does not end the
+    /// process before the end of the step, because its message would say that nothing was done.
+    func completing<Result>(_ body: () throws -> Result) rethrows -> Result {
+        state.withLock { $0.cooperations += 1 }
+        defer { state.withLock { $0.cooperations -= 1 } }
         return try body()
     }
 

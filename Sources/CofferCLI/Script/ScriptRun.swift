@@ -19,6 +19,12 @@ final class ScriptRun {
     private var hasOpenChanges = false
     /// The part of the changes that stays if a later step fails.
     private var kept = Failure.Part.none
+    private let commits = CommitCounter()
+
+    private static let wordsOfRowChanges = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"]
+    private static let wordsWithoutChanges = [
+        "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "EXPLAIN",
+    ]
 
     init(
         _ script: Script, _ values: BoundValues, allowsWriting: Bool, isTransaction: Bool, isDryRun: Bool,
@@ -39,6 +45,7 @@ final class ScriptRun {
     func perform(_ db: Database) throws -> Bool {
         // No transaction stays open when this method returns or throws.
         defer { if db.isInsideTransaction { try? db.rollback() } }
+        if mayWrite { db.add(transactionObserver: commits) }
         if isTransaction && !isDryRun { try db.beginTransaction(allowsWriting ? .immediate : .deferred) }
         for index in script.statements.indices {
             do {
@@ -111,16 +118,22 @@ final class ScriptRun {
         }
         guard !isDryRun else { return reportPlan(statement, number: number) }
         let arguments = try values.arguments(of: statement)
+        let mayChange = !statement.isReadonly && !ScriptRun.wordsWithoutChanges.contains(kind)
         // For the log, a statement that fails may still have changed something.
-        if !statement.isReadonly { (isChanged, hasOpenChanges) = (true, true) }
-        let before = db.totalChangesCount
+        if mayChange { isChanged = true }
+        let (before, commits) = (db.totalChangesCount, commits.count)
         var hasSucceeded = false
         defer {
             let count = db.totalChangesCount - before
             changedRowCount += count
+            if hasSucceeded, mayChange, count > 0 || !ScriptRun.wordsOfRowChanges.contains(kind) {
+                hasOpenChanges = true
+            }
             if !db.isInsideTransaction {
-                // A statement that fails may keep rows (OR FAIL).
-                if hasOpenChanges, kind != "ROLLBACK", hasSucceeded || count > 0 { kept = .some }
+                // A statement that fails may keep rows (OR FAIL), and then commits them.
+                let isKept =
+                    hasSucceeded ? hasOpenChanges && kind != "ROLLBACK" : self.commits.count > commits
+                if isKept { kept = .some }
                 hasOpenChanges = false
             }
         }
@@ -156,7 +169,7 @@ final class ScriptRun {
                 text: [])
         } else if !isMany {
             // "0 rows" would be odd for a statement that creates a table.
-            let changesRows = ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(kind)
+            let changesRows = ScriptRun.wordsOfRowChanges.contains(kind)
             reporter.note(place + (count > 0 || changesRows ? "\(counted: count, "row") changed" : "done"))
         }
     }
@@ -192,12 +205,24 @@ extension ScriptRun {
 
     private func perform(_ path: String, _ configuration: Configuration, in session: Session) throws -> Bool {
         let queue = try ReadableQueue.open(path, configuration)
-        let isChanged = try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
+        return try session.interruption.cooperatively(onSignal: { queue.interrupt() }) {
             session.reporter.detail("running the statement")
-            if mayWrite { return try queue.writeWithoutTransaction { try self.perform($0) } }
-            return try queue.unsafeRead { try self.perform($0) }
+            let isChanged =
+                mayWrite
+                ? try queue.writeWithoutTransaction { try self.perform($0) }
+                : try queue.unsafeRead { try self.perform($0) }
+            try queue.close()
+            return isChanged
         }
-        try queue.close()
-        return isChanged
     }
+}
+
+/// Counts the transactions that were committed.
+private final class CommitCounter: TransactionObserver {
+    private(set) var count = 0
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) { count += 1 }
+    func databaseDidRollback(_ db: Database) {}
 }
