@@ -182,7 +182,8 @@ struct BatchRun: Sendable {
             state.withLock { tally in
                 switch outcome {
                 case .finished(let effect): tally.addDone(effect, size: size)
-                case .failed(let failure): tally.add(failure, path: item.path)
+                case .failed(let failure):
+                    tally.add(failure, path: HiddenKeys.hiding(inName: item.path, at: item.location))
                 case .skipped: tally.skipped += 1
                 case .prepared, .interrupted: break
                 }

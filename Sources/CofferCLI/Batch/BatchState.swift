@@ -274,7 +274,7 @@ final class BatchState: Sendable {
         guard try !begun.contains(BatchState.subject(item, command, work)) else {
             throw Failure(
                 .outputExists, "perhaps_done",
-                "'\(item.location)': a run was killed while it worked on the file, and may have made the "
+                "'\(item.location)': an earlier run ended in the middle of its work, and may have made the "
                     + "change. Look at the file. If the change is missing, run this with --continue again, "
                     + "which makes it.")
         }
@@ -282,7 +282,9 @@ final class BatchState: Sendable {
     }
 
     func note(_ item: Manifest.Item, command: String, work: String, code: Int32) throws(Failure) {
-        let entry = Entry(try BatchState.subject(item, command, work), path: item.path, code: code)
+        let entry = Entry(
+            try BatchState.subject(item, command, work),
+            path: HiddenKeys.hiding(inName: item.path, at: item.location), code: code)
         try Failure.explaining("The state '\(self.path)' cannot be written") { () throws(Errno) in
             try file.withLock { file throws(Errno) in
                 let size = try file.status().size

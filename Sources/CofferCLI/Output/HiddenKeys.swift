@@ -10,7 +10,11 @@ enum HiddenKeys {
     }
 
     /// Returns the name with a key in it replaced, unless there is such a file, which is then no key.
-    static func hiding(inName name: String) -> String { NewFile.exists(name) ? name : hiding(in: name) }
+    ///
+    /// - Parameter location: the path of the file, if it is not the name.
+    static func hiding(inName name: String, at location: String? = nil) -> String {
+        NewFile.exists(location ?? name) ? name : hiding(in: name)
+    }
 
     /// Returns the member with the keys in its strings replaced.
     static func hiding(in value: JSONValue) -> JSONValue {
@@ -25,73 +29,113 @@ enum HiddenKeys {
 
     // MARK: Recovery keys
 
-    /// Replaces groups of letters and digits, some of them digits, that are equally long, and together about
-    /// as long as a recovery key. Spaces, hyphens and line breaks may separate them. One group may have
-    /// another length: a key with a typing error is almost as secret as one without.
+    /// Replaces groups of letters and digits that together look like a recovery key, however they are grouped
+    /// and separated: a key with typing errors is almost as secret as one without.
     private static func hidingRecoveryKeys(in text: [UInt8]) -> [UInt8] {
         let groups = groups(of: text)
         var (result, end, index): ([UInt8], Int, Int) = ([], 0, 0)
         while index < groups.count {
-            let count = groupCount(ofKeyIn: groups[index...], text)
-            if count > 0 {
-                result += text[end..<groups[index].lowerBound] + Array(recoveryKey.utf8)
-                end = groups[index + count - 1].upperBound
+            guard let next = endOfKey(in: groups, from: index) else {
+                index += 1
+                continue
             }
-            index += max(1, count)
+            result += text[end..<groups[index].range.lowerBound] + Array(recoveryKey.utf8)
+            end = groups[next - 1].range.upperBound
+            index = next
         }
         return result + text[end...]
     }
 
-    /// Returns the places of the longest sequences of letters and digits.
-    private static func groups(of text: [UInt8]) -> [Range<Int>] {
-        var groups: [Range<Int>] = []
+    /// Letters and digits without another character between them.
+    private struct Group {
+        var range: Range<Int>
+        var facts = Facts()
+        /// The characters between this group and the one before.
+        let gap: Gap
+
+        /// True if the group may be the beginning or the end of a key, and is no word.
+        var isLikeKey: Bool { facts.digits > 0 || facts.smallLetters == 0 }
+    }
+
+    private struct Facts {
+        var (count, digits, smallLetters) = (0, 0, 0)
+        /// The number of letters that are no hexadecimal digits.
+        var otherLetters = 0
+        /// The number of places at which a letter follows a digit, or a digit a letter.
+        var changes = 0
+
+        mutating func add(_ byte: UInt8, after last: UInt8?) {
+            count += 1
+            if isDigit(byte) { digits += 1 }
+            if byte >= UInt8(ascii: "a") { smallLetters += 1 }
+            if !Character(Unicode.Scalar(byte)).isHexDigit { otherLetters += 1 }
+            if let last, isDigit(last) != isDigit(byte) { changes += 1 }
+        }
+
+        static func += (facts: inout Facts, others: Facts) {
+            facts.count += others.count
+            facts.digits += others.digits
+            facts.smallLetters += others.smallLetters
+            facts.otherLetters += others.otherLetters
+            facts.changes += others.changes
+        }
+
+        /// True for about as many letters and digits as a key has, mixed as in random ones. Of the 56
+        /// characters of a key, 17 are digits on average, and 28 are letters that are no hexadecimal digits.
+        /// Words and numbers, hashes, dates and identifiers are not mixed in this way.
+        var areOfKey: Bool {
+            (50...62).contains(count) && digits >= 6 && otherLetters >= 6 && count - digits >= 12
+                && (smallLetters == 0 || changes >= 8)
+        }
+    }
+
+    private static func groups(of text: [UInt8]) -> [Group] {
+        var groups: [Group] = []
         for (index, byte) in text.enumerated() where byte.isLetterOrDigit {
-            if let last = groups.last, last.upperBound == index {
-                groups[groups.count - 1] = last.lowerBound..<(index + 1)
+            let end = groups.last?.range.upperBound
+            if let end, end == index {
+                groups[groups.count - 1].range = groups[groups.count - 1].range.lowerBound..<(index + 1)
+                groups[groups.count - 1].facts.add(byte, after: text[index - 1])
             } else {
-                groups.append(index..<(index + 1))
+                groups.append(Group(range: index..<(index + 1), gap: Gap(text[(end ?? 0)..<index])))
+                groups[groups.count - 1].facts.add(byte, after: nil)
             }
         }
         return groups
     }
 
-    /// Returns the number of groups, from the first one on, that look like a recovery key; 0 if they do not.
-    private static func groupCount(ofKeyIn groups: ArraySlice<Range<Int>>, _ text: [UInt8]) -> Int {
-        // A key has at most 14 groups of four characters. A few more may precede it.
-        let adjacent = adjacentGroups(groups.prefix(20), text)
-        let size = adjacent.prefix(2).map(\.count).max() ?? 0
-        func isClose(_ group: Range<Int>) -> Bool { abs(group.count - size) <= 1 }
-        guard size >= 4, isClose(adjacent[0]) else { return 0 }
-        var (characters, others, count) = (0, 0, 0)
-        for (index, group) in adjacent.enumerated() {
-            if group.count != size { others += 1 }
-            characters += group.count
-            guard others <= 1, characters <= (size < 6 ? 64 : 60) else { break }
-            if characters >= 50, group.count == size || isClose(group) && characters <= 58 {
-                count = index + 1
+    /// Returns the index behind the groups, from one on, that look like a key; nil if they do not.
+    private static func endOfKey(in groups: [Group], from start: Int) -> Int? {
+        guard groups[start].isLikeKey else { return nil }
+        var (facts, end, mistakes): (Facts, Int?, Int) = (Facts(), nil, 0)
+        for index in start..<groups.count where end == nil {
+            if index > start {
+                if groups[index].gap == .mistake { mistakes += 1 }
+                guard groups[index].gap != .end, mistakes <= 2, facts.count <= 62 else { return nil }
             }
+            facts += groups[index].facts
+            if facts.areOfKey { end = index + 1 }
         }
-        guard count > 0,
-            text[adjacent[0].lowerBound..<adjacent[count - 1].upperBound].contains(where: isDigit)
-        else { return 0 }
-        return count
+        guard var end else { return nil }
+        while end < groups.count, groups[end].gap == .separator, groups[end].isLikeKey { end += 1 }
+        return end
     }
 
-    /// Returns the first groups, up to one that other characters than separators precede.
-    private static func adjacentGroups(_ groups: ArraySlice<Range<Int>>, _ text: [UInt8]) -> [Range<Int>] {
-        var adjacent: [Range<Int>] = []
-        for group in groups {
-            if let last = adjacent.last,
-                !text[last.upperBound..<group.lowerBound].allSatisfy(isSeparator)
-            {
-                break
-            }
-            adjacent.append(group)
-        }
-        return adjacent
-    }
+    private enum Gap {
+        /// Spaces, hyphens and line breaks, or what a word processor makes of one.
+        case separator
+        /// Another character, which may be a typing error.
+        case mistake
+        case end
 
-    private static func isSeparator(_ byte: UInt8) -> Bool { " -\t\r\n".utf8.contains(byte) }
+        init(_ bytes: ArraySlice<UInt8>) {
+            if bytes.allSatisfy({ " -\t\r\n".utf8.contains($0) || $0 >= 0x80 }) {
+                self = .separator
+            } else {
+                self = bytes.count == 1 && bytes.first != UInt8(ascii: "/") ? .mistake : .end
+            }
+        }
+    }
 
     private static func isDigit(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)

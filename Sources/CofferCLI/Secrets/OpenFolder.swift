@@ -17,14 +17,21 @@ final class OpenFolder {
 
     /// Opens a folder. Each part of its path is examined in the open folder before it, so no part can be
     /// replaced in between.
-    static func open(_ path: String) throws(Problem) -> OpenFolder {
+    static func open(_ path: String) throws(Problem) -> OpenFolder { try open(path, isFile: false) }
+
+    /// Opens the folder with the file that a path leads to, also by symbolic links in its last part.
+    static func open(containing path: String) throws(Problem) -> OpenFolder { try open(path, isFile: true) }
+
+    private static func open(_ path: String, isFile: Bool) throws(Problem) -> OpenFolder {
         var (folder, parts) = try start(of: Array(path.utf8))
         // The folders whose parts were examined, for messages.
         var place = path.hasPrefix("/") ? "" : "."
         var linkCount = 0
         while let part = parts.popLast() {
             try folder.checkIsSafe(place.isEmpty ? "/" : place)
-            if let next = try folder.folder(part) {
+            if isFile, parts.isEmpty {
+                guard try folder.isLink(part) else { return folder }
+            } else if let next = try folder.folder(part) {
                 folder = next
                 place += "/" + String(decoding: part, as: UTF8.self)
                 continue
@@ -77,6 +84,12 @@ final class OpenFolder {
             guard error.code == ENOTDIR || error.code == ELOOP else { throw .system(error) }
             return nil
         }
+    }
+
+    private func isLink(_ name: [UInt8]) throws(Problem) -> Bool {
+        try OpenFolder.system { () throws(Errno) in
+            try OpenFolder.descriptor(folder.number, name, Descriptor.pathOnly | O_NOFOLLOW).status()
+        }.isSymbolicLink
     }
 
     /// Returns the target of a symbolic link of this user or of the superuser.

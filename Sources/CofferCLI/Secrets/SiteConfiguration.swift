@@ -142,7 +142,10 @@ struct SiteConfiguration: Sendable {
     func check(program: String) throws(Failure) {
         for path in [program, FileNames.canonical(program)] {
             let folder: OpenFolder
-            do throws(OpenFolder.Problem) { folder = try OpenFolder.open(FileNames.folder(of: path)) } catch {
+            do throws(OpenFolder.Problem) {
+                _ = try OpenFolder.open(containing: path)
+                folder = try OpenFolder.open(FileNames.folder(of: path))
+            } catch {
                 switch error {
                 case .system: return
                 case .linkOfAnotherUser:

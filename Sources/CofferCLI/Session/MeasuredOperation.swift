@@ -38,7 +38,7 @@ extension MeasuredOperation where Self: RecordedOperation {
                 status: own, end: end, seconds: result?.seconds ?? meter.seconds, files: 1,
                 failedFiles: own == .done ? 0 : 1,
                 bytes: own == .done ? FileNames.size(path) ?? 0 : 0)
-            return (target: FileNames.canonical(path), run: run)
+            return (target: HiddenKeys.hiding(inName: FileNames.canonical(path)), run: run)
         }
         guard let target = metrics.target else { return runs }
         let run = RunMetrics.Run(

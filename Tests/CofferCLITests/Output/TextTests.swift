@@ -28,29 +28,39 @@ struct TextTests {
             HiddenKeys.hiding(in: key) == hidden
                 && HiddenKeys.hiding(in: "x'\(key)'=\(key),") == "x'\(hidden)'=\(hidden),")
         #expect(HiddenKeys.hiding(in: "--key=\(long)") == "--key=(96 digits that look like a key)")
-        let groups = Array(repeating: "W8WP", count: 14).joined(separator: "-")
-        #expect(
-            HiddenKeys.hiding(in: "'\(groups)', \(groups)")
-                == "'(characters that look like a recovery key)', (characters that look like a recovery key)")
+        let groups = "M9S3-46Q3-D25V-T4F5-V37E-3S3E-28JT-X0YH-7KPA-N5B1-QW8R-ZC6D-G2MJ-04TV"
+        let place = "(characters that look like a recovery key)"
+        #expect(HiddenKeys.hiding(in: "'\(groups)', \(groups)") == "'\(place)', \(place)")
+        #expect(HiddenKeys.hiding(in: "\(groups) \(groups)") == place)
         let digits = groups.replacing("-", with: "")
-        let halves = String(repeating: "W8WP", count: 7)
-        let eights = Array(repeating: "W8WPW8WP", count: 7)
-        var forms = [" ", "", "\t", "  ", "\n", "\r\n", " - "].map { separator in
+        func grouped(by size: Int, _ separator: String = " ") -> String {
+            digits.enumerated().map { $0 > 0 && $0 % size == 0 ? separator + String($1) : String($1) }
+                .joined()
+        }
+        var forms = [" ", "", "\t", "  ", "\n", "\r\n", " - ", "\u{a0}", "\u{2013}"].map {
+            separator in
             groups.replacing("-", with: separator)
         }
-        forms += ["\(halves) \(halves)", eights.joined(separator: "-"), eights.joined(separator: " ")]
-        // With an error.
+        forms +=
+            [1, 2, 3, 5, 8, 20, 28].map { grouped(by: $0) } + [grouped(by: 8, "-"), groups.lowercased()]
+        forms += [
+            groups.replacing("-", with: " ", maxReplacements: 7),
+            groups.replacing("-", with: "", maxReplacements: 1),
+        ]
+        // With errors.
         forms += [
             String(groups.dropLast()), String(groups.dropFirst()), groups + "X", String(digits.dropLast()),
         ]
-        forms += [groups.replacing("-", with: " ", maxReplacements: 7), String(groups.dropLast(5))]
+        forms += [
+            String(groups.dropLast(5)), groups.replacing("46Q3", with: "46*3"),
+            groups.replacing("9", with: ""),
+        ]
         for form in forms {
             for (before, after) in [
                 ("", "' cannot"), ("--", ""), ("/a/", "."), ("to ", ", "), ("", " cannot"),
             ] {
                 #expect(
-                    HiddenKeys.hiding(in: before + form + after)
-                        == "\(before)(characters that look like a recovery key)\(after)",
+                    HiddenKeys.hiding(in: before + form + after) == "\(before)\(place)\(after)",
                     "\(before)\(form)\(after)")
             }
         }
@@ -58,6 +68,9 @@ struct TextTests {
             "/backup/\(key).db", "\(key).key", "\(key)0",
             String(key.dropLast()), "g" + key.dropFirst(), String(repeating: "word ", count: 14),
             "2024-11-01 12:30:05 6ba7b810-9dad-11d1-80b4-00c04fd430c8", "rows 1234 2345 3456 4567 5678",
+            "d14a028c2a3a2bc9476102bb288234c415a2b01f828ea62ac5b3e42f.db",
+            "this file will have been made with other keys than that from 2023 when they were",
+            "2021 2022 2023 2024 2025 2026 2027 2028 2029 2030 2031 2032 2033 2034 2035 2036",
             "ü \n", "",
         ] {
             #expect(HiddenKeys.hiding(in: shown) == shown)

@@ -250,7 +250,8 @@ struct DefaultTests {
     @Test(
         "a program that others could change is not run for a configuration",
         arguments: [
-            "writable", "folder", "folder above", "folder of a link", "folder before ..", "link", "owner",
+            "writable", "folder", "folder above", "folder of a link", "linked link", "folder before ..",
+            "link", "owner",
         ])
     func unsafePrograms(kind: String) throws {
         for folder in ["conf", "all", "all/bin", "shared"] {
@@ -262,7 +263,12 @@ struct DefaultTests {
         let link = tool.directory.path("conf/give")
         #expect(unsafe symlink("../all/bin/give", link) == 0)
         #expect(unsafe symlink("../all/bin", tool.directory.path("shared/bin")) == 0)
-        let given = ["folder of a link": "../shared/bin/give", "folder before ..": "../shared/../conf/give"]
+        #expect(unsafe symlink("../shared/middle", tool.directory.path("conf/chain")) == 0)
+        #expect(unsafe symlink("../all/bin/give", tool.directory.path("shared/middle")) == 0)
+        let given = [
+            "folder of a link": "../shared/bin/give", "folder before ..": "../shared/../conf/give",
+            "linked link": "./chain",
+        ]
         try tool.write(#"{"key": "raw:command:\#(given[kind] ?? "./give")"}"#, to: "conf/config.json")
         let environment = ["COFFER_CONFIG": tool.directory.path("conf/config.json")]
         #expect(try tool.run("verify", "a.db", environment: environment).status == 0)
@@ -270,7 +276,7 @@ struct DefaultTests {
         switch kind {
         case "writable": #expect(unsafe chmod(program, 0o777) == 0)
         case "folder": #expect(unsafe chmod(tool.directory.path("all/bin"), 0o777) == 0)
-        case "folder of a link", "folder before ..":
+        case "folder of a link", "folder before ..", "linked link":
             #expect(unsafe chmod(tool.directory.path("shared"), 0o777) == 0)
         case "folder above": #expect(unsafe chmod(tool.directory.path("all"), 0o777) == 0)
         case "link":
@@ -282,7 +288,8 @@ struct DefaultTests {
         }
         let result = try tool.run("verify", "a.db", environment: environment)
         #expect(result.status == 78 && !tool.exists("run"), "\(result)")
-        #expect(result.errors.contains(kind == "folder above" ? "/all'" : "give'"), "\(result)")
+        let name = ["folder above": "/all'", "linked link": "chain'"]
+        #expect(result.errors.contains(name[kind] ?? "give'"), "\(result)")
     }
 
     @Test("a log, metrics and the retention of backups come from the configuration if no option is given")
