@@ -125,10 +125,14 @@ extension AuditChain {
         let descriptor = try Descriptor.reading(path, name: "The audit log '\(path)'", flags: O_NONBLOCK)
         self.init(seal: try seal())
         do {
-            guard try descriptor.status().isRegular else {
-                throw Failure(.badData, "no_records", "'\(path)' is not a file, and proves nothing.")
+            if try descriptor.status().isRegular {
+                try AuditChain.lock(descriptor, path)
+            } else {
+                guard descriptor.isUnnamedPipe else {
+                    throw Failure(.badData, "no_records", "'\(path)' is not a file, and proves nothing.")
+                }
+                try descriptor.waitForInput()
             }
-            try AuditChain.lock(descriptor, path)
             try add(linesOf: descriptor, onRecord: onRecord)
         } catch let error as Errno {
             throw Failure(error, "The audit log '\(path)' cannot be read")

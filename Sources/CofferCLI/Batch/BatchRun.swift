@@ -152,6 +152,8 @@ struct BatchRun: Sendable {
             case .finished: try note(.done, item, job)
             case .failed(let failure):
                 switch failure.done {
+                // A file that cannot be found now may have been changed by an earlier run.
+                case .none where job.isUnrepeatable && item.problem != nil: break
                 case .none: try note(failure.status, item, job)
                 // The note that the work has begun stays the last one: a later run refuses the file.
                 case .some where job.isUnrepeatable: break

@@ -39,10 +39,13 @@ final class BatchState: Sendable {
         let ofCommand = entries.filter { $0.command == command }
         done = Set(ofCommand.filter(\.isDone).map(\.subject))
         begun = Set(ofCommand.filter { $0.code == BatchState.begun }.map(\.subject))
+        // A hash, because the name of the state may be as long as a name can be.
+        let name = try BatchState.hash(FileNames.name(of: path))
+        let temporary = "\(FileNames.folder(of: path))/.coffer-state-\(name)"
         do throws(Errno) {
             // Keeps the valid lines, without a partial line that a crash left: its work may be incomplete and
             // is done again.
-            file = Mutex(try BatchState.replace(path, by: entries.map(\.text)))
+            file = Mutex(try BatchState.replace(path, at: temporary, by: entries.map(\.text)))
         } catch {
             throw Failure(error, "The state '\(path)' cannot be used")
         }
@@ -187,11 +190,12 @@ final class BatchState: Sendable {
     }
 
     /// Replaces the file with a new one in one step, and locks the new file before it gets the name.
-    private static func replace(_ path: String, by lines: [String]) throws(Errno) -> Descriptor {
-        // The lock on the old state keeps other runs away from this name: only a killed run can have left it.
-        // It is a hash, because the name of the state may be as long as a name can be.
-        let hash = FileNames.name(of: path).utf8.reduce(5381 as UInt64) { $0 &* 33 &+ UInt64($1) }
-        let temporary = "\(FileNames.folder(of: path))/.coffer-state-\(String(hash, radix: 16))"
+    ///
+    /// - Parameter temporary: the first name of the new file. The lock on the old state keeps other runs away
+    ///   from this name: only a killed run can have left it.
+    private static func replace(_ path: String, at temporary: String, by lines: [String]) throws(Errno)
+        -> Descriptor
+    {
         unsafe unlink(temporary)
         let file = try Descriptor(
             opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, mode: 0o600)

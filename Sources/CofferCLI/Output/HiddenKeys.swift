@@ -146,11 +146,20 @@ enum HiddenKeys {
     private static func hidingWords(in text: [UInt8]) -> String {
         var result: [UInt8] = []
         var word: [UInt8] = []
-        func isKey(_ word: [UInt8]) -> Bool {
+        func isKey(_ word: some Collection<UInt8>) -> Bool {
             [64, 96].contains(word.count) && word.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
         }
         func end() {
-            result += isKey(word) ? Array("(\(word.count) digits that look like a key)".utf8) : word
+            // Hyphens begin an option, "0x" a number, and a point ends a sentence.
+            let start = word.prefix { $0 == UInt8(ascii: "-") }.count
+            let prefix = word.dropFirst(start).starts(with: "0x".utf8) ? start + 2 : start
+            let suffix = word.dropFirst(prefix).reversed().prefix { "-.".utf8.contains($0) }.count
+            let digits = word.dropFirst(prefix).dropLast(suffix)
+            if isKey(digits) {
+                word.replaceSubrange(
+                    digits.indices, with: "(\(digits.count) digits that look like a key)".utf8)
+            }
+            result += word
             word = []
         }
         for byte in text {

@@ -81,6 +81,8 @@ final class Interruption: Sendable {
     func failure(_ error: any Error) -> Failure {
         let failure = Failure(error)
         guard failure.status == .runAgain, failure.done == .none, let status else { return failure }
+        // The status for SIGHUP is the same, and the failure has better words already.
+        if error is Failure, failure.reason == "interrupted", status == .runAgain { return failure }
         return self.failure(status)
     }
 

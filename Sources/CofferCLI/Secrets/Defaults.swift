@@ -33,7 +33,9 @@ struct Defaults: Sendable {
         if let file = try SiteConfiguration(environment) { try add(file) }
         entries =
             [("key", key), ("unlock", unlock), ("audit-key", auditKey)].compactMap { name, given in
-                given.map { (name, "\($0.typed.text), from \($0.origin.name ?? "")") }
+                given.map {
+                    (name, "\(HiddenKeys.hiding(in: $0.typed.text)), from \($0.origin.name ?? "")")
+                }
             } + entries
     }
 

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import SystemCalls
 
-/// An open folder whose path no other user can change: no symbolic link in it belongs to another user, and
-/// other users can rename nothing in the folders that it leads through.
+/// An open folder to whose path no other user has contributed a symbolic link: that user could choose among
+/// the folders of this one.
 final class OpenFolder {
     enum Problem: Error {
         case system(Errno)
@@ -19,7 +19,8 @@ final class OpenFolder {
     /// replaced in between.
     static func open(_ path: String) throws(Problem) -> OpenFolder { try open(path, isFile: false) }
 
-    /// Opens the folder with the file that a path leads to, also by symbolic links in its last part.
+    /// Opens the folder with the file that a path leads to, also by symbolic links in its last part. Other
+    /// users can rename nothing in the folders that the path leads through.
     static func open(containing path: String) throws(Problem) -> OpenFolder { try open(path, isFile: true) }
 
     private static func open(_ path: String, isFile: Bool) throws(Problem) -> OpenFolder {
@@ -28,7 +29,7 @@ final class OpenFolder {
         var place = path.hasPrefix("/") ? "" : "."
         var linkCount = 0
         while let part = parts.popLast() {
-            try folder.checkIsSafe(place.isEmpty ? "/" : place)
+            if isFile { try folder.checkIsSafe(for: part, place.isEmpty ? "/" : place) }
             if isFile, parts.isEmpty {
                 guard try folder.isLink(part) else { return folder }
             } else if let next = try folder.folder(part) {
@@ -49,12 +50,27 @@ final class OpenFolder {
 
     func status() throws(Errno) -> FileStatus { try folder.status() }
 
-    /// Throws if another user can rename files of this user in the folder. In a sticky folder, users can
-    /// rename only their own files.
-    private func checkIsSafe(_ path: String) throws(Problem) {
+    /// Throws if another user can put another file in the place of one in the folder. In a sticky folder,
+    /// users can rename only their own files, but can make one that is missing.
+    private func checkIsSafe(for name: [UInt8], _ path: String) throws(Problem) {
         let status = try OpenFolder.system { () throws(Errno) in try self.status() }
-        let isProtected = status.permissions & 0o022 == 0 || status.permissions & 0o1000 != 0
-        guard isProtected, status.isOwn || status.userID == 0 else { throw .changeableFolder(path) }
+        guard status.isOwn || status.userID == 0 else { throw .changeableFolder(path) }
+        guard status.permissions & 0o022 != 0 else { return }
+        let isSticky = status.permissions & 0o1000 != 0
+        guard isSticky, try has(name) else { throw .changeableFolder(path) }
+    }
+
+    /// Returns true if there is a file of this user or of the superuser with this name.
+    private func has(_ name: [UInt8]) throws(Problem) -> Bool {
+        do throws(Errno) {
+            let status = try OpenFolder.descriptor(
+                folder.number, name, Descriptor.pathOnly | O_NOFOLLOW
+            ).status()
+            return status.isOwn || status.userID == 0
+        } catch {
+            guard error.code == ENOENT else { throw .system(error) }
+            return false
+        }
     }
 
     /// Opens a file in the folder.

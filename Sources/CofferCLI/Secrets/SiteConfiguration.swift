@@ -152,8 +152,8 @@ struct SiteConfiguration: Sendable {
                     throw failure("the path of '\(program)' has a symbolic link of another user.")
                 case .changeableFolder(let folder):
                     throw failure(
-                        "the path of '\(program)' leads through '\(folder)', a folder that others can change."
-                    )
+                        "the path of '\(program)' leads through the folder '\(folder)', in which others can "
+                            + "put another file. Run 'chmod go-w', or name a program elsewhere.")
                 }
             }
             guard let status = try? FileStatus(path), let folderStatus = try? folder.status() else { return }

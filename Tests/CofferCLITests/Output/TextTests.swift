@@ -27,6 +27,9 @@ struct TextTests {
         #expect(
             HiddenKeys.hiding(in: key) == hidden
                 && HiddenKeys.hiding(in: "x'\(key)'=\(key),") == "x'\(hidden)'=\(hidden),")
+        for (before, after) in [("--", ""), ("-", "."), ("0x", ""), ("", "-"), ("see ", ". Then")] {
+            #expect(HiddenKeys.hiding(in: before + key + after) == before + hidden + after)
+        }
         #expect(HiddenKeys.hiding(in: "--key=\(long)") == "--key=(96 digits that look like a key)")
         let groups = "M9S3-46Q3-D25V-T4F5-V37E-3S3E-28JT-X0YH-7KPA-N5B1-QW8R-ZC6D-G2MJ-04TV"
         let place = "(characters that look like a recovery key)"

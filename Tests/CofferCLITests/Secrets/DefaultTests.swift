@@ -292,6 +292,20 @@ struct DefaultTests {
         #expect(result.errors.contains(name[kind] ?? "give'"), "\(result)")
     }
 
+    @Test(
+        "a program that is missing in a folder in which others could put one is not waited for",
+        arguments: [0o1777, 0o755])
+    func missingPrograms(mode: mode_t) throws {
+        let shared = try tool.directory.makeFolder("shared")
+        #expect(unsafe chmod(shared, mode) == 0)
+        let folder = try tool.directory.makeFolder("conf")
+        #expect(unsafe chmod(folder, 0o700) == 0)
+        try tool.write(#"{"key": "raw:command:../shared/bin/give"}"#, to: "conf/config.json")
+        let environment = ["COFFER_CONFIG": tool.directory.path("conf/config.json")]
+        let result = try tool.run("verify", "a.db", environment: environment)
+        #expect(result.errors.contains("can put another file") == (mode == 0o1777), "\(result)")
+    }
+
     @Test("a log, metrics and the retention of backups come from the configuration if no option is given")
     func otherMembers() throws {
         let environment = try configuration(

@@ -69,10 +69,11 @@ struct BatchStatusCommand: Operation {
                 continue
             }
             failed += code == nil ? 0 : 1
+            let path = HiddenKeys.hiding(inName: item.path, at: item.location)
             let status = code == BatchState.begun ? ExitStatus.outputExists.rawValue : code ?? 1
             session.reporter.result(
-                ["path": item.path, "begun": code != nil, "code": status],
-                text: ["\(item.path): \(code.map(words(for:)) ?? "not begun")"],
+                ["path": path, "begun": code != nil, "code": status],
+                text: ["\(path): \(code.map(words(for:)) ?? "not begun")"],
                 isAnswer: true)
         }
         session.reporter.note(
