@@ -1,4 +1,5 @@
 internal import SQLCipherBridge
+internal import SystemCalls
 
 // MARK: - Replacing the SQLite connection
 
@@ -22,10 +23,19 @@ extension Database {
         work(handle)
         connection = nil
         isClosed = true
+        let file = FileIdentity(path)
         do {
             try reopen(open)
         } catch {
-            if isClosed { unfinishedWork.append { [unowned self] in try reopen(open) } }
+            if isClosed {
+                unfinishedWork.append { [unowned self] in
+                    // Another program may have replaced the file in the meantime.
+                    guard file == nil || FileIdentity(path) == file else {
+                        throw DatabaseError.fileMoved(path)
+                    }
+                    try reopen(open)
+                }
+            }
             throw error
         }
     }

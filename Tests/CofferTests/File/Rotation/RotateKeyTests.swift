@@ -283,6 +283,49 @@ struct RotateKeyTests {
         #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 201)
     }
 
+    @Test("a connection that could not open its file again does not open another one in its place")
+    func replacedFile() throws {
+        let writer = try makeWriter(.queue)
+        let path = writer.path
+        let other = try directory.makeQueue("other.db", .rawKeyed(0x17))
+        try other.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a)") }
+        try other.close()
+        let start = Mutex(Data())
+        @Sendable func overwrite(_ path: String, _ bytes: Data) throws {
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            try file.write(contentsOf: bytes)
+            try file.close()
+        }
+        var options = DatabaseFile.RotationOptions()
+        options.method = .inPlace
+        _ = #expect(throws: DatabaseFileError.self) {
+            try FailPoint.$passing.withValue({ point in
+                guard point == .rekeyed, let bytes = FileManager.default.contents(atPath: path) else {
+                    return
+                }
+                start.withLock { $0 = bytes.prefix(4096) }
+                try? overwrite(path, Data(repeating: 7, count: 4096))
+            }) {
+                _ = try writer.rotateKey(to: Keys.new, options: options)
+            }
+        }
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+        try FileManager.default.moveItem(atPath: directory.path("other.db"), toPath: path)
+        let insertion = "INSERT INTO t (a) VALUES (1)"
+        let refusal = #expect(throws: DatabaseError.self) {
+            try writer.write { try $0.execute(sql: insertion) }
+        }
+        #expect(refusal?.resultCode == .SQLITE_CANTOPEN)
+        #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 0)
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        try overwrite(path, start.withLock { $0 })
+        try writer.write { try $0.execute(sql: insertion) }
+        #expect(try count(writer) == 201)
+        try writer.close()
+        #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 201)
+    }
+
     @Test("a change of the key in place that its journal takes back does not count as published")
     func hotJournal() throws {
         let writer = try makeWriter(.queue)
