@@ -10,12 +10,15 @@ extension Database {
     /// Observers, functions, collations and the trace are moved to the new connection, which is prepared like
     /// any other.
     ///
-    /// - Parameter open: called again at the beginning of each access until it succeeds, because its failure
-    ///   may be temporary, as on a full disk. The connection is closed in the meantime.
+    /// - Parameter open: opens the connection; its argument is the time to wait for other connections, in
+    ///   seconds. If it fails, the failure may be temporary, as on a full disk. So it is called again at the
+    ///   beginning of each access until it succeeds, without waiting. The connection is closed in the
+    ///   meantime.
     /// - Throws: `SQLITE_BUSY`, before any change, if statements of the application are still alive; the
     ///   error of `open`.
     func replaceHandle(
-        working work: (ConnectionHandle) -> Void, reopening open: @escaping () throws -> EngineConnection
+        working work: (ConnectionHandle) -> Void,
+        reopening open: @escaping (_ patience: Double) throws -> EngineConnection
     ) throws {
         try endOwnStatements()
         detachHooks()
@@ -25,7 +28,7 @@ extension Database {
         isClosed = true
         let file = FileIdentity(path)
         do {
-            try reopen(open)
+            try reopen { try open(Database.patienceForNewFile) }
         } catch {
             if isClosed {
                 unfinishedWork.append { [unowned self] in
@@ -33,12 +36,22 @@ extension Database {
                     guard file == nil || FileIdentity(path) == file else {
                         throw DatabaseError.fileMoved(path)
                     }
-                    try reopen(open)
+                    do {
+                        try reopen { try open(0) }
+                    } catch {
+                        // A connection that is not prepared must not be used.
+                        letGoOfConnection()
+                        throw error
+                    }
                 }
             }
             throw error
         }
     }
+
+    /// The time to wait for other connections that have already opened the new file, in seconds. This
+    /// connection has no other file to continue with.
+    static let patienceForNewFile = 5.0
 
     private func reopen(_ open: () throws -> EngineConnection) throws {
         var next = try open()
@@ -120,11 +133,18 @@ extension Database {
     }
 
     func closeConnection() {
+        letGoOfConnection()
+        didClose()
+    }
+
+    private func letGoOfConnection() {
+        guard !isClosed else { return }
         clearStatementCaches()
         sharedState.replace(nil)
         detachHooks()
         handle.forgetInterruption()
-        didClose()
+        connection = nil
+        isClosed = true
     }
 
     /// Removes the hooks. Prepared statements keep the SQLite connection alive, but not the objects that its

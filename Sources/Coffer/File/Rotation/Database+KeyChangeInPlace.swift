@@ -75,7 +75,7 @@ extension Database {
                     failure = rekeying.rekey(handle)
                     seemsNew = failure == nil && rekeying.isFileOfNewKey(handle)
                 },
-                reopening: { [unowned self] in
+                reopening: { [unowned self] _ in
                     switch try rekeying.outcome(failure) {
                     case .newKey(let new):
                         (failure, hasNewKey) = (nil, true)
@@ -90,8 +90,10 @@ extension Database {
                 })
         } catch {
             // The readers of a pool may be able to open the file before the writer is.
-            if isClosed, seemsNew { keying.adopt(wanted) }
-            throw hasNewKey || seemsNew ? FailureAfterPublishing(reason: error) : error
+            let isPublished = hasNewKey || seemsNew || error is FailureAfterPublishing
+            if isClosed, isPublished { keying.adopt(wanted) }
+            let reason = (error as? FailureAfterPublishing)?.reason ?? error
+            throw isPublished ? FailureAfterPublishing(reason: reason) : error
         }
         if let failure {
             try? note.restoreAndRemove(handle, rekeying.before)

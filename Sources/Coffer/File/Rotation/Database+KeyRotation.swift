@@ -202,9 +202,17 @@ extension Database {
         }
     }
 
+    /// Restores the WAL mode without waiting for other connections, because it is tried again at each access.
     private func restoreWAL() throws {
+        // A transaction may outlive its access: Configuration.allowsUnsafeTransactions.
+        guard handle.isAutocommit else { throw EngineError.busy("A transaction is open") }
         observerNotifier.removeHooks()
-        defer { observerNotifier.move(to: handle, inspector: inspector) }
+        handle.busyTimeout(seconds: 0)
+        defer {
+            observerNotifier.move(to: handle, inspector: inspector)
+            busyHandler = Database.installBusyMode(
+                on: handle, configuration: configuration, purpose: purpose)
+        }
         try withoutInterruption {
             // A read rolls back a journal of a change of the mode that failed.
             try handle.verifyKey()
@@ -275,16 +283,12 @@ extension Database {
             working: { old in
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
-            reopening: { [unowned self] in
+            reopening: { [unowned self] patience in
                 try change.before.openForWriting(
-                    change.file, locking: configuration.engineLocking, timeout: Self.patienceForNewFile,
+                    change.file, locking: configuration.engineLocking, timeout: patience,
                     work: keying.keys.pageWork)
             })
     }
-
-    /// The time to wait for other connections that have already opened the new file, in seconds. This
-    /// connection has no other file to continue with.
-    private static let patienceForNewFile = 5.0
 
     private func resume(_ change: KeyChange, journalMode: JournalMode) throws {
         let (file, after, wanted) = (change.file, change.after, change.wanted)
@@ -293,13 +297,13 @@ extension Database {
                 working: { old in
                     if !old.isAutocommit { try? old.execute("ROLLBACK") }
                 },
-                reopening: { [unowned self] in
+                reopening: { [unowned self] patience in
                     // Another process may be the first to open the new file, and may be switching it to WAL
                     // mode.
-                    let deadline = Deadline(after: Self.patienceForNewFile)
+                    let deadline = Deadline(after: patience)
                     let new = try deadline.retryingWhileBusy {
                         try after.openForWriting(
-                            file, locking: configuration.engineLocking, timeout: Self.patienceForNewFile,
+                            file, locking: configuration.engineLocking, timeout: patience,
                             work: keying.keys.pageWork)
                     }
                     adopt(wanted, openedBy: after, new.handle)

@@ -326,6 +326,41 @@ struct RotateKeyTests {
         #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 201)
     }
 
+    @Test("a connection that is open again is used only if it could be prepared")
+    func unprepared() throws {
+        let isRefused = Mutex(false)
+        struct Refusal: Error {}
+        var configuration = Configuration.rawKeyed
+        configuration.prepareDatabase { _ in if isRefused.withLock({ $0 }) { throw Refusal() } }
+        let writer = try directory.makePool("a.db", configuration)
+        try writer.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a)") }
+        let path = writer.path
+        _ = #expect(throws: DatabaseFileError.self) {
+            try FailPoint.$passing.withValue({ point in
+                guard point == .directorySynchronized else { return }
+                try? FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+            }) {
+                _ = try writer.rotateKey(to: Keys.new)
+            }
+        }
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        isRefused.withLock { $0 = true }
+        for _ in 0..<3 {
+            let error = #expect(throws: DatabaseError.self) {
+                try writer.writeWithoutTransaction { db in
+                    try db.cachedStatement(sql: "INSERT INTO t (a) VALUES (1)").execute()
+                }
+            }
+            #expect(error?.resultCode == .SQLITE_CANTOPEN)
+        }
+        isRefused.withLock { $0 = false }
+        try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
+        #expect(try count(writer) == 1)
+        #expect(try mode(writer) == "wal")
+        try writer.close()
+        #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 1)
+    }
+
     @Test("a change of the key in place that its journal takes back does not count as published")
     func hotJournal() throws {
         let writer = try makeWriter(.queue)
