@@ -10,15 +10,14 @@ extension Database {
     /// Observers, functions, collations and the trace are moved to the new connection, which is prepared like
     /// any other.
     ///
-    /// - Parameter open: opens the connection; its argument is the time to wait for other connections, in
-    ///   seconds. If it fails, the failure may be temporary, as on a full disk. So it is called again at the
-    ///   beginning of each access until it succeeds, without waiting. The connection is closed in the
-    ///   meantime.
+    /// - Parameter open: opens the connection. If it fails, the failure may be temporary, as on a full disk.
+    ///   So it is called again at the beginning of each access until it succeeds. The connection is closed in
+    ///   the meantime.
     /// - Throws: `SQLITE_BUSY`, before any change, if statements of the application are still alive; the
     ///   error of `open`.
     func replaceHandle(
         working work: (ConnectionHandle) -> Void,
-        reopening open: @escaping (_ patience: Double) throws -> EngineConnection
+        reopening open: @escaping (Reopening) throws -> EngineConnection
     ) throws {
         try endOwnStatements()
         detachHooks()
@@ -28,7 +27,7 @@ extension Database {
         isClosed = true
         let file = FileIdentity(path)
         do {
-            try reopen { try open(Database.patienceForNewFile) }
+            try reopen { try open(.first) }
         } catch {
             if isClosed {
                 unfinishedWork.append { [unowned self] in
@@ -37,7 +36,7 @@ extension Database {
                         throw DatabaseError.fileMoved(path)
                     }
                     do {
-                        try reopen { try open(0) }
+                        try reopen { try open(.later) }
                     } catch {
                         // A connection that is not prepared must not be used.
                         letGoOfConnection()
@@ -49,9 +48,16 @@ extension Database {
         }
     }
 
-    /// The time to wait for other connections that have already opened the new file, in seconds. This
-    /// connection has no other file to continue with.
-    static let patienceForNewFile = 5.0
+    enum Reopening {
+        /// Right after the connection was closed.
+        case first
+        /// In a later access. Other connections may have written since.
+        case later
+
+        /// The time to wait for other connections that have already opened the new file, in seconds. At
+        /// first, this connection has no other file to continue with.
+        var patience: Double { self == .first ? 5 : 0 }
+    }
 
     private func reopen(_ open: () throws -> EngineConnection) throws {
         var next = try open()
@@ -89,10 +95,14 @@ extension Database {
         }
     }
 
+    /// True if the connection is closed only until its file can be opened again. Additions to it are kept for
+    /// then.
+    var isAwaitingFile: Bool { isClosed && !unfinishedWork.isEmpty }
+
     /// Throws an error if the connection is closed.
     func checkIsOpen() throws {
         guard isClosed else { return }
-        guard !unfinishedWork.isEmpty else { throw DatabaseError.connectionIsClosed() }
+        guard isAwaitingFile else { throw DatabaseError.connectionIsClosed() }
         throw DatabaseError(
             resultCode: .SQLITE_CANTOPEN,
             message:
@@ -108,7 +118,7 @@ extension Database {
     /// open until they are finalized.
     func close() {
         guard !isClosed else {
-            if !unfinishedWork.isEmpty { didClose() }
+            if isAwaitingFile { didClose() }
             return
         }
         closeConnection()

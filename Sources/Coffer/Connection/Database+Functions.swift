@@ -49,6 +49,7 @@ extension Database {
 
     private func register(_ message: String, _ body: () throws(EngineError) -> Void) {
         checkIsUsedInItsAccess()
+        guard !isAwaitingFile else { return }
         precondition(!isClosed, "\(message): the connection is closed.")
         do {
             try body()

@@ -35,11 +35,11 @@ extension Database {
     ///   - trace: the function, or nil to end tracing.
     public func trace(options: TracingOptions = .statement, _ trace: ((TraceEvent) -> Void)? = nil) {
         checkIsUsedInItsAccess()
-        guard !isClosed else { return }
-        traceHook?.remove(from: handle)
+        guard !isClosed || isAwaitingFile else { return }
+        if !isClosed { traceHook?.remove(from: handle) }
         traceHook = nil
         additions.trace = trace.map { (options, $0) }
-        guard let trace, !options.isEmpty else { return }
+        guard let trace, !options.isEmpty, !isClosed else { return }
 
         let showsArguments = configuration.publicStatementArguments
         var kinds: TraceHook.Kinds = []

@@ -327,7 +327,10 @@ extension Database {
 
     /// The connection, or an error if it is closed.
     var ifOpen: Result<Database, any Error> {
-        isClosed ? .failure(DatabaseError.connectionIsClosed()) : .success(self)
+        Result {
+            try checkIsOpen()
+            return self
+        }
     }
 
     /// Fixes the state that the current deferred transaction reads, instead of leaving that to its first

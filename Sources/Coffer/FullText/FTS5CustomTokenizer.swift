@@ -74,10 +74,11 @@ extension Database {
     public func add(tokenizer: (some FTS5CustomTokenizer).Type) {
         checkIsUsedInItsAccess()
         precondition(
-            !isClosed, "The tokenizer \(tokenizer.name) could not be added: the connection is closed.")
+            !isClosed || isAwaitingFile,
+            "The tokenizer \(tokenizer.name) could not be added: the connection is closed.")
         additions.add(named: "tokenizer \(tokenizer.name)") { $0.add(tokenizer: tokenizer) }
         // Newer engines read the schema for the statement that looks up the module.
-        guard protection != .awaitingKey else { return }
+        guard protection != .awaitingKey, !isAwaitingFile else { return }
         do {
             try fullTextModule().addTokenizer(tokenizer.name) { [reference] arguments throws(EngineError) in
                 guard let self = reference.database else {

@@ -25,8 +25,8 @@ extension Database {
         extent: TransactionObservationExtent = .observerLifetime
     ) {
         checkIsUsedInItsAccess()
-        guard !isClosed else { return }
-        observerNotifier.add(transactionObserver, extent: extent)
+        guard !isClosed || isAwaitingFile else { return }
+        observerNotifier.add(transactionObserver, extent: extent, isListening: !isClosed)
     }
 
     /// Removes an observer, which is not called afterwards.

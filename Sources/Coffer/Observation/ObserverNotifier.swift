@@ -114,9 +114,12 @@ final class ObserverNotifier {
 // MARK: - Observers
 
 extension ObserverNotifier {
-    func add(_ observer: any TransactionObserver, extent: Database.TransactionObservationExtent) {
+    /// - Parameter isListening: false if there is no connection at the moment.
+    func add(
+        _ observer: any TransactionObserver, extent: Database.TransactionObservationExtent, isListening: Bool
+    ) {
         registrations.add(observer, extent: extent)
-        hooks.install(on: connection)
+        if isListening { hooks.install(on: connection) }
     }
 
     func remove(_ observer: any TransactionObserver) {

@@ -20,7 +20,7 @@ extension DatabasePool {
             readers.readerOfCurrentThread == nil, "A pool cannot be closed inside one of its reads.")
         let start = ContinuousClock.now
         try writer.sync(within: bounds) { db in
-            guard !db.isClosed else { return }
+            guard !db.isClosed || db.isAwaitingFile else { return }
             try readers.barrier(within: bounds.remaining(after: start.duration(to: .now))) {
                 try readers.closeReadersInBarrier()
                 try db.closeOrThrow()

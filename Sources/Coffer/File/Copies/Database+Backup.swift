@@ -40,7 +40,8 @@ extension Database {
     ) throws {
         checkIsUsedInItsAccess()
         destDb.checkIsUsedInItsAccess()
-        guard !isClosed, !destDb.isClosed else { throw DatabaseError.connectionIsClosed() }
+        try checkIsOpen()
+        try destDb.checkIsOpen()
         guard pagesPerStep != 0 else {
             throw DatabaseError.misuse("A backup with zero pages per step would never finish.")
         }

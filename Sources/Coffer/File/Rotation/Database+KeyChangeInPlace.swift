@@ -75,8 +75,8 @@ extension Database {
                     failure = rekeying.rekey(handle)
                     seemsNew = failure == nil && rekeying.isFileOfNewKey(handle)
                 },
-                reopening: { [unowned self] _ in
-                    switch try rekeying.outcome(failure) {
+                reopening: { [unowned self] reopening in
+                    switch try rekeying.outcome(failure, verifying: reopening == .first) {
                     case .newKey(let new):
                         (failure, hasNewKey) = (nil, true)
                         adopt(wanted, openedBy: rekeying.after, new.handle)
@@ -212,16 +212,18 @@ private struct Rekeying {
 
     /// Opens the file with the key that it has now.
     ///
-    /// - Parameter failure: the error of ``rekey(_:)``.
+    /// - Parameters:
+    ///   - failure: the error of ``rekey(_:)``.
+    ///   - verifying: true to compare the content with that from before the change.
     /// - Throws: the reason why neither key opens the file, or ``FailureAfterPublishing`` if the new key
     ///   opens it but its content differs.
-    func outcome(_ failure: (any Error)?) throws -> Outcome {
+    func outcome(_ failure: (any Error)?, verifying: Bool) throws -> Outcome {
         var hasNewKey = false
         func openNew() throws -> EngineConnection {
             var new = try after.openForWriting(file, locking: locking)
             hasNewKey = true
             new.checkpointsAtEnd = true
-            try verify(new.handle)
+            if verifying { try verify(new.handle) }
             return new
         }
         let reason: any Error

@@ -283,9 +283,9 @@ extension Database {
             working: { old in
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
-            reopening: { [unowned self] patience in
+            reopening: { [unowned self] reopening in
                 try change.before.openForWriting(
-                    change.file, locking: configuration.engineLocking, timeout: patience,
+                    change.file, locking: configuration.engineLocking, timeout: reopening.patience,
                     work: keying.keys.pageWork)
             })
     }
@@ -297,13 +297,13 @@ extension Database {
                 working: { old in
                     if !old.isAutocommit { try? old.execute("ROLLBACK") }
                 },
-                reopening: { [unowned self] patience in
+                reopening: { [unowned self] reopening in
                     // Another process may be the first to open the new file, and may be switching it to WAL
                     // mode.
-                    let deadline = Deadline(after: patience)
+                    let deadline = Deadline(after: reopening.patience)
                     let new = try deadline.retryingWhileBusy {
                         try after.openForWriting(
-                            file, locking: configuration.engineLocking, timeout: patience,
+                            file, locking: configuration.engineLocking, timeout: reopening.patience,
                             work: keying.keys.pageWork)
                     }
                     adopt(wanted, openedBy: after, new.handle)

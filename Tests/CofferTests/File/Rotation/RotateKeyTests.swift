@@ -353,12 +353,40 @@ struct RotateKeyTests {
             }
             #expect(error?.resultCode == .SQLITE_CANTOPEN)
         }
+        // Additions wait for the connection.
+        let observer = CommitCounter()
+        writer.writeWithoutTransaction { db in
+            db.add(function: DatabaseFunction("two", argumentCount: 0) { _ in 2 })
+            db.add(transactionObserver: observer, extent: .databaseLifetime)
+        }
         isRefused.withLock { $0 = false }
-        try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
+        try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (two())") }
+        #expect(observer.commits == 1)
         #expect(try count(writer) == 1)
         #expect(try mode(writer) == "wal")
         try writer.close()
         #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 1)
+    }
+
+    @Test(
+        "a database that is closed while its file cannot be opened stays closed", arguments: Access.allCases)
+    func closedMeanwhile(access: Access) throws {
+        let writer = try makeWriter(access)
+        let path = writer.path
+        _ = #expect(throws: DatabaseFileError.self) {
+            try FailPoint.$passing.withValue({ point in
+                guard point == .directorySynchronized else { return }
+                try? FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+            }) {
+                _ = try writer.rotateKey(to: Keys.new)
+            }
+        }
+        try writer.close()
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        let error = #expect(throws: DatabaseError.self) {
+            try writer.write { try $0.execute(sql: "SELECT 1") }
+        }
+        #expect(error?.resultCode == .SQLITE_MISUSE)
     }
 
     @Test("a change of the key in place that its journal takes back does not count as published")
