@@ -30,7 +30,7 @@ extension Database {
             try reopen { try open(.first) }
         } catch {
             if isClosed {
-                unfinishedWork.append { [unowned self] in
+                pendingReopening = { [unowned self] in
                     // Another program may have replaced the file in the meantime.
                     guard file == nil || FileIdentity(path) == file else {
                         throw DatabaseError.fileMoved(path)
@@ -83,21 +83,36 @@ extension Database {
 // MARK: - Unfinished work
 
 extension Database {
-    /// Tries work again that has failed, in its order. If it fails again, it stays for the next access.
+    /// Tries work again that has failed. If it fails again, it stays for the next access.
     func finishWork() {
-        while let work = unfinishedWork.first {
-            do {
-                try work()
-            } catch {
-                return
-            }
-            unfinishedWork.removeFirst()
+        if let reopen = pendingReopening {
+            guard (try? reopen()) != nil else { return }
+            pendingReopening = nil
+        }
+        if mayHaveLeftWAL, !isClosed, (try? restoreWAL()) != nil { mayHaveLeftWAL = false }
+    }
+
+    /// Restores the WAL mode without waiting for other connections, because it is tried again at each access.
+    private func restoreWAL() throws {
+        // A transaction may outlive its access: Configuration.allowsUnsafeTransactions.
+        guard handle.isAutocommit else { throw EngineError.busy("A transaction is open") }
+        observerNotifier.removeHooks()
+        handle.busyTimeout(seconds: 0)
+        defer {
+            observerNotifier.move(to: handle, inspector: inspector)
+            busyHandler = Database.installBusyMode(
+                on: handle, configuration: configuration, purpose: purpose)
+        }
+        try withoutInterruption {
+            // A read rolls back a journal of a change of the mode that failed.
+            try handle.verifyKey()
+            try handle.changeJournalMode(to: .wal, knownProtection())
         }
     }
 
     /// True if the connection is closed only until its file can be opened again. Additions to it are kept for
     /// then.
-    var isAwaitingFile: Bool { isClosed && !unfinishedWork.isEmpty }
+    var isAwaitingFile: Bool { isClosed && pendingReopening != nil }
 
     /// Throws an error if the connection is closed.
     func checkIsOpen() throws {
@@ -213,7 +228,7 @@ extension Database {
         sharedState.replace(nil)
         connection = nil
         isClosed = true
-        unfinishedWork = []
+        pendingReopening = nil
         traceHook = nil
         busyHandler = nil
         keying.didClose()

@@ -32,8 +32,11 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
 
     var isClosed = false
 
-    /// Work that has failed, and is tried again at the beginning of each access until it succeeds.
-    var unfinishedWork: [() throws -> Void] = []
+    /// Opens the file again, if that has failed. It is tried at the beginning of each access.
+    var pendingReopening: (() throws -> Void)?
+
+    /// True if the WAL mode may have to be restored. It is tried at the beginning of each access.
+    var mayHaveLeftWAL = false
 
     /// True while application code runs in the middle of a backup into this database. The content is
     /// incomplete then.

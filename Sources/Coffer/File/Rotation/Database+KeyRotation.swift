@@ -197,26 +197,8 @@ extension Database {
         do {
             return try withoutInterruption(body)
         } catch {
-            if mode == .wal { unfinishedWork.append { [unowned self] in try self.restoreWAL() } }
+            if mode == .wal { mayHaveLeftWAL = true }
             throw error
-        }
-    }
-
-    /// Restores the WAL mode without waiting for other connections, because it is tried again at each access.
-    private func restoreWAL() throws {
-        // A transaction may outlive its access: Configuration.allowsUnsafeTransactions.
-        guard handle.isAutocommit else { throw EngineError.busy("A transaction is open") }
-        observerNotifier.removeHooks()
-        handle.busyTimeout(seconds: 0)
-        defer {
-            observerNotifier.move(to: handle, inspector: inspector)
-            busyHandler = Database.installBusyMode(
-                on: handle, configuration: configuration, purpose: purpose)
-        }
-        try withoutInterruption {
-            // A read rolls back a journal of a change of the mode that failed.
-            try handle.verifyKey()
-            try handle.restore(.wal, currentProtection())
         }
     }
 
