@@ -9,7 +9,7 @@ enum HiddenKeys {
         hidingWords(in: hidingRecoveryKeys(in: Array(text.utf8)))
     }
 
-    /// Returns the name with a key in it replaced, unless there is such a file, which is then no key.
+    /// Returns the name with a key in it replaced, unless a file has this name.
     ///
     /// - Parameter location: the path of the file, if it is not the name.
     static func hiding(inName name: String, at location: String? = nil) -> String {
@@ -53,13 +53,13 @@ enum HiddenKeys {
         /// The characters between this group and the one before.
         let gap: Gap
 
-        /// True if the group may be the beginning or the end of a key, and is no word.
+        /// True if the group may be the beginning or the end of a key, rather than a word.
         var isLikeKey: Bool { facts.digits > 0 || facts.smallLetters == 0 }
     }
 
     private struct Facts {
         var (count, digits, smallLetters) = (0, 0, 0)
-        /// The number of letters that are no hexadecimal digits.
+        /// The number of letters that are not hexadecimal digits.
         var otherLetters = 0
         /// The number of places at which a letter follows a digit, or a digit a letter.
         var changes = 0
@@ -81,7 +81,7 @@ enum HiddenKeys {
         }
 
         /// True for about as many letters and digits as a key has, mixed as in random ones. Of the 56
-        /// characters of a key, 17 are digits on average, and 28 are letters that are no hexadecimal digits.
+        /// characters of a key, 17 are digits on average, and 28 are not hexadecimal digits.
         /// Words and numbers, hashes, dates and identifiers are not mixed in this way.
         var areOfKey: Bool {
             (50...62).contains(count) && digits >= 6 && otherLetters >= 6 && count - digits >= 12
@@ -104,7 +104,7 @@ enum HiddenKeys {
         return groups
     }
 
-    /// Returns the index behind the groups, from one on, that look like a key; nil if they do not.
+    /// Returns the index after the last group of a key that begins with one group; nil if none begins there.
     private static func endOfKey(in groups: [Group], from start: Int) -> Int? {
         guard groups[start].isLikeKey else { return nil }
         var (facts, end, mistakes): (Facts, Int?, Int) = (Facts(), nil, 0)
@@ -122,7 +122,7 @@ enum HiddenKeys {
     }
 
     private enum Gap {
-        /// Spaces, hyphens and line breaks, or what a word processor makes of one.
+        /// Spaces, hyphens and line breaks, and the dashes that a word processor makes of hyphens.
         case separator
         /// Another character, which may be a typing error.
         case mistake

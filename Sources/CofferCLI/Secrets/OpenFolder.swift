@@ -7,7 +7,7 @@ final class OpenFolder {
     enum Problem: Error {
         case system(Errno)
         case linkOfAnotherUser
-        /// Another user can replace what is in a folder of the path.
+        /// Another user can replace the files in a folder of the path.
         case changeableFolder(String)
     }
 

@@ -131,7 +131,7 @@ struct AuditTests {
         #expect(try tool.run("audit", "verify", "log", "--last", hash).status == 1)
     }
 
-    @Test("a pipe is no log, and is not waited for")
+    @Test("a named pipe is refused as a log, without a wait for its writer")
     func pipe() throws {
         #expect(unsafe mkfifo(tool.directory.path("log"), 0o600) == 0)
         #expect(try tool.run("audit", "verify", "log").status == 65)
