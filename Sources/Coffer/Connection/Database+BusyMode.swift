@@ -36,6 +36,22 @@ extension Database {
             return BusyHandler(handle, callback)
         }
     }
+
+    /// Runs `body` with a connection that does not wait for locks, and then lets it wait as before.
+    func withoutWaiting<T>(_ body: () throws -> T) rethrows -> T {
+        // The application may have set another timeout. With a handler, SQLite states 0.
+        let timeout = (try? handle.integer(pragma: "busy_timeout")) ?? 0
+        handle.busyTimeout(seconds: 0)
+        defer {
+            if timeout > 0 || busyHandler == nil {
+                handle.busyTimeout(seconds: Double(timeout) / 1000)
+            } else {
+                busyHandler = Database.installBusyMode(
+                    on: handle, configuration: configuration, purpose: purpose)
+            }
+        }
+        return try body()
+    }
 }
 
 extension Database.BusyMode {

@@ -3,6 +3,13 @@ internal import SystemCalls
 
 // MARK: - Replacing the SQLite connection
 
+/// A file that could not be opened again.
+struct PendingReopening {
+    /// The reason of the last failure.
+    var failure: any Error
+    let reopen: () throws -> Void
+}
+
 extension Database {
     /// Performs a last operation on the SQLite connection, closes it, and continues with the connection that
     /// `open` returns.
@@ -10,12 +17,15 @@ extension Database {
     /// Observers, functions, collations and the trace are moved to the new connection, which is prepared like
     /// any other.
     ///
-    /// - Parameter open: opens the connection. If it fails, the failure may be temporary, as on a full disk.
-    ///   So it is called again at the beginning of each access until it succeeds. The connection is closed in
-    ///   the meantime.
+    /// - Parameters:
+    ///   - file: the file to open. Another file in its place, for example of another program, is not opened.
+    ///   - open: opens the connection. If it fails, the failure may be temporary, as on a full disk. So it is
+    ///     called again at the beginning of each access until it succeeds and the connection is prepared. The
+    ///     connection is closed in the meantime.
     /// - Throws: `SQLITE_BUSY`, before any change, if statements of the application are still alive; the
-    ///   error of `open`.
+    ///   error of `open` or of the preparation.
     func replaceHandle(
+        of file: FileIdentity,
         working work: (ConnectionHandle) -> Void,
         reopening open: @escaping (Reopening) throws -> EngineConnection
     ) throws {
@@ -25,24 +35,11 @@ extension Database {
         work(handle)
         connection = nil
         isClosed = true
-        let file = FileIdentity(path)
         do {
-            try reopen { try open(.first) }
+            try reopen(.first, file, open)
         } catch {
-            if isClosed {
-                pendingReopening = { [unowned self] in
-                    // Another program may have replaced the file in the meantime.
-                    guard file == nil || FileIdentity(path) == file else {
-                        throw DatabaseError.fileMoved(path)
-                    }
-                    do {
-                        try reopen { try open(.later) }
-                    } catch {
-                        // A connection that is not prepared must not be used.
-                        letGoOfConnection()
-                        throw error
-                    }
-                }
+            pendingReopening = PendingReopening(failure: error) { [unowned self] in
+                try reopen(.later, file, open)
             }
             throw error
         }
@@ -51,7 +48,7 @@ extension Database {
     enum Reopening {
         /// Right after the connection was closed.
         case first
-        /// In a later access. Other connections may have written since.
+        /// In a later access, which does not wait for other connections.
         case later
 
         /// The time to wait for other connections that have already opened the new file, in seconds. At
@@ -59,8 +56,11 @@ extension Database {
         var patience: Double { self == .first ? 5 : 0 }
     }
 
-    private func reopen(_ open: () throws -> EngineConnection) throws {
-        var next = try open()
+    private func reopen(
+        _ reopening: Reopening, _ file: FileIdentity, _ open: (Reopening) throws -> EngineConnection
+    ) throws {
+        guard FileIdentity(path) == file else { throw DatabaseError.fileMoved(path) }
+        var next = try open(reopening)
         next.checkpointsAtEnd = true
         try keying.keys.checkFile(at: path, isDecisive: true)
         handle = next.handle
@@ -74,9 +74,15 @@ extension Database {
         keying.setReplacing(true)
         defer { keying.setReplacing(false) }
         let added = additions
-        // The connection keeps its additions even if a preparation of the application throws.
-        defer { added.install(on: self) }
-        try setUp()
+        do {
+            try setUp(reopening)
+        } catch {
+            // A connection that is not prepared must not be used.
+            letGoOfConnection()
+            additions = added
+            throw error
+        }
+        added.install(on: self)
     }
 }
 
@@ -85,29 +91,15 @@ extension Database {
 extension Database {
     /// Tries work again that has failed. If it fails again, it stays for the next access.
     func finishWork() {
-        if let reopen = pendingReopening {
-            guard (try? reopen()) != nil else { return }
-            pendingReopening = nil
+        if let pending = pendingReopening {
+            do {
+                try pending.reopen()
+                pendingReopening = nil
+            } catch {
+                pendingReopening?.failure = error
+            }
         }
-        if mayHaveLeftWAL, !isClosed, (try? restoreWAL()) != nil { mayHaveLeftWAL = false }
-    }
-
-    /// Restores the WAL mode without waiting for other connections, because it is tried again at each access.
-    private func restoreWAL() throws {
-        // A transaction may outlive its access: Configuration.allowsUnsafeTransactions.
-        guard handle.isAutocommit else { throw EngineError.busy("A transaction is open") }
-        observerNotifier.removeHooks()
-        handle.busyTimeout(seconds: 0)
-        defer {
-            observerNotifier.move(to: handle, inspector: inspector)
-            busyHandler = Database.installBusyMode(
-                on: handle, configuration: configuration, purpose: purpose)
-        }
-        try withoutInterruption {
-            // A read rolls back a journal of a change of the mode that failed.
-            try handle.verifyKey()
-            try handle.changeJournalMode(to: .wal, knownProtection())
-        }
+        finishJournalMode()
     }
 
     /// True if the connection is closed only until its file can be opened again. Additions to it are kept for
@@ -117,12 +109,12 @@ extension Database {
     /// Throws an error if the connection is closed.
     func checkIsOpen() throws {
         guard isClosed else { return }
-        guard isAwaitingFile else { throw DatabaseError.connectionIsClosed() }
+        guard let pendingReopening else { throw DatabaseError.connectionIsClosed() }
         throw DatabaseError(
             resultCode: .SQLITE_CANTOPEN,
             message:
-                "The file could not be opened again after a rotation of its key. Each access tries it again."
-        )
+                "The file could not be opened again after a rotation of its key. Each access tries it again. "
+                + "The last reason: \(pendingReopening.failure)")
     }
 }
 

@@ -153,7 +153,9 @@ extension Database {
     }
 
     /// Applies all settings, runs the preparations, and gives a new file its salt and journal mode.
-    func setUp() throws {
+    ///
+    /// - Parameter reopening: nil for the first connection.
+    func setUp(_ reopening: Reopening? = nil) throws {
         inspector.pragmas.isKeyed = false
         inspector.pragmas.cipher = configuration.cipher
         try handle.set(.foreignKeys, configuration.foreignKeysEnabled)
@@ -172,7 +174,7 @@ extension Database {
         }
         try claimFile()
         removeInterruptedRuns()
-        try setUpJournalMode()
+        try setUpJournalMode(reopening)
     }
 
     private func runPreparations() throws {
@@ -229,29 +231,6 @@ extension Database {
         try handle.claimEmptyFile()
         keying.keys.didClaimEmptyFile()
         keying.didClaimFile()
-    }
-
-    private func setUpJournalMode() throws {
-        guard purpose == .writer, configuration.journalMode == .wal, !configuration.readonly,
-            protection != .memory
-        else { return }
-        if let failure = EncryptionFailure(otherNameOf: handle) {
-            throw DatabaseError(encryptionFailure: failure)
-        }
-        // Without WAL mode, `synchronous = NORMAL` would not be safe against power loss.
-        do {
-            try handle.changeJournalMode(to: .wal, knownProtection())
-        } catch let error as EngineError
-            where error.code == EngineCode.busy && handle.lastExtendedErrorCode == EngineCode.ok
-        {
-            throw DatabaseError(message: "could not activate WAL mode at path: \(path)")
-        } catch {
-            throw DatabaseError.publicError(error)
-        }
-        try handle.execute("PRAGMA synchronous = NORMAL")
-        // The first read creates the WAL file and its index, which other connections need to open the file
-        // for reading only.
-        try handle.execute("SELECT 1 FROM main.sqlite_master LIMIT 1")
     }
 }
 

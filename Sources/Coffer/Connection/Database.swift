@@ -33,10 +33,10 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var isClosed = false
 
     /// Opens the file again, if that has failed. It is tried at the beginning of each access.
-    var pendingReopening: (() throws -> Void)?
+    var pendingReopening: PendingReopening?
 
-    /// True if the WAL mode may have to be restored. It is tried at the beginning of each access.
-    var mayHaveLeftWAL = false
+    /// A change of the journal mode to complete. It is tried at the beginning of each access.
+    var unfinishedJournalMode: UnfinishedJournalMode?
 
     /// True while application code runs in the middle of a backup into this database. The content is
     /// incomplete then.

@@ -34,6 +34,7 @@ extension Failure {
         case .unsupported: (.usage, "unsupported")
         case .outpaced: (.busy, "outpaced")
         case .auditFailed: (.inputOutput, "audit")
+        case .keyUnknown: (.inputOutput, "key_unknown")
         }
     }
 

@@ -58,9 +58,9 @@ struct ExaminedFile {
     /// Returns the same file with another connection of a database in use, and with its current attributes.
     ///
     /// - Parameter resume: see ``ReplacementJob/resume``.
-    func lending(_ connection: ConnectionHandle, resume: @escaping (JournalMode) throws -> Void) throws
-        -> ExaminedFile
-    {
+    func lending(
+        _ connection: ConnectionHandle, resume: @escaping (ReplacementJob.NewFile) throws -> Void
+    ) throws -> ExaminedFile {
         var file = self
         let now = try SystemFile.regularFile(path)
         guard now.isSameFile(as: status) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }

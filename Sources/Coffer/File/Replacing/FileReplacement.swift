@@ -78,8 +78,14 @@ struct ReplacementJob {
     var followsLog = false
 
     /// For databases in use, releases the lent connection, which is still in its transaction, and continues
-    /// with the new file in the given journal mode.
-    var resume: (_ journalMode: JournalMode) throws -> Void = { _ in }
+    /// with the new file in its journal mode.
+    var resume: (NewFile) throws -> Void = { _ in }
+
+    /// A copy that has taken the place of its source.
+    struct NewFile {
+        let identity: FileIdentity
+        let journalMode: JournalMode
+    }
 
     var path: String { change.path }
     var before: FileProtection { change.before }

@@ -48,9 +48,11 @@ struct InterruptedRuns {
     /// - Parameter isIncluded: returns true for the operations of the runs.
     func removeCopies(of isIncluded: (ReplacementOperation) -> Bool) throws {
         for names in try operations() where isIncluded(names.operation) {
-            let status = try SystemFile.regularFile(path)
+            let status = try SystemFile.status(path) == nil ? nil : SystemFile.regularFile(path)
             do {
-                try names.takeNote().removeLeftovers { try $0.removeSecondName(of: status, at: path) }
+                try names.takeNote().removeLeftovers { note in
+                    if let status { try note.removeSecondName(of: status, at: path) }
+                }
             } catch let error as DatabaseFileError {
                 switch error.reason {
                 case .busy, .unsafeFile(.foreignNote): continue

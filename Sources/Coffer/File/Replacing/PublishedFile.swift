@@ -41,7 +41,8 @@ struct PublishedFile: ~Copyable {
 
     /// Makes the new name permanent, and continues with the new file in the journal mode of the old one.
     consuming func resumed() throws(FailureAfterPublishing) -> ResumedFile {
-        let (job, mode) = (examined.job, note.journalMode)
+        let job = examined.job
+        let new = ReplacementJob.NewFile(identity: identity, journalMode: note.journalMode)
         let persisted = Result { try persist() }
         checkIsClosed()
         PublishedFile.letGo(of: source)
@@ -51,14 +52,14 @@ struct PublishedFile: ~Copyable {
             } catch {
                 // The connection of a database in use still has the old file open, so it is resumed after any
                 // error. If it cannot continue, it is closed.
-                if job.lentConnection != nil { try? job.resume(mode) }
+                if job.lentConnection != nil { try? job.resume(new) }
                 throw error
             }
             if job.lentConnection != nil {
-                try job.resume(mode)
+                try job.resume(new)
             } else {
                 PublishedFile.letGo(of: connection)
-                try job.reopen(mode)
+                try job.reopen(new.journalMode)
             }
         } catch {
             throw FailureAfterPublishing(reason: error)

@@ -100,6 +100,8 @@ struct RestoredPlace {
         let file = try NewDatabaseFile.begin(
             NewFilePlace(path: path, replaces: true), isPlaintext: content.protection.ring == nil)
         try checkIsFree()
+        // They have the content of the old file, and the copy of a decryption is readable without a key.
+        try InterruptedRuns(path: path).removeCopies { _ in true }
         var made = try content.make(from: backup, in: file.file, path)
         made.path = path
         try content.progress(.publishing, 0, of: 1)

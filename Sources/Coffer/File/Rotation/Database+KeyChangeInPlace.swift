@@ -36,8 +36,9 @@ extension Database {
         }
         do {
             let rekeying = Rekeying(
-                file: file, before: before, after: after, material: material, digest: digest.digest,
-                locking: configuration.engineLocking, work: keying.keys.pageWork)
+                file: file, identity: change.identity, before: before, after: after, oldMaterial: oldMaterial,
+                newMaterial: material, digest: digest.digest, locking: configuration.engineLocking,
+                work: keying.keys.pageWork)
             try changeKey(to: change.wanted, note, rekeying)
         } catch let failure as FailureAfterPublishing {
             throw DatabaseFileError.published(failure.reason, path: file)
@@ -63,37 +64,54 @@ extension Database {
 
     /// Changes the key of the file, and continues with a fresh connection.
     ///
-    /// - Throws: the reason why the file keeps its old key, or ``FailureAfterPublishing``.
+    /// - Throws: the reason why the file keeps its old key, ``FailureAfterPublishing``, or `keyUnknown`.
     private func changeKey(to wanted: KeyRing, _ note: InPlaceNote, _ rekeying: Rekeying) throws {
-        var (failure, hasNewKey): ((any Error)?, Bool) = (nil, false)
-        // Decides only if no fresh connection can be opened, for example because the process has too many
-        // open files.
-        var seemsNew = false
+        let former = keying.ring
+        var failure: (any Error)?
+        // The key that the file had when it was last read.
+        var key = Rekeying.Key.old
+        var version: FileVersion?
         do {
             try replaceHandle(
+                of: rekeying.identity,
                 working: { handle in
                     failure = rekeying.rekey(handle)
-                    seemsNew = failure == nil && rekeying.isFileOfNewKey(handle)
+                    // Decides only if no fresh connection can be opened, for example because the process has
+                    // too many open files.
+                    key = rekeying.key(of: handle)
+                    version = try? FileVersion(handle)
                 },
-                reopening: { [unowned self] reopening in
-                    switch try rekeying.outcome(failure, verifying: reopening == .first) {
+                reopening: { [unowned self] _ in
+                    switch try rekeying.outcome(failure, version) {
                     case .newKey(let new):
-                        (failure, hasNewKey) = (nil, true)
+                        (failure, key) = (nil, .new)
                         adopt(wanted, openedBy: rekeying.after, new.handle)
                         // Done before observers are attached, which would be notified of a commit.
                         try? note.restoreJournalMode(new.handle, rekeying.after)
                         return new
                     case .oldKey(let old, let reason):
-                        (failure, seemsNew) = (reason, false)
+                        (failure, key) = (reason, .old)
+                        if let former { keying.adopt(former) }
                         return old
                     }
                 })
         } catch {
-            // The readers of a pool may be able to open the file before the writer is.
-            let isPublished = hasNewKey || seemsNew || error is FailureAfterPublishing
-            if isClosed, isPublished { keying.adopt(wanted) }
+            if error is FailureAfterPublishing { key = .new }
             let reason = (error as? FailureAfterPublishing)?.reason ?? error
-            throw isPublished ? FailureAfterPublishing(reason: reason) : error
+            switch key {
+            case .old: throw reason
+            case .new:
+                // The readers of a pool may be able to open the file before the writer is.
+                if isClosed { keying.adopt(wanted) }
+                throw FailureAfterPublishing(reason: reason)
+            case .unknown:
+                if isClosed, let former {
+                    let both = try? KeyRing(
+                        key: wanted.keys[0], previousKeys: former.keys, settings: former.settings)
+                    if let both { keying.adopt(both) }
+                }
+                throw DatabaseFileError(.keyUnknown("\(reason)"), path: rekeying.file)
+            }
         }
         if let failure {
             try? note.restoreAndRemove(handle, rekeying.before)
@@ -169,9 +187,11 @@ extension Database {
 /// A key change by the engine's rekey, whose outcome is decided by the key that opens the file afterwards.
 private struct Rekeying {
     let file: String
+    let identity: FileIdentity
     let before: FileProtection
     let after: FileProtection
-    let material: KeyRing.Material
+    let oldMaterial: KeyRing.Material
+    let newMaterial: KeyRing.Material
     /// The digest of the content before the change.
     let digest: String
     let locking: FileLocking
@@ -187,7 +207,7 @@ private struct Rekeying {
     ///
     /// - Returns: the error, which does not decide the outcome.
     func rekey(_ handle: ConnectionHandle) -> (any Error)? {
-        let result = Result { try handle.rekey(rawKey: material.secret.bytes) }
+        let result = Result { try handle.rekey(rawKey: newMaterial.secret.bytes) }
         do {
             try FailPoint.rekeyed.pass(file)
             try result.get()
@@ -197,16 +217,26 @@ private struct Rekeying {
         }
     }
 
-    /// Returns true if the new key opens the bytes of the file, which are read through the connection that
-    /// has changed the key, and no journal would restore the bytes from before the change.
-    func isFileOfNewKey(_ handle: ConnectionHandle) -> Bool {
-        guard let ring = after.ring else { return false }
-        do {
-            guard try SystemFile.status("\(file)-journal")?.size ?? 0 == 0 else { return false }
+    enum Key {
+        case old, new
+        /// The file could not be read.
+        case unknown
+    }
+
+    /// Returns the key of the bytes of the file, which are read through the connection that has changed the
+    /// key. A journal with content has the bytes from before the change, and would restore them.
+    func key(of handle: ConnectionHandle) -> Key {
+        func opens(_ ring: KeyRing?, _ material: KeyRing.Material) throws -> Bool {
+            guard let ring else { return false }
             let view = try FileView.open(ConnectionBytes(handle))
             return try view.handle.unlock(with: material, of: ring)
+        }
+        do {
+            guard try SystemFile.status("\(file)-journal")?.size ?? 0 == 0 else { return .old }
+            if try opens(after.ring, newMaterial) { return .new }
+            return try opens(before.ring, oldMaterial) ? .old : .unknown
         } catch {
-            return false
+            return .unknown
         }
     }
 
@@ -214,16 +244,16 @@ private struct Rekeying {
     ///
     /// - Parameters:
     ///   - failure: the error of ``rekey(_:)``.
-    ///   - verifying: true to compare the content with that from before the change.
+    ///   - version: the version of the file after the change; nil if it could not be read.
     /// - Throws: the reason why neither key opens the file, or ``FailureAfterPublishing`` if the new key
     ///   opens it but its content differs.
-    func outcome(_ failure: (any Error)?, verifying: Bool) throws -> Outcome {
+    func outcome(_ failure: (any Error)?, _ version: FileVersion?) throws -> Outcome {
         var hasNewKey = false
         func openNew() throws -> EngineConnection {
             var new = try after.openForWriting(file, locking: locking)
             hasNewKey = true
             new.checkpointsAtEnd = true
-            if verifying { try verify(new.handle) }
+            try verify(new.handle, version)
             return new
         }
         let reason: any Error
@@ -246,12 +276,16 @@ private struct Rekeying {
         }
     }
 
-    /// Verifies the authenticity of each page, the content, and the structure.
-    private func verify(_ handle: ConnectionHandle) throws {
+    /// Verifies the authenticity of each page, the structure, and the content if no other connection has
+    /// written since.
+    private func verify(_ handle: ConnectionHandle, _ version: FileVersion?) throws {
         // The caller cannot cancel these checks: the file already has its new key.
         let silent = ProgressReport(nil, isCancellable: false)
+        // Others may have the new key. In rollback mode, a transaction keeps them from writing meanwhile.
+        try handle.execute("BEGIN")
+        try handle.verifyKey()
         let found = try PageDigest.compute(handle, after, path: file, progress: silent)
-        guard found.digest == digest else {
+        guard try found.digest == digest || FileVersion(handle) != version else {
             throw DatabaseFileError(
                 .engine(
                     .SQLITE_IOERR, "The file has its new key, but not the content from before the change"),
@@ -260,6 +294,7 @@ private struct Rekeying {
         guard try StructureCheck.quick.findings(handle, progress: silent).damage.isEmpty else {
             throw DatabaseFileError(.damaged(pages: []), path: file)
         }
+        try handle.execute("COMMIT")
     }
 
     /// Returns true if the file, or the journal that completes it, has the former key.
@@ -278,6 +313,14 @@ private struct Rekeying {
             + "is unchanged and still has its old key"
         return DatabaseFileError(.engine(.SQLITE_IOERR, words), path: file)
     }
+}
+
+/// The stored bytes by which SQLite itself recognizes that another connection has written: the change counter
+/// and the next fields. Encrypted, they are different after each transaction.
+private struct FileVersion: Equatable {
+    private let bytes: [UInt8]
+
+    init(_ handle: ConnectionHandle) throws(EngineError) { bytes = try handle.readFile(at: 24, count: 16) }
 }
 
 extension ConnectionHandle {

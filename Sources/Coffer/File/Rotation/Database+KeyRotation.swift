@@ -60,6 +60,7 @@ extension Database {
     /// The keys before and after a rotation.
     struct KeyChange {
         let file: String
+        let identity: FileIdentity
         let before: FileProtection
         let after: FileProtection
         let wanted: KeyRing
@@ -71,7 +72,8 @@ extension Database {
         let resolved = try KeyRing(key: wanted.resolve(keyIndex: 0), settings: configuration.cipher)
         let after = FileProtection.encrypted(resolved)
         guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: file) }
-        return KeyChange(file: file, before: before, after: after, wanted: wanted)
+        guard let identity = FileIdentity(file) else { throw DatabaseError.fileMoved(file) }
+        return KeyChange(file: file, identity: identity, before: before, after: after, wanted: wanted)
     }
 
     private func describingFailures<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
@@ -174,7 +176,7 @@ extension Database {
             FileChange(path: change.file, before: change.before, after: change.after), options)
         job.audit = { proof in try FileRotation.audit(proof, options, path: change.file, since: start) }
         job.lentConnection = handle
-        job.resume = { journalMode in try self.resume(change, journalMode: journalMode) }
+        job.resume = { new in try self.resume(new, change) }
         let result = try FileReplacement(job, progress: progress).run()
         return FileRotation.result(result.proof, isResumed: result.isResumed, options, since: start)
     }
@@ -197,7 +199,7 @@ extension Database {
         do {
             return try withoutInterruption(body)
         } catch {
-            if mode == .wal { mayHaveLeftWAL = true }
+            if mode == .wal { unfinishedJournalMode = .left }
             throw error
         }
     }
@@ -228,7 +230,8 @@ extension Database {
     ///   function that continues with the new file.
     func completeLiveRotation<Result>(
         _ change: KeyChange,
-        _ replace: (ConnectionHandle, _ resume: @escaping (JournalMode) throws -> Void) throws -> Result
+        _ replace: (ConnectionHandle, _ resume: @escaping (ReplacementJob.NewFile) throws -> Void) throws
+            -> Result
     ) throws -> Result {
         checkIsUsedInItsAccess()
         try checkIsOpen()
@@ -245,9 +248,7 @@ extension Database {
             return try undisturbed {
                 let original = handle
                 do {
-                    return try replace(handle) { journalMode in
-                        try self.resume(change, journalMode: journalMode)
-                    }
+                    return try replace(handle) { new in try self.resume(new, change) }
                 } catch {
                     if !isClosed && handle == original { releaseKeptLock(change) }
                     throw error
@@ -262,6 +263,7 @@ extension Database {
     private func releaseKeptLock(_ change: KeyChange) {
         guard (try? handle.fileLockLevel()) == .exclusive else { return }
         try? replaceHandle(
+            of: change.identity,
             working: { old in
                 if !old.isAutocommit { try? old.execute("ROLLBACK") }
             },
@@ -272,10 +274,11 @@ extension Database {
             })
     }
 
-    private func resume(_ change: KeyChange, journalMode: JournalMode) throws {
-        let (file, after, wanted) = (change.file, change.after, change.wanted)
+    private func resume(_ new: ReplacementJob.NewFile, _ change: KeyChange) throws {
+        let (file, after, wanted, journalMode) = (change.file, change.after, change.wanted, new.journalMode)
         do {
             try replaceHandle(
+                of: new.identity,
                 working: { old in
                     if !old.isAutocommit { try? old.execute("ROLLBACK") }
                 },
@@ -283,15 +286,15 @@ extension Database {
                     // Another process may be the first to open the new file, and may be switching it to WAL
                     // mode.
                     let deadline = Deadline(after: reopening.patience)
-                    let new = try deadline.retryingWhileBusy {
+                    let opened = try deadline.retryingWhileBusy {
                         try after.openForWriting(
                             file, locking: configuration.engineLocking, timeout: reopening.patience,
                             work: keying.keys.pageWork)
                     }
-                    adopt(wanted, openedBy: after, new.handle)
+                    adopt(wanted, openedBy: after, opened.handle)
                     // Done before observers are attached, which would be notified of a commit.
-                    try? deadline.retryingWhileBusy { try new.handle.restore(journalMode, after) }
-                    return new
+                    try? deadline.retryingWhileBusy { try opened.handle.restore(journalMode, after) }
+                    return opened
                 })
         } catch {
             if isClosed {

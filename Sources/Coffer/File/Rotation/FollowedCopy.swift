@@ -148,7 +148,7 @@ extension FollowedCopy where Content == ProvedFollowedContent {
     /// Copies the remaining pages, and publishes the copy, while no other connection of the pool is in use.
     private consuming func completed(
         _ changes: LogHistory.Changes, since start: [UInt8], _ writer: ConnectionHandle,
-        _ resume: @escaping (JournalMode) throws -> Void
+        _ resume: @escaping (ReplacementJob.NewFile) throws -> Void
     ) throws -> ResumedFile {
         let content = content
         // From here on, both end with this access.

@@ -1,6 +1,7 @@
 /// The error of an operation on a database file.
 ///
-/// Unless ``isPublished`` is true, the file is unchanged: its content, its key, and its journal mode.
+/// Unless ``isPublished`` is true, the file is unchanged: its content, its key, and its journal mode. The one
+/// exception is the reason ``Reason/keyUnknown(_:)``.
 public struct DatabaseFileError: Error, Sendable, Equatable {
     /// The reason for the failure.
     public let reason: Reason
@@ -61,6 +62,9 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         case outpaced(logSize: Int64)
         /// The function ``DatabaseFile/RotationOptions/audit`` failed to record the result.
         case auditFailed(String)
+        /// The file could not be read after its key was changed in place, so it may have the old key or the
+        /// new one. Keep both, and rotate again when the file can be read. The text is the reason.
+        case keyUnknown(String)
     }
 
     /// The reason why a file is unsafe to replace.
@@ -126,7 +130,7 @@ extension DatabaseFileError: InterruptibleError {
             case .inconsistent: .SQLITE_CONSTRAINT
             case .missingDefinition: .SQLITE_ERROR
             case .diskFull: .SQLITE_FULL
-            case .inputOutput, .auditFailed: .SQLITE_IOERR
+            case .inputOutput, .auditFailed, .keyUnknown: .SQLITE_IOERR
             case .engine(let code, _): code
             case .unsupported, .sameKey: .SQLITE_MISUSE
             }

@@ -68,6 +68,19 @@ struct InterruptedRunTests {
         #expect(try file.leftovers().contains(left[1]) == !isGone)
     }
 
+    @Test(
+        "do not include a copy of the former content after a restore",
+        arguments: ReplacementOperation.allCases, [true, false])
+    func restore(operation: ReplacementOperation, isThere: Bool) throws {
+        let (file, left) = try leave(operation)
+        let backup = directory.path("backup.db")
+        try FileManager.default.copyItem(atPath: file.path, toPath: backup)
+        if !isThere { try FileManager.default.removeItem(atPath: file.path) }
+        try file.restore(from: backup, key: Keys.old)
+        #expect(try !file.leftovers().contains(left[1]))
+        #expect(!FileManager.default.fileExists(atPath: left[1]))
+    }
+
     @Test("stay while their run works, with a wrong key, and without the database")
     func stays() throws {
         let (file, left) = try leave()
