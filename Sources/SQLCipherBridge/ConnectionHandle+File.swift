@@ -1,4 +1,6 @@
 internal import CSQLCipher
+internal import Glibc
+internal import SystemCalls
 
 /// Access to the main database file through SQLite's own descriptor.
 ///
@@ -109,11 +111,7 @@ extension ConnectionHandle {
     /// Returns true if the open WAL file was removed, renamed or replaced: other connections would not find
     /// further writes. Only for connections whose side files are watched.
     package func isLogMoved() -> Bool {
-        var journal: UnsafeMutablePointer<sqlite3_file>?
-        let code = unsafe withUnsafeMutablePointer(to: &journal) { file in
-            unsafe sqlite3_file_control(pointer, "main", SQLITE_FCNTL_JOURNAL_POINTER, file)
-        }
-        guard code == SQLITE_OK, let database = unsafe mainFile, let journal = unsafe journal,
+        guard let database = unsafe mainFile, let journal = unsafe file(SQLITE_FCNTL_JOURNAL_POINTER),
             let name = unsafe sqlite3_db_filename(pointer, "main"), unsafe name.pointee != 0,
             let path = unsafe sqlite3_filename_wal(name)
         else { return false }
@@ -139,7 +137,7 @@ extension ConnectionHandle {
         return unsafe SideFiles.unwatch(file)
     }
 
-    var mainFile: UnsafeMutablePointer<sqlite3_file>? { unsafe file(of: "main") }
+    var mainFile: UnsafeMutablePointer<sqlite3_file>? { unsafe file() }
 
     /// Calls a method of the main database file, or does nothing if there is no file.
     private func callMainFile(
@@ -155,12 +153,30 @@ extension ConnectionHandle {
         throw EngineError(code: code, message: ConnectionHandle.describe(code))
     }
 
-    private func file(of schema: String) -> UnsafeMutablePointer<sqlite3_file>? {
+    /// - Parameter kind: `SQLITE_FCNTL_FILE_POINTER`, or `SQLITE_FCNTL_JOURNAL_POINTER` for the journal or
+    ///   the log.
+    private func file(_ kind: CInt = SQLITE_FCNTL_FILE_POINTER, of schema: String = "main")
+        -> UnsafeMutablePointer<sqlite3_file>?
+    {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = unsafe withUnsafeMutablePointer(to: &file) { file in
-            unsafe sqlite3_file_control(pointer, schema, SQLITE_FCNTL_FILE_POINTER, file)
+            unsafe sqlite3_file_control(pointer, schema, kind, file)
         }
         return unsafe code == SQLITE_OK ? file : nil
+    }
+
+    /// The reason why the system refused to read the main database file or its log; nil if it did not.
+    ///
+    /// SQLite reports such a failure as a damaged database: `unixRead` returns `SQLITE_IOERR_CORRUPTFS` for
+    /// `EIO`, `ENXIO` and `ERANGE`, which a statement turns into `SQLITE_CORRUPT`. Seen in SQLite 3.46.
+    var readFailure: Errno? {
+        for kind in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
+            guard let file = unsafe file(kind), let methods = unsafe file.pointee.pMethods else { continue }
+            var number: CInt = 0
+            let code = unsafe methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number)
+            if code == SQLITE_OK, [EIO, ENXIO, ERANGE].contains(number) { return Errno(number) }
+        }
+        return nil
     }
 }
 

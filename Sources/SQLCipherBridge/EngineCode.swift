@@ -10,6 +10,8 @@ package enum EngineCode {
     package static let interrupt: CInt = 9
     package static let ioError: CInt = 10
     package static let corrupt: CInt = 11
+    /// `SQLITE_IOERR_READ`.
+    static let unreadable: CInt = 10 | 1 << 8
     package static let full: CInt = 13
     package static let cantOpen: CInt = 14
     package static let tooBig: CInt = 18

@@ -114,7 +114,7 @@ extension Database {
             resultCode: .SQLITE_CANTOPEN,
             message:
                 "The file could not be opened again after a rotation of its key. Each access tries it again. "
-                + "The last reason: \(pendingReopening.failure)")
+                + "The last reason: \(DatabaseError.publicError(pendingReopening.failure))")
     }
 }
 

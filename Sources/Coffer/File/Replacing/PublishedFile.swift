@@ -3,8 +3,10 @@ internal import SystemCalls
 
 /// An error after the copy took its place, or after the engine changed the key: the file has its new content
 /// or key, and the next run completes the rest.
-struct FailureAfterPublishing: Error {
+struct FailureAfterPublishing: Error, CustomStringConvertible {
     let reason: any Error
+
+    var description: String { "\(DatabaseError.publicError(reason))" }
 }
 
 /// The last stage: the copy has the name of the file. Nothing is rolled back after this point; steps that

@@ -110,7 +110,8 @@ extension Database {
                         key: wanted.keys[0], previousKeys: former.keys, settings: former.settings)
                     if let both { keying.adopt(both) }
                 }
-                throw DatabaseFileError(.keyUnknown("\(reason)"), path: rekeying.file)
+                let words = "\(DatabaseFileError.publicError(reason, path: rekeying.file))"
+                throw DatabaseFileError(.keyUnknown(words), path: rekeying.file)
             }
         }
         if let failure {

@@ -51,8 +51,10 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
                 + "when there are fewer writes, or allow a larger log."
         case .auditFailed(let words): "The operation succeeded, but could not be recorded: \(words)."
         case .keyUnknown(let words):
-            "The file could not be read after its key was changed in place, so it may have the old key or the "
-                + "new one. Keep both, and run the same operation again (\(words))."
+            "The file could not be read after its key was changed in place, so it may have the old key or "
+                + "the new one. Keep both, and run the same operation again when the file can be read. The "
+                + "reason: "
+                + words
         }
     }
 }

@@ -136,10 +136,11 @@ struct RotateKeyFailureTests: RotateKeySuite {
             }
         }
         #expect(error?.isPublished == false)
-        guard case .keyUnknown = error?.reason else {
+        guard case .keyUnknown(let words) = error?.reason else {
             Issue.record("\(String(describing: error))")
             return
         }
+        #expect(words.contains("not a database"), "\(words)")
         #expect(throws: DatabaseError.self) { try writer.write { try $0.execute(sql: "DELETE FROM t") } }
         try overwrite(path, with: start.withLock { $0 })
         if access == .pool {
