@@ -165,6 +165,13 @@ extension ConnectionHandle {
         return unsafe code == SQLITE_OK ? file : nil
     }
 
+    /// Throws an I/O error if the system refused to read the main database file or its log. SQLite's checks
+    /// report that as damage.
+    package func checkWasReadable() throws(EngineError) {
+        guard let failure = readFailure else { return }
+        throw EngineError(unreadable: failure)
+    }
+
     /// The reason why the system refused to read the main database file or its log; nil if it did not.
     ///
     /// SQLite reports such a failure as a damaged database: `unixRead` returns `SQLITE_IOERR_CORRUPTFS` for

@@ -86,12 +86,10 @@ extension ConnectionHandle {
     /// If SQLite is interrupted while a virtual table declares its columns, for example at the first use of a
     /// pragma as a table, it reports `SQLITE_ERROR` with the words of an interruption. Source: SQLite's
     /// `sqlite3_declare_vtab`, seen with SQLite 3.46.
-    /// A file that cannot be read is not called damaged either: see ``readFailure``.
+    ///
+    /// A file that cannot be read is not called damaged: see ``readFailure``.
     package func error(_ code: CInt) -> EngineError {
-        if code == SQLITE_CORRUPT, let failure = readFailure {
-            let code = EngineCode.unreadable
-            return EngineError(code: code, message: "\(ConnectionHandle.describe(code)): \(failure.words)")
-        }
+        if code == SQLITE_CORRUPT, let failure = readFailure { return EngineError(unreadable: failure) }
         let message = lastErrorMessage
         let isInterruption =
             code == SQLITE_ERROR && isInterrupted && message == ConnectionHandle.describe(SQLITE_INTERRUPT)

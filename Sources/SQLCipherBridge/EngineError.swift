@@ -1,3 +1,6 @@
+internal import Glibc
+internal import SystemCalls
+
 /// A failed call to SQLite: the extended result code, and the message, which is read while it is still valid.
 package struct EngineError: Error, Sendable, Equatable {
     package var code: CInt
@@ -13,4 +16,14 @@ package struct EngineError: Error, Sendable, Equatable {
         self.code = code
         self.message = message
     }
+}
+
+extension EngineError: SystemCallFailure {
+    /// The error of a file that the system refused to read.
+    init(unreadable reason: Errno) {
+        let code = EngineCode.unreadable
+        self.init(code: code, message: "\(ConnectionHandle.describe(code)): \(reason.words)")
+    }
+
+    package var systemError: CInt? { primaryCode == EngineCode.ioError ? EIO : nil }
 }

@@ -11,6 +11,12 @@ package protocol StoredBytes: AnyObject {
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) throws -> Int
 }
 
+/// An error of ``StoredBytes`` that a system call may have caused.
+package protocol SystemCallFailure: Error {
+    /// The `errno`; nil if the error has another cause.
+    var systemError: CInt? { get }
+}
+
 /// Stored bytes that SQLite may write to.
 package protocol WritableBytes: StoredBytes {
     /// Writes all bytes at an offset. Returns 0, or an `errno`.
@@ -153,9 +159,20 @@ private enum IOError {
 
 private final class ViewedBytes {
     let bytes: any StoredBytes
+    /// The `errno` of the last read that failed.
+    private(set) var readError: CInt = 0
 
     init(_ bytes: any StoredBytes) {
         self.bytes = bytes
+    }
+
+    func read(at offset: Int64, into target: inout MutableSpan<UInt8>) -> Int? {
+        do {
+            return try bytes.read(at: offset, into: &target)
+        } catch {
+            readError = (error as? any SystemCallFailure)?.systemError ?? readError
+            return nil
+        }
     }
 }
 
@@ -211,12 +228,12 @@ private nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods
         return SQLITE_OK
     }
     unsafe methods.pointee.xRead = { file, target, count, offset in
-        guard let target = unsafe target, let bytes = unsafe viewed(file)?.takeUnretainedValue().bytes else {
+        guard let target = unsafe target, let file = unsafe viewed(file)?.takeUnretainedValue() else {
             return IOError.read
         }
         var span = unsafe MutableSpan<UInt8>(
             _unsafeBytes: UnsafeMutableRawBufferPointer(start: target, count: Int(count)))
-        guard let done = try? bytes.read(at: offset, into: &span) else { return IOError.read }
+        guard let done = file.read(at: offset, into: &span) else { return IOError.read }
         guard done < span.count else { return SQLITE_OK }
         span.clear(done..<span.count)
         return IOError.shortRead
@@ -235,7 +252,12 @@ private nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods
         unsafe answer?.pointee = 0
         return SQLITE_OK
     }
-    unsafe methods.pointee.xFileControl = { _, _, _ in SQLITE_NOTFOUND }
+    unsafe methods.pointee.xFileControl = { file, operation, answer in
+        guard operation == SQLITE_FCNTL_LAST_ERRNO, let file = unsafe viewed(file)?.takeUnretainedValue()
+        else { return SQLITE_NOTFOUND }
+        unsafe answer?.storeBytes(of: file.readError, as: CInt.self)
+        return SQLITE_OK
+    }
     unsafe methods.pointee.xSectorSize = { _ in 4096 }
     unsafe methods.pointee.xDeviceCharacteristics = { _ in SQLITE_IOCAP_IMMUTABLE }
     return unsafe methods

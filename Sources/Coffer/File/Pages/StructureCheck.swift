@@ -10,22 +10,26 @@ enum StructureCheck: String {
 
     /// - Returns: the engine's findings, at most 100 about damage and 100 about content.
     func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> StructureFindings {
-        try progress.whileCheckingStructure(handle) {
-            do throws(EngineError) {
-                return try StructureCheck.answer(pragma, handle)
-            } catch {
-                switch error.primaryCode {
-                // The schema was read when the key was verified. A check that cannot be compiled needs an
-                // application's collation or tokenizer.
-                case EngineCode.error where !canBeCompiled(handle):
-                    return try findingsTableByTable(handle)
-                case EngineCode.error where hasVirtualTableOfApplication(handle):
-                    return try findingsTableByTable(handle, readsCodes: true)
-                // A page that cannot be read is damage, whatever the message.
-                case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
-                    return StructureFindings(damage: [error.message ?? "not readable"])
-                default: throw error
-                }
+        let found = try progress.whileCheckingStructure(handle) { try findings(handle) }
+        if !found.damage.isEmpty { try handle.checkWasReadable() }
+        return found
+    }
+
+    private func findings(_ handle: ConnectionHandle) throws(EngineError) -> StructureFindings {
+        do throws(EngineError) {
+            return try StructureCheck.answer(pragma, handle)
+        } catch {
+            switch error.primaryCode {
+            // The schema was read when the key was verified. A check that cannot be compiled needs an
+            // application's collation or tokenizer.
+            case EngineCode.error where !canBeCompiled(handle):
+                return try findingsTableByTable(handle)
+            case EngineCode.error where hasVirtualTableOfApplication(handle):
+                return try findingsTableByTable(handle, readsCodes: true)
+            // A page that cannot be read is damage, whatever the message.
+            case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
+                return StructureFindings(damage: [error.message ?? "not readable"])
+            default: throw error
             }
         }
     }
@@ -47,6 +51,7 @@ enum StructureCheck: String {
                 : try quick.findingsTableByTable(copy, readsCodes: readsCodes)
         }
         if let finding = findings.damage.first {
+            try copy.checkWasReadable()
             throw EngineError.corrupt("The file is damaged: \(finding)")
         }
     }

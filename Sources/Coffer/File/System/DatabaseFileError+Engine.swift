@@ -62,3 +62,9 @@ extension DatabaseFileError {
         return failure
     }
 }
+
+extension DatabaseFileError: SystemCallFailure {
+    package var systemError: Int32? {
+        if case .inputOutput(_, let errno) = reason { errno } else { nil }
+    }
+}
