@@ -159,7 +159,7 @@ private enum IOError {
 
 private final class ViewedBytes {
     let bytes: any StoredBytes
-    /// The `errno` of the last read that failed.
+    /// The `errno` of a read that failed. As in SQLite, a read beyond the end resets it.
     private(set) var readError: CInt = 0
 
     init(_ bytes: any StoredBytes) {
@@ -168,7 +168,9 @@ private final class ViewedBytes {
 
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) -> Int? {
         do {
-            return try bytes.read(at: offset, into: &target)
+            let count = try bytes.read(at: offset, into: &target)
+            if count < target.count { readError = 0 }
+            return count
         } catch {
             readError = (error as? any SystemCallFailure)?.systemError ?? readError
             return nil

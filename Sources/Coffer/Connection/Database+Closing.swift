@@ -75,7 +75,8 @@ extension Database {
         defer { keying.setReplacing(false) }
         let added = additions
         do {
-            try setUp(reopening)
+            // The observers of earlier preparations are still there.
+            try observerNotifier.withoutNewObservers { try setUp(reopening) }
         } catch {
             // A connection that is not prepared must not be used.
             letGoOfConnection()

@@ -32,6 +32,8 @@ extension ConnectionHandle {
             if error.code == EngineCode.cantOpen, let failure = EncryptionFailure(otherNameOf: self) {
                 throw .failure(failure)
             }
+            // SQLCipher reads the salt itself, and uses a random one if that fails.
+            do throws(EngineError) { try checkWasReadable() } catch { throw KeyError(error) }
             switch error.primaryCode {
             // The code depends on which page is not authentic, and on the plaintext header.
             case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false

@@ -127,6 +127,13 @@ extension ObserverNotifier {
         removeHooksIfUseless()
     }
 
+    /// Runs `body`, and forgets the observers that it adds.
+    func withoutNewObservers<T>(_ body: () throws -> T) rethrows -> T {
+        let registrations = self.registrations
+        defer { self.registrations = registrations }
+        return try body()
+    }
+
     /// Runs `body` without notifying observers of its transactions.
     ///
     /// - Precondition: before and after, no transaction is open, or one in which nothing has happened.

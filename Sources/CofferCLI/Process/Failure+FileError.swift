@@ -35,6 +35,7 @@ extension Failure {
         case .outpaced: (.busy, "outpaced")
         case .auditFailed: (.inputOutput, "audit")
         case .keyUnknown: (.inputOutput, "key_unknown")
+        case .applicationFailed: (.internalError, "application")
         }
     }
 

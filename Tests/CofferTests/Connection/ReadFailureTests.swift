@@ -52,5 +52,18 @@ struct ReadFailureTests {
             #expect(error?.encryptionFailure == nil)
         }
         #expect(try count() == 200)
+        // Damage afterwards is damage.
+        try writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA shrink_memory") }
+        let size = try #require(FileManager.default.contents(atPath: path)).count
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: 4096)
+        try file.write(contentsOf: Data(repeating: 7, count: size - 4096))
+        // Closing it would drop the locks of the connection.
+        withExtendedLifetime(file) {
+            // The reason of the last failure, which was never forgotten by a read beyond the end.
+            _ = try? count()
+            let error = #expect(throws: DatabaseError.self) { try count() }
+            #expect(error?.resultCode != .SQLITE_IOERR, "\(error as Any)")
+        }
     }
 }

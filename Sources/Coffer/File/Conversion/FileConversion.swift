@@ -154,8 +154,10 @@ extension FileConversion {
             let file = ContentFile(
                 protection: change.after, way: way, prepare: prepare, progress: progress,
                 companion: options.companion)
+            // Once the file is made, no failure may say that it is not.
+            let keyBefore = try change.before.key(of: FileHeader(source))
             let made = try tellingDamage { try make(file, source) }
-            return try result(made, keyBefore: change.before.key(of: FileHeader(source)), since: start)
+            return try result(made, keyBefore: keyBefore, since: start)
         }
     }
 

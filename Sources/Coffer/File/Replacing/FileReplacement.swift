@@ -36,8 +36,10 @@ struct FileReplacement {
 
     /// Returns the error to throw for the failure of a stage.
     static func describe(_ failure: any Error, of status: FileStatus, path: String) -> any Error {
-        let published = failure as? FailureAfterPublishing
-        let failure = DatabaseFileError.publicError(published?.reason ?? failure, path: path)
+        let published = (failure as? FailureAfterPublishing).map {
+            DatabaseFileError.published($0.reason, path: path)
+        }
+        let failure = published ?? DatabaseFileError.publicError(failure, path: path)
         guard var error = failure as? DatabaseFileError else { return failure }
         if case .busy(let users) = error.reason, users.isEmpty {
             error = FileUsers.busy(status, error.path)

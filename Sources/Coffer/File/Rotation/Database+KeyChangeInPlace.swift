@@ -81,8 +81,8 @@ extension Database {
                     key = rekeying.key(of: handle)
                     version = try? FileVersion(handle)
                 },
-                reopening: { [unowned self] _ in
-                    switch try rekeying.outcome(failure, version) {
+                reopening: { [unowned self] reopening in
+                    switch try rekeying.outcome(failure, version, reopening) {
                     case .newKey(let new):
                         (failure, key) = (nil, .new)
                         adopt(wanted, openedBy: rekeying.after, new.handle)
@@ -248,13 +248,15 @@ private struct Rekeying {
     ///   - version: the version of the file after the change; nil if it could not be read.
     /// - Throws: the reason why neither key opens the file, or ``FailureAfterPublishing`` if the new key
     ///   opens it but its content differs.
-    func outcome(_ failure: (any Error)?, _ version: FileVersion?) throws -> Outcome {
+    func outcome(_ failure: (any Error)?, _ version: FileVersion?, _ reopening: Database.Reopening) throws
+        -> Outcome
+    {
         var hasNewKey = false
         func openNew() throws -> EngineConnection {
             var new = try after.openForWriting(file, locking: locking)
             hasNewKey = true
             new.checkpointsAtEnd = true
-            try verify(new.handle, version)
+            try verify(new.handle, version, reopening)
             return new
         }
         let reason: any Error
@@ -277,9 +279,11 @@ private struct Rekeying {
         }
     }
 
-    /// Verifies the authenticity of each page, the structure, and the content if no other connection has
-    /// written since.
-    private func verify(_ handle: ConnectionHandle, _ version: FileVersion?) throws {
+    /// Verifies the authenticity of each page, and the content if no other connection has written since. At
+    /// first also the structure, which may have been damaged before.
+    private func verify(_ handle: ConnectionHandle, _ version: FileVersion?, _ reopening: Database.Reopening)
+        throws
+    {
         // The caller cannot cancel these checks: the file already has its new key.
         let silent = ProgressReport(nil, isCancellable: false)
         // Others may have the new key. In rollback mode, a transaction keeps them from writing meanwhile.
@@ -292,7 +296,10 @@ private struct Rekeying {
                     .SQLITE_IOERR, "The file has its new key, but not the content from before the change"),
                 path: file)
         }
-        guard try StructureCheck.quick.findings(handle, progress: silent).damage.isEmpty else {
+        guard
+            try reopening == .later
+                || StructureCheck.quick.findings(handle, progress: silent).damage.isEmpty
+        else {
             throw DatabaseFileError(.damaged(pages: []), path: file)
         }
         try handle.execute("COMMIT")

@@ -50,6 +50,7 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
             "Writes were faster than the copy, and the write-ahead log has grown to \(size) bytes. Try again "
                 + "when there are fewer writes, or allow a larger log."
         case .auditFailed(let words): "The operation succeeded, but could not be recorded: \(words)."
+        case .applicationFailed(let words): "A function of the application has failed: \(words)."
         case .keyUnknown(let words):
             "The file could not be read after its key was changed in place, so it may have the old key or "
                 + "the new one. Keep both, and run the same operation again when the file can be read. The "

@@ -56,8 +56,10 @@ extension DatabaseFileError {
     }
 
     /// Returns the public error for a failure after the file got its new content.
-    static func published(_ error: any Error, path: String) -> any Error {
-        guard var failure = publicError(error, path: path) as? DatabaseFileError else { return error }
+    static func published(_ error: any Error, path: String) -> DatabaseFileError {
+        let error = publicError(error, path: path)
+        var failure =
+            error as? DatabaseFileError ?? DatabaseFileError(.applicationFailed("\(error)"), path: path)
         failure.isPublished = true
         return failure
     }

@@ -65,6 +65,9 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         /// The file could not be read after its key was changed in place, so it may have the old key or the
         /// new one. Keep both, and rotate again when the file can be read. The text is the reason.
         case keyUnknown(String)
+        /// A function of the application, such as a preparation of the configuration or a key provider, has
+        /// failed after the file got its new content. The text is its error.
+        case applicationFailed(String)
     }
 
     /// The reason why a file is unsafe to replace.
@@ -128,7 +131,7 @@ extension DatabaseFileError: InterruptibleError {
             case .key(let failure): ResultCode(rawValue: failure.engineCode)
             case .damaged, .copyRejected, .emptyFile: .SQLITE_CORRUPT
             case .inconsistent: .SQLITE_CONSTRAINT
-            case .missingDefinition: .SQLITE_ERROR
+            case .missingDefinition, .applicationFailed: .SQLITE_ERROR
             case .diskFull: .SQLITE_FULL
             case .inputOutput, .auditFailed, .keyUnknown: .SQLITE_IOERR
             case .engine(let code, _): code

@@ -360,7 +360,11 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
             db.add(function: DatabaseFunction("answer", argumentCount: 0) { _ in 42 })
         }
         fails.withLock { $0 = true }
-        #expect(throws: NotNow.self) { try pool.rotateKey(to: Keys.new, options: options()) }
+        let error = #expect(throws: DatabaseFileError.self) {
+            try pool.rotateKey(to: Keys.new, options: options())
+        }
+        #expect(error?.reason == .applicationFailed("NotNow()"))
+        #expect(error?.isPublished == true)
         fails.withLock { $0 = false }
         #expect(try pool.write { try Int.fetchOne($0, sql: "SELECT answer() + n FROM t") } == 43)
         #expect(try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")

@@ -181,6 +181,31 @@ struct RotateKeyFailureTests: RotateKeySuite {
         #expect(refusal?.message?.contains("not the content from before") == true, "\(refusal as Any)")
     }
 
+    @Test(
+        "a file that was damaged before a rotation in place can be used after it", arguments: Access.allCases)
+    func damagedBefore(access: Access) throws {
+        let writer = try makeWriter(access)
+        try writer.writeWithoutTransaction { db in
+            // Its page is not used by anything now.
+            try db.execute(
+                sql: """
+                    CREATE TABLE u (a); PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'u';
+                    PRAGMA writable_schema = RESET
+                    """)
+        }
+        var options = DatabaseFile.RotationOptions()
+        options.method = .inPlace
+        let error = #expect(throws: DatabaseFileError.self) {
+            try writer.rotateKey(to: Keys.new, options: options)
+        }
+        #expect(error?.reason == .damaged(pages: []))
+        #expect(error?.isPublished == true)
+        try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
+        #expect(try count(writer) == 201)
+        try writer.close()
+        #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 201)
+    }
+
     @Test("a connection that is open again does not wait for a neighbor to restore the WAL mode")
     func neighborInRollbackMode() throws {
         let waits = Mutex(0)
@@ -220,12 +245,18 @@ struct RotateKeyFailureTests: RotateKeySuite {
         let isRefused = Mutex(false)
         struct Refusal: Error {}
         var configuration = Configuration.rawKeyed
-        configuration.prepareDatabase { _ in if isRefused.withLock({ $0 }) { throw Refusal() } }
+        let preparedObserver = PreparedObserver()
+        configuration.prepareDatabase { db in
+            db.add(transactionObserver: preparedObserver, extent: .databaseLifetime)
+            if isRefused.withLock({ $0 }) { throw Refusal() }
+        }
         let writer = try directory.makePool("a.db", configuration)
         try writer.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a)") }
         if isAtOnce {
             isRefused.withLock { $0 = true }
-            #expect(throws: (any Error).self) { try writer.rotateKey(to: Keys.new) }
+            let error = #expect(throws: DatabaseFileError.self) { try writer.rotateKey(to: Keys.new) }
+            #expect(error?.isPublished == true)
+            #expect(error?.reason == .applicationFailed("Refusal()"))
         } else {
             _ = rotateWithoutReopening(writer)
             try bringBack(writer.path)
@@ -247,8 +278,11 @@ struct RotateKeyFailureTests: RotateKeySuite {
             db.add(transactionObserver: observer, extent: .databaseLifetime)
         }
         isRefused.withLock { $0 = false }
+        let commits = preparedObserver.commits.withLock { $0 }
         try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (two())") }
         #expect(observer.commits == 1)
+        // The preparation ran five times.
+        #expect(preparedObserver.commits.withLock { $0 } == commits + 1)
         #expect(try count(writer) == 1)
         #expect(try mode(writer) == "wal")
         try writer.close()
@@ -346,4 +380,13 @@ struct RotateKeyFailureTests: RotateKeySuite {
         #expect(timeout == 1234)
         #expect(try count(writer) == 201)
     }
+}
+
+private final class PreparedObserver: TransactionObserver, Sendable {
+    let commits = Mutex(0)
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) { commits.withLock { $0 += 1 } }
+    func databaseDidRollback(_ db: Database) {}
 }
