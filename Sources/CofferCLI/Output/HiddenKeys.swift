@@ -53,8 +53,11 @@ enum HiddenKeys {
         /// The characters between this group and the one before.
         let gap: Gap
 
-        /// True if the group may be the beginning or the end of a key, rather than a word.
-        var isLikeKey: Bool { facts.digits > 0 || facts.smallLetters == 0 }
+        /// True if the group may be the beginning or the end of a key. Of the groups of four of a key, every
+        /// fifth has no digit.
+        var isLikeKey: Bool {
+            facts.digits > 0 || facts.smallLetters == 0 || (3...5).contains(facts.count)
+        }
     }
 
     private struct Facts {
@@ -129,11 +132,16 @@ enum HiddenKeys {
         case end
 
         init(_ bytes: ArraySlice<UInt8>) {
-            if bytes.allSatisfy({ " -\t\r\n".utf8.contains($0) || $0 >= 0x80 }) {
+            let others = bytes.filter { !" -\t\r\n".utf8.contains($0) && $0 < 0x80 }
+            guard let other = others.first else {
                 self = .separator
-            } else {
-                self = bytes.count == 1 && bytes.first != UInt8(ascii: "/") ? .mistake : .end
+                return
             }
+            // A quotation mark or a colon with a space ends a word of the message.
+            let isMistake =
+                bytes.count == 1
+                ? other != UInt8(ascii: "/") : bytes.count == 2 && !"/'\"`:;,.()[]{}".utf8.contains(other)
+            self = isMistake ? .mistake : .end
         }
     }
 

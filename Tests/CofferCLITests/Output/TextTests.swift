@@ -67,6 +67,11 @@ struct TextTests {
                     "\(before)\(form)\(after)")
             }
         }
+        // The first and the last groups have no digit.
+        let letters = "aztk-yezh-zq9q-65sk-m0xk-zt1r-xrdr-q34g-wnd7-5q9z-aj5f-10vy-taem-jqrv"
+        for form in [letters, letters.replacing("9q-65", with: "9q=-65"), letters.replacing("-", with: " ")] {
+            #expect(HiddenKeys.hiding(in: "The file '\(form)' does not") == "The file '\(place)' does not")
+        }
         for shown in [
             "/backup/\(key).db", "\(key).key", "\(key)0",
             String(key.dropLast()), "g" + key.dropFirst(), String(repeating: "word ", count: 14),
