@@ -47,9 +47,9 @@ extension Manifest {
         progress in MANIFEST.state (other commands in MANIFEST.encrypt.state and so on), which is removed \
         when all files are done. After an interruption, or after fixing failures, run it again with \
         --continue: nothing is done twice. If a run of 'batch query --write' was killed, the files that it \
-        was working on are refused once, with 73: look at them. So are files in which a script failed after \
-        a statement whose changes stay, as without --transaction. Several machines share a manifest with \
-        --shard 1/3, 2/3 and 3/3. \
+        was working on are refused with 73, unless --repeat-unfinished is given: look at them first. So \
+        are files in which a script failed after a statement whose changes stay, as without --transaction. \
+        Several machines share a manifest with --shard 1/3, 2/3 and 3/3. \
         Each shard keeps its own state, so that a shard that runs twice with --continue does nothing: \
         'coffer batch status' shows the missing files, and with --remove removes the states when all are \
         done. A file that the state records as done is skipped only if it agrees: for a rotation, if the new \

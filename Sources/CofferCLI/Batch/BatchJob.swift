@@ -27,6 +27,9 @@ struct BatchJob: Sendable {
     /// a run was killed.
     var isUnrepeatable = false
 
+    /// True if such work is to be repeated where an earlier run has begun it.
+    var repeatsUnfinished = false
+
     var identities: [String] { [identity] + (formerIdentity.map { [$0] } ?? []) }
 
     /// Returns true if a file that an earlier run recorded as done is still in the state that the work

@@ -83,8 +83,7 @@ extension BatchOperation {
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
         let job = try job(setting)
-        // In a folder, a file with a second name fails alone.
-        if job.isUnrepeatable, batch.list.manifest != nil { try manifest.checkFilesDiffer() }
+        if job.isUnrepeatable { try manifest.checkFilesDiffer() }
         let state =
             dryRun
             ? nil : try batch.openState(Self.title, stateWord, of: manifest, isOptional: onlyReads)

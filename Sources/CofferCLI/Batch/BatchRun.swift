@@ -46,7 +46,7 @@ struct BatchRun: Sendable {
                 .finished(try (step ?? job.prepare(item))())
             }
         }
-        return try end(board, items)
+        return try end(board, items, job)
     }
 
     /// One pass over some files of the manifest. Files that the phase skips count as complete from the start.
@@ -106,14 +106,22 @@ struct BatchRun: Sendable {
         session.interruption.status == nil && !(failsFast && board.tally.failed > 0)
     }
 
-    private func end(_ board: Board, _ items: [Manifest.Item]) throws -> ExitStatus {
+    private func end(_ board: Board, _ items: [Manifest.Item], _ job: BatchJob) throws -> ExitStatus {
         let tally = board.tally
         tally.lines(of: items.count).forEach(session.reporter.note)
         session.reporter.addToSummary(tally.json(of: items.count))
         session.meter.note(.init(files: items.count, failed: tally.failed, bytes: tally.bytes))
         if let status = session.interruption.status {
             let unchanged = tally.hasPartialChange ? "" : " No file is left half-changed."
-            let words = state == nil ? "Run the command again." : "Continue with --continue."
+            let words =
+                if state != nil {
+                    "Continue with --continue."
+                } else if job.isUnrepeatable, tally.changed > 0 || tally.hasPartialChange {
+                    "Do not run the command on the changed files again. With --state, a batch can be "
+                        + "continued."
+                } else {
+                    "Run the command again."
+                }
             throw Failure(status, "interrupted", "Interrupted.\(unchanged) \(words)")
         }
         return tally.failed > 0 ? .someFailed : .done
@@ -137,7 +145,10 @@ struct BatchRun: Sendable {
             var outcome: Outcome
             do {
                 if let problem = item.problem { throw problem }
-                if job.isUnrepeatable { try state?.begin(item, command: command, work: job.identity) }
+                if job.isUnrepeatable {
+                    try state?.begin(
+                        item, command: command, work: job.identity, repeats: job.repeatsUnfinished)
+                }
                 outcome = try body(item)
             } catch {
                 let failure = session.failure(error, on: item.location)
@@ -149,7 +160,12 @@ struct BatchRun: Sendable {
                 outcome = .failed(failure)
             }
             switch outcome {
-            case .finished: try note(.done, item, job)
+            case .finished:
+                do throws(Failure) {
+                    try note(.done, item, job)
+                } catch {
+                    throw job.isUnrepeatable ? error.after(.all) : error
+                }
             case .failed(let failure):
                 switch failure.done {
                 // A file that cannot be found now may have been changed by an earlier run.

@@ -273,14 +273,17 @@ final class BatchState: Sendable {
 
     /// Notes the beginning of work that must not be done twice.
     ///
-    /// - Throws: a failure if an earlier run noted it, and was killed before it noted the end.
-    func begin(_ item: Manifest.Item, command: String, work: String) throws(Failure) {
-        guard try !begun.contains(BatchState.subject(item, command, work)) else {
+    /// - Parameter repeats: true to do work that an earlier run began, and may have done.
+    /// - Throws: otherwise, a failure if an earlier run noted it, and was killed before it noted the end.
+    func begin(_ item: Manifest.Item, command: String, work: String, repeats: Bool) throws(Failure) {
+        let subject = try BatchState.subject(item, command, work)
+        guard repeats || !begun.contains(subject) else {
             throw Failure(
                 .outputExists, "perhaps_done",
                 "'\(item.location)': an earlier run ended in the middle of its work, and may have made the "
-                    + "change. Look at the file. If the change is missing, run this with --continue again, "
-                    + "which makes it.")
+                    + "change. Look at the file. If the change is missing, give --repeat-unfinished, which "
+                    + "makes it. If it is there, remove the file from the manifest."
+            ).after(.some)
         }
         try note(item, command: command, work: work, code: BatchState.begun)
     }

@@ -152,7 +152,7 @@ struct Manifest: Sendable {
         items = written.map { $0.located(in: folder) }
     }
 
-    /// Throws if two lines name the same file, which would get the work of both.
+    /// Throws if two items name the same file, which would get the work of both.
     func checkFilesDiffer() throws(Failure) {
         var paths: [FileIdentity: String] = [:]
         for item in items {
@@ -160,7 +160,9 @@ struct Manifest: Sendable {
                 continue
             }
             if let other = paths.updateValue(item.path, forKey: identity) {
-                throw Failure.manifest("'\(other)' and '\(item.path)' are the same file. List it once.")
+                throw Failure.manifest(
+                    "'\(other)' and '\(item.path)' are the same file, and would be changed "
+                        + "twice. Choose one of the names.")
             }
         }
     }

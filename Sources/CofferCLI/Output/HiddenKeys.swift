@@ -2,9 +2,9 @@
 /// user's screen already, but must not reach the logs that store the program's output.
 enum HiddenKeys {
     /// Returns the text with everything replaced that looks like a recovery key, in any of the forms in which
-    /// one is accepted, or like a raw key: hexadecimal digits, exactly as many as a raw key has with or
-    /// without its salt. A file whose name looks like a raw key usually also has a folder or an extension,
-    /// and is shown.
+    /// one is accepted, like an identity, or like a raw key: hexadecimal digits, exactly as many as a raw key
+    /// has with or without its salt. A file whose name looks like a raw key usually also has a folder or an
+    /// extension, and is shown.
     static func hiding(in text: String) -> String {
         hidingWords(in: hidingRecoveryKeys(in: Array(text.utf8)))
     }
@@ -149,7 +149,7 @@ enum HiddenKeys {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    // MARK: Raw keys
+    // MARK: Raw keys and identities
 
     private static func hidingWords(in text: [UInt8]) -> String {
         var result: [UInt8] = []
@@ -158,6 +158,16 @@ enum HiddenKeys {
             [64, 96].contains(word.count) && word.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
         }
         func end() {
+            if let start = identityStart(word) {
+                word.replaceSubrange(start..., with: "(characters that look like an identity)".utf8)
+            }
+            // An option with its value, as in "-k" for "-k <key>".
+            if word.first == UInt8(ascii: "-") {
+                for count in [96, 64] where word.count > count && isKey(word.suffix(count)) {
+                    word.replaceSubrange(
+                        (word.count - count)..., with: "(\(count) digits that look like a key)".utf8)
+                }
+            }
             // Hyphens begin an option, "0x" a number, and a point ends a sentence.
             let start = word.prefix { $0 == UInt8(ascii: "-") }.count
             let prefix = word.dropFirst(start).starts(with: "0x".utf8) ? start + 2 : start
@@ -180,6 +190,15 @@ enum HiddenKeys {
         }
         end()
         return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Returns the index at which an identity begins, which is a private key; nil if there is none.
+    private static func identityStart(_ word: [UInt8]) -> Int? {
+        let beginning = Array("coffer-identity-".utf8)
+        let letters = word.map { UInt8(ascii: "A") <= $0 && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
+        return word.indices.first {
+            letters[$0...].starts(with: beginning) && word.count - $0 > beginning.count + 20
+        }
     }
 
     /// Returns true for the form of a recovery key, which a chosen passphrase does not have: 14 groups of

@@ -67,6 +67,15 @@ struct TextTests {
                     "\(before)\(form)\(after)")
             }
         }
+        let identity = "coffer-identity-1-" + String(repeating: "0a", count: 36)
+        for name in [identity, "file:\(identity)", "file:/a/\(identity.uppercased()).x"] {
+            let text = HiddenKeys.hiding(in: "The key '\(name)' is missing")
+            #expect(text.contains("look like an identity"), "\(text)")
+            #expect(!text.lowercased().contains("0a0a"), "\(text)")
+        }
+        for option in ["-k", "--key-"] {
+            #expect(!HiddenKeys.hiding(in: "Unknown option '\(option)\(key)'").contains(key))
+        }
         // The first and the last groups have no digit.
         let letters = "aztk-yezh-zq9q-65sk-m0xk-zt1r-xrdr-q34g-wnd7-5q9z-aj5f-10vy-taem-jqrv"
         for form in [letters, letters.replacing("9q-65", with: "9q=-65"), letters.replacing("-", with: " ")] {

@@ -60,7 +60,7 @@ struct ReadFailureTests {
         try file.write(contentsOf: Data(repeating: 7, count: size - 4096))
         // Closing it would drop the locks of the connection.
         withExtendedLifetime(file) {
-            // The reason of the last failure, which was never forgotten by a read beyond the end.
+            // While every read failed, SQLite could not forget the reason. It is reported once more.
             _ = try? count()
             let error = #expect(throws: DatabaseError.self) { try count() }
             #expect(error?.resultCode != .SQLITE_IOERR, "\(error as Any)")

@@ -26,7 +26,7 @@ enum StructureCheck: String {
                 return try findingsTableByTable(handle)
             case EngineCode.error where hasVirtualTableOfApplication(handle):
                 return try findingsTableByTable(handle, readsCodes: true)
-            // A page that cannot be read is damage, whatever the message.
+            // The engine rejects the content of a page, regardless of the message.
             case EngineCode.corrupt, EngineCode.notADatabase, EngineCode.error:
                 return StructureFindings(damage: [error.message ?? "not readable"])
             default: throw error

@@ -286,7 +286,7 @@ private struct Rekeying {
     {
         // The caller cannot cancel these checks: the file already has its new key.
         let silent = ProgressReport(nil, isCancellable: false)
-        // Others may have the new key. In rollback mode, a transaction keeps them from writing meanwhile.
+        // Other processes may have the new key. In rollback mode, a transaction keeps them from writing.
         try handle.execute("BEGIN")
         try handle.verifyKey()
         let found = try PageDigest.compute(handle, after, path: file, progress: silent)

@@ -30,6 +30,9 @@ struct BatchQueryCommand: BatchOperation {
     @Flag(help: "Run the statements as one transaction per file: all or nothing.")
     var transaction = false
 
+    @Flag(help: "With --continue, also run files in which an earlier run ended in the middle of its work.")
+    var repeatUnfinished = false
+
     @Option(help: .value("value", "A value for a parameter: name=text, or name:type=value (repeatable)."))
     var bind: [String] = []
 
@@ -67,6 +70,9 @@ struct BatchQueryCommand: BatchOperation {
         guard sql != nil || script != nil, !isTwice else {
             throw ValidationError("Give the statements as an argument or with --from.")
         }
+        if repeatUnfinished, !(write && batch.continues) {
+            throw ValidationError("--repeat-unfinished needs --write and --continue.")
+        }
         if sql == "-" || script == "-" {
             throw ValidationError("The statements of a batch come from an argument or a file.")
         }
@@ -80,7 +86,9 @@ struct BatchQueryCommand: BatchOperation {
         let (script, values) = try (Script(text), bind.map(BoundValue.init))
         let header = SharedHeader()
         let identity = ([text] + bind).joined(separator: "\0")
-        return BatchJob(identity: identity, isUnrepeatable: write && !dryRun) { item in
+        return BatchJob(
+            identity: identity, isUnrepeatable: write && !dryRun, repeatsUnfinished: repeatUnfinished
+        ) { item in
             setting.opens(item, cipher: cipher.settings)
         } prepare: { item in
             let keys = try setting.keysOfPresent(item)

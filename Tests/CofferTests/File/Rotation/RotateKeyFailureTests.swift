@@ -114,7 +114,6 @@ struct RotateKeyFailureTests: RotateKeySuite {
         #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 201)
     }
 
-    /// The file has the new key behind an unreadable page 1, or the old key in a journal.
     @Test(
         "if the file cannot be read after its key was changed in place, the error says that its key is unknown",
         arguments: Access.allCases)
