@@ -371,8 +371,8 @@ struct RotateKeyFailureTests: RotateKeySuite {
             }
         }
         #expect(try mode(writer) == "delete")
-        try neighbor.withLock { try $0?.close() }
         try writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA busy_timeout = 1234") }
+        try neighbor.withLock { try $0?.close() }
         try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
         #expect(try mode(writer) == "wal")
         let timeout = try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
