@@ -164,34 +164,6 @@ extension ConnectionHandle {
         }
         return unsafe code == SQLITE_OK ? file : nil
     }
-
-    /// Throws an I/O error if the system refused to read the main database file or its log. SQLite's checks
-    /// report that as damage.
-    package func checkWasReadable() throws(EngineError) {
-        guard let failure = takeReadFailure() else { return }
-        throw EngineError(unreadable: failure)
-    }
-
-    /// Returns the reason why the system refused to read the main database file or its log, once; nil if it
-    /// did not.
-    ///
-    /// SQLite reports such a failure as a damaged database: `unixRead` returns `SQLITE_IOERR_CORRUPTFS` for
-    /// `EIO`, `ENXIO` and `ERANGE`, which a statement turns into `SQLITE_CORRUPT`. Seen in SQLite 3.46.
-    func takeReadFailure() -> Errno? {
-        for kind in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
-            guard let file = unsafe file(kind), let methods = unsafe file.pointee.pMethods else { continue }
-            var number: CInt = 0
-            let code = unsafe methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number)
-            guard code == SQLITE_OK, number != 0 else { continue }
-            // SQLite forgets the reason when it reads beyond the end.
-            var (size, byte): (Int64, UInt8) = (0, 0)
-            if unsafe methods.pointee.xFileSize(file, &size) == SQLITE_OK {
-                _ = unsafe methods.pointee.xRead(file, &byte, 1, size)
-            }
-            return Errno(number)
-        }
-        return nil
-    }
 }
 
 /// SQLite's locks on a database file: <https://www.sqlite.org/lockingv3.html#locking>. In WAL mode, a

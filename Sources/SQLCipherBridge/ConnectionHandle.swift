@@ -87,11 +87,15 @@ extension ConnectionHandle {
     /// pragma as a table, it reports `SQLITE_ERROR` with the words of an interruption. Source: SQLite's
     /// `sqlite3_declare_vtab`, seen with SQLite 3.46.
     ///
-    /// A file that cannot be read is not called damaged: see ``takeReadFailure()``.
+    /// A file that cannot be read is not called damaged: see ``ReadFailure``.
     package func error(_ code: CInt) -> EngineError {
-        if code == SQLITE_CORRUPT, let failure = takeReadFailure() { return EngineError(unreadable: failure) }
+        switch code & 0xff {
+        case SQLITE_CORRUPT, SQLITE_NOTADB:
+            if let failure = ReadFailure.take() { return EngineError(unreadable: failure) }
         // Damage that is found later has nothing to do with this failure.
-        if code & 0xff == SQLITE_IOERR { _ = takeReadFailure() }
+        case SQLITE_IOERR: _ = ReadFailure.take()
+        default: break
+        }
         let message = lastErrorMessage
         let isInterruption =
             code == SQLITE_ERROR && isInterrupted && message == ConnectionHandle.describe(SQLITE_INTERRUPT)

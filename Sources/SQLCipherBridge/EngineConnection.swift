@@ -88,6 +88,8 @@ extension EngineConnection {
         guard process_exit_allows() != 0 else {
             throw EngineError(code: SQLITE_ABORT, message: "the process is exiting")
         }
+        // A failure that the engine has never reported has nothing to do with this connection.
+        _ = ReadFailure.take()
         var pointer: OpaquePointer?
         let code = unsafe sqlite3_open_v2(
             name, &pointer, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, fileSystem)
@@ -183,6 +185,7 @@ extension Engine {
             throw EngineError(code: error.code, message: "SQLCipher could not be initialized")
         }
         process_exit_hold_engine()
+        ReadFailure.watch()
         let handle = connection.handle
         guard let version = try handle.firstText(trusted: "PRAGMA cipher_version"), !version.isEmpty else {
             throw EngineError.withoutCipher

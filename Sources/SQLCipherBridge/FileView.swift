@@ -1,6 +1,7 @@
 internal import CSQLCipher
 internal import Glibc
 internal import Synchronization
+internal import SystemCalls
 
 /// The stored bytes of a database, from any source, which can be read as one file.
 package protocol StoredBytes: AnyObject {
@@ -159,8 +160,6 @@ private enum IOError {
 
 private final class ViewedBytes {
     let bytes: any StoredBytes
-    /// The `errno` of a read that failed. As in SQLite, a read beyond the end resets it.
-    private(set) var readError: CInt = 0
 
     init(_ bytes: any StoredBytes) {
         self.bytes = bytes
@@ -168,11 +167,9 @@ private final class ViewedBytes {
 
     func read(at offset: Int64, into target: inout MutableSpan<UInt8>) -> Int? {
         do {
-            let count = try bytes.read(at: offset, into: &target)
-            if count < target.count { readError = 0 }
-            return count
+            return try bytes.read(at: offset, into: &target)
         } catch {
-            readError = (error as? any SystemCallFailure)?.systemError ?? readError
+            if let code = (error as? any SystemCallFailure)?.systemError { ReadFailure.note(Errno(code)) }
             return nil
         }
     }
@@ -254,12 +251,7 @@ private nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods
         unsafe answer?.pointee = 0
         return SQLITE_OK
     }
-    unsafe methods.pointee.xFileControl = { file, operation, answer in
-        guard operation == SQLITE_FCNTL_LAST_ERRNO, let file = unsafe viewed(file)?.takeUnretainedValue()
-        else { return SQLITE_NOTFOUND }
-        unsafe answer?.storeBytes(of: file.readError, as: CInt.self)
-        return SQLITE_OK
-    }
+    unsafe methods.pointee.xFileControl = { _, _, _ in SQLITE_NOTFOUND }
     unsafe methods.pointee.xSectorSize = { _ in 4096 }
     unsafe methods.pointee.xDeviceCharacteristics = { _ in SQLITE_IOCAP_IMMUTABLE }
     return unsafe methods

@@ -47,10 +47,11 @@ extension Database {
         }
     }
 
-    /// Completes an unfinished change of the journal mode. It does not wait for other connections, because
-    /// each access tries it again.
+    /// Completes an unfinished change of the journal mode, unless the application has set a mode since. It
+    /// does not wait for other connections, because each access tries it again.
     func finishJournalMode() {
         guard let unfinished = unfinishedJournalMode, !isClosed else { return }
+        guard !inspector.pragmas.hasSeenJournalMode else { return unfinishedJournalMode = nil }
         // A transaction may outlive its access: Configuration.allowsUnsafeTransactions.
         guard handle.isAutocommit else { return }
         observerNotifier.removeHooks()

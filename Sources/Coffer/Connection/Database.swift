@@ -36,7 +36,9 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     var pendingReopening: PendingReopening?
 
     /// A change of the journal mode to complete. It is tried at the beginning of each access.
-    var unfinishedJournalMode: UnfinishedJournalMode?
+    var unfinishedJournalMode: UnfinishedJournalMode? {
+        didSet { inspector.pragmas.hasSeenJournalMode = false }
+    }
 
     /// True while application code runs in the middle of a backup into this database. The content is
     /// incomplete then.

@@ -33,7 +33,7 @@ extension ConnectionHandle {
                 throw .failure(failure)
             }
             // SQLCipher reads the salt itself, and uses a random one if that fails.
-            do throws(EngineError) { try checkWasReadable() } catch { throw KeyError(error) }
+            do throws(EngineError) { try ReadFailure.check() } catch { throw KeyError(error) }
             switch error.primaryCode {
             // The code depends on which page is not authentic, and on the plaintext header.
             case EngineCode.notADatabase, EngineCode.noMemory, EngineCode.error: return false

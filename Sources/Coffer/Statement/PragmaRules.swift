@@ -15,6 +15,9 @@ struct PragmaRules {
     /// change it.
     private(set) var hasSeenQueryOnly = false
 
+    /// True if the application has compiled a statement that sets the journal mode of the main database.
+    var hasSeenJournalMode = false
+
     enum Verdict {
         case allow
         /// The pragma does nothing and reports no error.
@@ -74,6 +77,8 @@ struct PragmaRules {
         default: break
         }
         if name == "query_only", value != nil, !setsQueryOnly { hasSeenQueryOnly = true }
+        let isOfMain = schema.map { $0.lowercased() == "main" } ?? true
+        if name == "journal_mode", value != nil, isOfMain, isOfApplication { hasSeenJournalMode = true }
         guard isKeyed else { return .allow }
         switch name {
         case "key", "hexkey", "textkey":
@@ -97,7 +102,7 @@ struct PragmaRules {
             return .deny("Encrypted databases write no temporary files, so they need no directory for them.")
         case _ where PragmaRules.cipherSettings.contains(name):
             // The settings of an attached database can only be given after its key.
-            guard let value, schema == nil || schema?.lowercased() == "main" else { return .allow }
+            guard let value, isOfMain else { return .allow }
             if cipher.holds(name, value) || (name == "cipher_salt" && isSaltOfFile(value, connection)) {
                 return .ignore
             }

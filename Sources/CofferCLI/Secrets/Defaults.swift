@@ -59,6 +59,9 @@ struct Defaults: Sendable {
         audit = file.audit
         metrics = file.metrics
         keep = file.keep.flatMap { DatabaseFile.BackupRetention($0) }
+        for (name, value) in [("audit", audit), ("metrics", metrics)] {
+            if let value { try file.check(written: value, name) }
+        }
         for (name, value) in [("audit", audit), ("metrics", metrics), ("keep", file.keep)] {
             if let value { entries.append((name, "\(value), from \(file.path)")) }
         }

@@ -161,4 +161,14 @@ struct SiteConfiguration: Sendable {
                 [("'\(program)'", status), ("the folder of '\(program)'", folderStatus)], self.path)
         }
     }
+
+    /// Throws if another user's symbolic link chooses the folder of a file that the configuration names: the
+    /// tool would write to a folder that this user cannot write to. A missing folder is reported when the
+    /// file is written.
+    func check(written file: String, _ name: String) throws(Failure) {
+        do throws(OpenFolder.Problem) { _ = try OpenFolder.open(FileNames.folder(of: file)) } catch {
+            guard case .linkOfAnotherUser = error else { return }
+            throw failure("the path of '\(name)' has a symbolic link of another user, who can change it.")
+        }
+    }
 }

@@ -209,10 +209,10 @@ struct DefaultTests {
         case "large": try tool.write(String(repeating: " ", count: 70_000), to: "config.json")
         case "missing": environment["COFFER_CONFIG"] = tool.directory.path("none.json")
         case "owner":
-            guard geteuid() == 0 else { return }
+            guard geteuid() == 0 else { try Test.cancel("needs root") }
             #expect(unsafe chown(path, 65534, 65534) == 0)
         case "linked folder":
-            guard geteuid() == 0 else { return }
+            guard geteuid() == 0 else { try Test.cancel("needs root") }
             let link = tool.directory.path("linked")
             #expect(unsafe symlink(".", link) == 0 && lchown(link, 65534, 65534) == 0)
             environment["COFFER_CONFIG"] = tool.directory.path("linked/config.json")
@@ -280,10 +280,10 @@ struct DefaultTests {
             #expect(unsafe chmod(tool.directory.path("shared"), 0o777) == 0)
         case "folder above": #expect(unsafe chmod(tool.directory.path("all"), 0o777) == 0)
         case "link":
-            guard geteuid() == 0 else { return }
+            guard geteuid() == 0 else { try Test.cancel("needs root") }
             #expect(unsafe lchown(link, 65534, 65534) == 0)
         default:
-            guard geteuid() == 0 else { return }
+            guard geteuid() == 0 else { try Test.cancel("needs root") }
             #expect(unsafe chown(program, 65534, 65534) == 0)
         }
         let result = try tool.run("verify", "a.db", environment: environment)
@@ -304,6 +304,21 @@ struct DefaultTests {
         let environment = ["COFFER_CONFIG": tool.directory.path("conf/config.json")]
         let result = try tool.run("verify", "a.db", environment: environment)
         #expect(result.errors.contains("can put another file") == (mode == 0o1777), "\(result)")
+    }
+
+    @Test(
+        "a log or metrics are not written to a folder that another user has chosen",
+        .enabled(if: geteuid() == 0, "needs root"), arguments: ["audit", "metrics"])
+    func linkedFolders(member: String) throws {
+        let folder = try tool.directory.makeFolder("folder")
+        let link = tool.directory.path("linked")
+        #expect(unsafe symlink("folder", link) == 0 && lchown(link, 65534, 65534) == 0)
+        let environment = try configuration(#""key": "file:a.key", "\#(member)": "linked/file""#)
+        let result = try tool.run("verify", "a.db", environment: environment)
+        #expect(result.status == 78 && result.errors.contains("path of '\(member)'"), "\(result)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        #expect(unsafe lchown(link, 0, 0) == 0)
+        #expect(try tool.run("verify", "a.db", environment: environment).status == 0)
     }
 
     @Test("a log, metrics and the retention of backups come from the configuration if no option is given")

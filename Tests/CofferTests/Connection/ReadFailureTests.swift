@@ -60,10 +60,27 @@ struct ReadFailureTests {
         try file.write(contentsOf: Data(repeating: 7, count: size - 4096))
         // Closing it would drop the locks of the connection.
         withExtendedLifetime(file) {
-            // While every read failed, SQLite could not forget the reason. It is reported once more.
-            _ = try? count()
             let error = #expect(throws: DatabaseError.self) { try count() }
             #expect(error?.resultCode != .SQLITE_IOERR, "\(error as Any)")
         }
+    }
+
+    @Test("is not reported as damaged if it is attached")
+    func unreadableAttached() throws {
+        let queue = try directory.makeQueue()
+        let other = try directory.makeQueue("b.db")
+        try other.write { db in
+            try db.execute(sql: "CREATE TABLE t (a)")
+            for _ in 0..<200 { try db.execute(sql: "INSERT INTO t VALUES (randomblob(300))") }
+        }
+        try other.close()
+        let path = URL(fileURLWithPath: other.path).resolvingSymlinksInPath().path
+        let count = { try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM b.t") } }
+        try queue.writeWithoutTransaction { try $0.execute(sql: "ATTACH ? AS b", arguments: [path]) }
+        try whileUnreadable(path) {
+            let error = #expect(throws: DatabaseError.self) { try count() }
+            #expect(error?.extendedResultCode == .SQLITE_IOERR_READ, "\(error as Any)")
+        }
+        #expect(try count() == 200)
     }
 }

@@ -11,7 +11,7 @@ enum StructureCheck: String {
     /// - Returns: the engine's findings, at most 100 about damage and 100 about content.
     func findings(_ handle: ConnectionHandle, progress: ProgressReport) throws -> StructureFindings {
         let found = try progress.whileCheckingStructure(handle) { try findings(handle) }
-        if !found.damage.isEmpty { try handle.checkWasReadable() }
+        if !found.damage.isEmpty { try ReadFailure.check() }
         return found
     }
 
@@ -51,7 +51,7 @@ enum StructureCheck: String {
                 : try quick.findingsTableByTable(copy, readsCodes: readsCodes)
         }
         if let finding = findings.damage.first {
-            try copy.checkWasReadable()
+            try ReadFailure.check()
             throw EngineError.corrupt("The file is damaged: \(finding)")
         }
     }

@@ -351,8 +351,10 @@ struct RotateKeyFailureTests: RotateKeySuite {
         #expect(try count(writer) == 201)
     }
 
-    @Test("if a neighbor prevents the WAL mode from being restored, a later access restores it")
-    func restoredLater() throws {
+    @Test(
+        "if a neighbor prevents the WAL mode from being restored, a later access sets the application's",
+        arguments: [nil, "truncate"])
+    func restoredLater(modeOfApplication: String?) throws {
         let writer = try makeWriter(.pool)
         let directory = directory
         let neighbor = Mutex<DatabaseQueue?>(nil)
@@ -371,12 +373,18 @@ struct RotateKeyFailureTests: RotateKeySuite {
             }
         }
         #expect(try mode(writer) == "delete")
-        try writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA busy_timeout = 1234") }
+        try writer.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA busy_timeout = 1234")
+            if let modeOfApplication { try db.execute(sql: "PRAGMA journal_mode = \(modeOfApplication)") }
+        }
         try neighbor.withLock { try $0?.close() }
         try writer.write { try $0.execute(sql: "INSERT INTO t (a) VALUES (1)") }
-        #expect(try mode(writer) == "wal")
-        let timeout = try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
-        #expect(timeout == 1234)
+        try writer.writeWithoutTransaction { db in
+            // Another connection does not know that the journal is truncated.
+            let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode")
+            #expect(mode == modeOfApplication ?? "wal")
+            #expect(try Int.fetchOne(db, sql: "PRAGMA busy_timeout") == 1234)
+        }
         #expect(try count(writer) == 201)
     }
 }
