@@ -29,7 +29,9 @@
 #if __has_include(<malloc.h>)
 #include <malloc.h>
 #endif
+#include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -164,6 +166,23 @@ static inline int coffer_is_mount_point(const char *path) {
     return (status[7] & 0x2000) == 0 ? -1 : (status[1] & 0x2000) != 0;
 #else
     return -1;
+#endif
+}
+
+/// Stores the device and the inode of a file, as far as the kernel knows them without asking the server of
+/// its file system, which may not answer (`AT_STATX_DONT_SYNC`). Returns 0, or an `errno`.
+static inline int coffer_known_file(const char *path, unsigned long long *device, unsigned long long *inode) {
+#if defined(SYS_statx)
+    // Of `struct statx`: the inode is at 32, and the major and minor numbers of the device are at 136 and 140.
+    unsigned long long status[32];
+    if (syscall(SYS_statx, AT_FDCWD, path, 0x4000, 0x101, status) != 0) return errno;
+    unsigned numbers[2];
+    memcpy(numbers, &status[17], sizeof(numbers));
+    *device = makedev(numbers[0], numbers[1]);
+    *inode = status[4];
+    return 0;
+#else
+    return ENOSYS;
 #endif
 }
 

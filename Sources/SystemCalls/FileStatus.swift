@@ -65,4 +65,9 @@ package struct FileStatus: Equatable, Sendable {
 package struct FileIdentity: Codable, Hashable, Sendable {
     fileprivate let device: UInt64
     fileprivate let inode: UInt64
+
+    package init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
 }

@@ -98,10 +98,7 @@ enum FileUsers {
     {
         let folder = "/proc/\(process)/fd"
         return try names(in: folder).count { name in
-            guard let status = try? SystemFile.status("\(folder)/\(name)", followsLinks: true) else {
-                return false
-            }
-            return status.isSameFile(as: file)
+            FileIdentity(known: "\(folder)/\(name)") == file.identity
         }
     }
 
