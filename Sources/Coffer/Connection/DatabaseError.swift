@@ -104,7 +104,8 @@ extension DatabaseError: CustomStringConvertible {
     private func describe(showsArguments: Bool) -> String {
         var result = "SQLite error \(resultCode.rawValue)"
         if let message {
-            result += ": \(message)"
+            let isShown = showsArguments || !(arguments?.areQuoted(by: message) ?? false)
+            result += ": \(isShown ? message : ConnectionHandle.describe(extendedResultCode.rawValue))"
         }
         if let sql {
             result += " - while executing `\(sql)`"
@@ -158,6 +159,17 @@ extension EngineError {
 }
 
 extension StatementArguments {
+    /// Returns true if a message may quote a part of a value, as those of full-text queries and of JSON paths
+    /// do. Violated constraints are named by the schema.
+    fileprivate func areQuoted(by message: String) -> Bool {
+        guard !message.contains(" constraint failed") else { return false }
+        let quoted = Set(message.split { !$0.isLetter && !$0.isNumber })
+        return (values + namedValues.values).contains { value in
+            guard case .string(let text) = value.storage else { return false }
+            return text.split { !$0.isLetter && !$0.isNumber }.contains { quoted.contains($0) }
+        }
+    }
+
     /// True if one of the values is the beginning of a URI with a key; another value may then be the key.
     fileprivate var haveURIWithKey: Bool {
         (values + namedValues.values).contains { value in

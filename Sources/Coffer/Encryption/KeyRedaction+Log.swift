@@ -26,7 +26,12 @@ extension KeyRedaction {
             guard !mayTakeKey(message) else { return "\(number): \(description)" }
             let shown = upToFirstLiteral(message)
             let isWhole = shown.utf8.count == message.utf8.count && message.utf8.count < longestLogMessage
-            return isWhole ? message : "\(number): \(description); \(shown.dropFirst(number.utf8.count + 2))…"
+            guard isWhole, let end = message.firstRange(of: "] ")?.upperBound else {
+                return "\(number): \(description); \(shown.dropFirst(number.utf8.count + 2))…"
+            }
+            // The words may quote an argument, as those of full-text queries and of JSON paths do.
+            let words = redactingKeys(inErrorMessage: String(message[end...]), description: description)
+            return message[..<end] + words
         }
         if let text {
             guard !mayTakeKey(text), !mayTakeKey(message), !contains("key", text), hasKnownVerbs(text) else {

@@ -95,10 +95,25 @@ extension KeyRedaction {
     private static func findings(in bytes: [UInt8], compiles: Bool, secrets: Set<[UInt8]>) -> [Finding] {
         var findings = findings(in: bytes)
         if !secrets.isEmpty { findings = findings.including(repetitions(of: secrets, in: bytes)) }
-        if !compiles, let doubt = doubt(in: bytes, apartFrom: findings) {
+        guard !compiles else { return findings }
+        if let doubt = doubt(in: bytes, apartFrom: findings) {
             findings = findings.filter { $0.range.upperBound <= doubt.range.lowerBound } + [doubt]
         }
+        // A quote in a key that was not doubled ends it too early.
+        if let index = findings.firstIndex(where: { !isReadable(bytes[$0.range.upperBound...]) }) {
+            let first = findings[index]
+            findings[index...] = [
+                Finding(range: first.range.lowerBound..<bytes.count, replacement: first.replacement)
+            ]
+        }
         return findings
+    }
+
+    /// Returns true if the text after a key has only whole statements.
+    private static func isReadable(_ rest: ArraySlice<UInt8>) -> Bool {
+        let quotes = "'\"`".utf8
+        return quotes.allSatisfy { quote in rest.count { $0 == quote } % 2 == 0 }
+            && hasKnownVerbs(String(decoding: rest, as: UTF8.self))
     }
 
     /// Returns the parts of the text to replace, assuming that its quoting is intact.

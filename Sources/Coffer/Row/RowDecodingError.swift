@@ -14,6 +14,8 @@ public struct RowDecodingError: Error {
     let sql: String?
     let arguments: StatementArguments?
     let publicStatementArguments: Bool
+    /// True if the values come from a database. A copied row has no statement any more.
+    private let isFetched: Bool
 
     init(_ failure: Failure, row: Row?, columnIndex: Int? = nil, statement: Statement? = nil) {
         let statement = statement ?? row?.storage.statement
@@ -27,6 +29,7 @@ public struct RowDecodingError: Error {
             self.columnName = nil
         }
         self.columns = row.map(Array.init)
+        self.isFetched = statement != nil || row?.storage.isFetched ?? false
         self.sql = statement?.sql
         self.arguments = statement?.arguments
         self.publicStatementArguments = statement?.database.configuration.publicStatementArguments ?? false
@@ -57,8 +60,8 @@ extension RowDecodingError: CustomStringConvertible {
         return parts[0] + (parts.count > 1 ? " - " + parts.dropFirst().joined(separator: ", ") : "")
     }
 
-    /// Rows that do not come from a statement contain values of the program itself.
-    private var showsValues: Bool { publicStatementArguments || sql == nil }
+    /// Other rows contain values of the program itself.
+    private var showsValues: Bool { publicStatementArguments || !isFetched }
 }
 
 extension DatabaseValue {
