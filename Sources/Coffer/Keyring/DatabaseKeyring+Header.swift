@@ -52,12 +52,18 @@ extension DatabaseKeyring {
                 // Check only while holding the lock: a rotation holds it as long as only the present keyring
                 // has the new data key of the database.
                 try checkIsOfDatabase()
-                if !allowsOlder, let present = try? file.document(of: present).document,
-                    present.id == unlocked.document.id,
+                guard let present = try? file.document(of: present).document else { return (content, ()) }
+                if !allowsOlder, present.id == unlocked.document.id,
                     present.generation > unlocked.document.generation
                 {
                     throw file.problem(
                         .olderKeyring(generation: unlocked.document.generation, present: present.generation))
+                }
+                // The present keyring may be the only one with the data key.
+                let known = (try? UnlockedKeyring.unlock(present, by: secret, file))?.hasDataKeys(
+                    of: unlocked)
+                guard try known == true || place.databaseSalt() == nil || place.isProved(unlocked) else {
+                    throw export.problem(.ofAnotherFile)
                 }
                 return (content, ())
             }

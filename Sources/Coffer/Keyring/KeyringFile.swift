@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import SQLCipherBridge
 internal import SystemCalls
 
 /// The file of a keyring. Reads are bounded, creation never overwrites a file, and replacement is atomic and
@@ -26,6 +27,8 @@ struct KeyringFile {
             // The database does not exist.
             case .missing, .inputOutput(_, ENOTDIR), .pathTooLong: break
             case .inputOutput(_, let code): throw problem(.unreadable(errno: code))
+            case .unsupported(let words):
+                throw .engine(EngineError(code: EngineCode.cantOpen, message: words))
             default: throw problem(.notAFile)
             }
         }

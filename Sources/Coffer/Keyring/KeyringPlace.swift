@@ -25,16 +25,14 @@ struct KeyringPlace {
         return try UnlockedKeyring.unlock(document, by: secret, file)
     }
 
-    /// Opens a keyring whose data key or slots are to be used for another file. The database's salt must
-    /// confirm the keyring; otherwise the keyring must be one that no user except the trusted ones can have
+    /// Opens a keyring whose data key or slots are to be used for another file. The database must confirm the
+    /// keyring; otherwise the keyring must be one that no user except the trusted ones can have
     /// created.
     func unlockTrusted(_ secret: DatabaseKeyring.Secret) throws -> UnlockedKeyring {
         let document = try file.document().document
         let unlocked = try unlock(document, secret)
         // The salt itself may be damaged.
-        if let salt = try? databaseSalt(), (try? unlocked.epoch(ofSalt: salt, file)) != nil {
-            return unlocked
-        }
+        if (try? isProved(unlocked)) == true { return unlocked }
         let database = try SystemFile.status(databasePath, followsLinks: true)
         try file.checkIsTrusted(document, orOf: database.flatMap { $0.size > 0 ? $0.userID : nil })
         return unlocked
@@ -53,6 +51,20 @@ struct KeyringPlace {
         let header = try FileHeader(connection.handle)
         guard header.salt != DatabaseHeader.magic else { throw KeyError.failure(.plaintextFile) }
         return header.salt
+    }
+
+    /// Returns true if page 1 of the database is authentic with a data key of the keyring. It is not if it is
+    /// damaged, or if the database has unusual cipher settings.
+    ///
+    /// The salt is no proof. It depends on the number of the data key, and a keyring that was restored from a
+    /// copy gives the same number to another key.
+    func isProved(_ keyring: UnlockedKeyring) throws -> Bool {
+        let connection = try EngineConnection(path: try SystemFile.resolved(databasePath), flags: .readOnly)
+        let header = try FileHeader(connection.handle, count: FileHeader.longestPage)
+        guard let key = try keyring.dataKey(keyring.epoch(ofSalt: header.salt, file)) else { return false }
+        let material = KeyRing.Material(secret: key, salt: nil, isBoundToFileSalt: false)
+        return try CipherSearch(header).settings(
+            for: DatabaseKey(.rawKey(key, salt: nil)), own: CipherSettings(), { _ in material }) != nil
     }
 
     /// Checks that the database has a data key of the keyring, if there is a database.

@@ -92,6 +92,14 @@ struct UnlockedKeyring: Sendable {
         zip(document.epochs, dataKeys).first { $0.0 == epoch }.map { $0.1 }
     }
 
+    /// Returns true if this keyring has all data keys of another one.
+    func hasDataKeys(of other: UnlockedKeyring) -> Bool {
+        zip(other.document.epochs, other.dataKeys).allSatisfy { epoch, key in
+            guard let own = dataKey(epoch) else { return false }
+            return own.bytes == key.bytes
+        }
+    }
+
     /// Returns the epoch of the data key that a database with this salt has.
     ///
     /// - Throws: `olderThanFile` or `newerThanFile` if the keyring has another epoch; `ofAnotherFile` if the

@@ -44,6 +44,29 @@ struct KeyringHeaderTests {
         #expect(try other.items(anna) == ["letter", "photo"])
     }
 
+    @Test("a header of another history of the keyring, with another data key of the same number, is refused")
+    func otherHistory() throws {
+        try fixture.make()
+        let (database, file) = (fixture.path, "\(fixture.path).keys")
+        let header = fixture.directory.path("header.keys")
+        let copies = try [database, file].map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+        try keyring.rotateDataKey(unlockedBy: anna)
+        try keyring.exportHeader(to: header)
+        for (path, content) in zip([database, file], copies) {
+            try content.write(to: URL(fileURLWithPath: path))
+        }
+        try keyring.rotateDataKey(unlockedBy: anna)
+        let right = try Data(contentsOf: URL(fileURLWithPath: file))
+        for allowsOlder in [false, true] {
+            let problem = KeyringFixture.problem {
+                try keyring.restoreHeader(from: header, unlockedBy: anna, allowsOlder: allowsOlder)
+            }
+            #expect(problem == .ofAnotherFile)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == right)
+        #expect(try fixture.items(anna) == ["letter", "photo"])
+    }
+
     @Test("a header is not exported to the name of another database's keyring")
     func exportingOverNames() throws {
         try fixture.make()
