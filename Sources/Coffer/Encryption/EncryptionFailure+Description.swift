@@ -39,9 +39,10 @@ extension EncryptionFailure: CustomStringConvertible {
                 + "key. If not, restore the original file or a backup."
         case .sideFileOfAnotherUser(let path):
             "\(path) was not used: it belongs to another user, who could destroy the database with it, or it "
-                + "is not a regular file with a single name. If it is yours, give it the owner of the "
-                + "database. If not, move it away. A directory in which other users cannot create files is "
-                + "safer."
+                + "is not a regular file with a single name. It may have committed transactions. If a "
+                + "program of that user has the database open, close it there. If the file is yours, give "
+                + "it the owner of the database. Otherwise, move it away. A directory in which other users "
+                + "cannot create files is safer."
         case .severalNames(let path, let other): "\(path) \(other.words)"
         case .engineWithoutCipher:
             "The SQLite library that this process uses is not Coffer's SQLCipher. Do not link another "

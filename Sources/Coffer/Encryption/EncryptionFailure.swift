@@ -54,9 +54,10 @@ public enum EncryptionFailure: Sendable, Hashable {
     /// file with a single name. Its owner could change the data that the engine uses from it at any time. It
     /// was not used, and nothing was changed.
     ///
-    /// Only directories in which other users can create files are checked. If the named file is yours (for
-    /// example, restored by another user), change its owner to the database's owner; otherwise, move it away.
-    /// Then open the database again.
+    /// Only directories in which other users can create files are checked. The file may have committed
+    /// transactions. If a program of that user has the database open, close it there. If the file is yours
+    /// (for example, restored by another user), change its owner to the database's owner; otherwise, move it
+    /// away. Then open the database again.
     case sideFileOfAnotherUser(path: String)
 
     /// The database is in WAL mode, or was about to enter it, and the file at this path may have another

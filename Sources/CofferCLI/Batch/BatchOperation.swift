@@ -83,7 +83,10 @@ extension BatchOperation {
         let setting = try BatchSetting(
             session, trail, given, key: key, newKey: newKeyRequest(), role: keyRole, needsKeys: needsKeys)
         let job = try job(setting)
-        if job.isUnrepeatable { try manifest.checkFilesDiffer() }
+        if job.isUnrepeatable {
+            try manifest.checkFilesDiffer()
+            try batch.checkOtherShards(stateWord)
+        }
         let state =
             dryRun
             ? nil : try batch.openState(Self.title, stateWord, of: manifest, isOptional: onlyReads)

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import Glibc
 internal import SystemCalls
 
@@ -117,6 +118,25 @@ struct BatchOptions: ParsableArguments {
         let standard = isOptional && !continues ? nil : list.state(of: shard, word)
         return try (state ?? standard).map {
             try BatchState(path: $0, command: command, continues: continues, of: manifest)
+        }
+    }
+
+    /// Throws if there is a state of the same work in other shards, or of the whole manifest: it records
+    /// files as done that this run would change again.
+    func checkOtherShards(_ word: String?) throws(Failure) {
+        guard state == nil, !list.isStream, let manifest = list.manifest else { return }
+        let (start, end) = ("\(FileNames.name(of: manifest)).", "\(word.map { "\($0)." } ?? "")state")
+        let folder = FileNames.folder(of: manifest)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names.sorted() where name.hasPrefix(start) && name.hasSuffix(end) {
+            let middle = name.dropFirst(start.count).dropLast(end.count)
+            let count = middle.hasSuffix(".") ? middle.dropLast().split(separator: "-").last : nil
+            guard middle.isEmpty || middle.hasPrefix("shard-"), count.flatMap({ Int($0) }) != shard?.count
+            else { continue }
+            throw Failure(
+                .outputExists, "state_exists",
+                "An earlier run divided this manifest differently; its state is '\(folder)/\(name)'. "
+                    + "Complete it in the same way, or remove the state: then all files are changed again.")
         }
     }
 }

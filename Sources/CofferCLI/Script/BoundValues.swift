@@ -60,7 +60,9 @@ struct BoundValue: ExpressibleByArgument, Sendable, Hashable {
     }
 
     private static func refusal(_ argument: String, _ reason: String) -> Failure {
-        Failure.usage("--bind takes name=text or name:type=value, not '\(argument)': \(reason).")
+        // The value may be personal data.
+        let place = argument.contains("=") ? ", not '\(argument.prefix { $0 != "=" })=...'" : ""
+        return Failure.usage("--bind takes name=text or name:type=value\(place): \(reason).")
     }
 }
 

@@ -191,6 +191,26 @@ struct BatchStateTests {
         #expect(try rowCounts() == ["1", "2"])
     }
 
+    @Test("a change is not made again because the manifest is divided into other shards")
+    func otherShards() throws {
+        try tool.write("1.db\n2.db\nmissing.db\n", to: "list")
+        func run(_ more: [String]) throws -> Tool.Result {
+            try tool.run(
+                [
+                    "batch", "query", "INSERT INTO t (text) VALUES ('bonus')", "--write", "--manifest",
+                    "list", "--key-file", "old.key", "--key-type", "raw",
+                ] + more)
+        }
+        for shard in ["1/2", "2/2"] { _ = try run(["--shard", shard]) }
+        #expect(try rowCounts() == ["2", "2"])
+        for other in [[], ["--shard", "1/3"]] {
+            let result = try run(other)
+            #expect(result.status == 73 && result.errors.contains("divided"), "\(result)")
+        }
+        #expect(try run(["--shard", "1/2", "--continue"]).status != 73)
+        #expect(try rowCounts() == ["2", "2"])
+    }
+
     @Test("a change that a killed run may have made is refused until its repetition is asked for")
     func killed() throws {
         let result = try insert("list", "list") {

@@ -82,7 +82,14 @@ struct FileConversion {
         }
         switch work {
         case .encrypt(_, let key): return (.plaintext, try protection(key, options.newCipher), nil)
-        case .decrypt(_, let key): return (try protection(key, options.cipher), .plaintext, nil)
+        case .decrypt(let new, let key):
+            // The keyring would be next to a file that it does not open.
+            guard new != nil || !key.isLocated else {
+                throw DatabaseFileError(
+                    .unsupported("A database with a keyring can only be decrypted into another file."),
+                    path: path)
+            }
+            return (try protection(key, options.cipher), .plaintext, nil)
         case .upgrade(let key, let newKey):
             let key = try key.stayingInPlace(path)
             let format = try FileConversion.format(of: path, key: key, newKey: newKey, options)
