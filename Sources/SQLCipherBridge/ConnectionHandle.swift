@@ -52,6 +52,7 @@ extension ConnectionHandle {
         case EngineCode.refusedSideFile: return SideFiles.refusal
         case EngineCode.changedElsewhere: return SideFiles.change
         case EngineCode.readOnlyDirectory: return SideFiles.lackOfFolder
+        case EngineCode.databaseMoved: return EngineError.fileMoved.message
         default: break
         }
         if code == EngineCode.cantOpen, let otherName { return otherName.words }
@@ -89,12 +90,12 @@ extension ConnectionHandle {
     ///
     /// A file that cannot be read is not called damaged: see ``ReadFailure``.
     package func error(_ code: CInt) -> EngineError {
-        switch code & 0xff {
-        case SQLITE_CORRUPT, SQLITE_NOTADB:
+        let primaryCode = code & 0xff
+        if [SQLITE_CORRUPT, SQLITE_NOTADB].contains(primaryCode) || code == EngineCode.refusedSideFile {
             if let failure = ReadFailure.take() { return EngineError(unreadable: failure) }
-        // Damage that is found later has nothing to do with this failure.
-        case SQLITE_IOERR: _ = ReadFailure.take()
-        default: break
+        } else if primaryCode == SQLITE_IOERR {
+            // Damage that is found later has nothing to do with this failure.
+            _ = ReadFailure.take()
         }
         let message = lastErrorMessage
         let isInterruption =
@@ -161,7 +162,9 @@ extension ConnectionHandle {
         unsafe sqlite3_busy_timeout(pointer, CInt(min(max(0, seconds) * 1000, Double(CInt.max)).rounded(.up)))
     }
 
+    /// Does nothing for a file that was replaced, whose log may belong to the new file by now.
     package func checkpoint(schema: String?, mode: CInt) -> (code: CInt, walFrames: Int, checkpointed: Int) {
+        guard !isFileMoved() else { return (EngineCode.databaseMoved, -1, -1) }
         var walFrames: CInt = -1
         var checkpointed: CInt = -1
         let code = unsafe sqlite3_wal_checkpoint_v2(pointer, schema, mode, &walFrames, &checkpointed)

@@ -1,6 +1,7 @@
 internal import CPageProvider
 internal import CSQLCipher
 internal import Glibc
+internal import SystemCalls
 
 /// An SQLite connection, which is closed when this value is destroyed.
 ///
@@ -94,8 +95,13 @@ extension EngineConnection {
         let code = unsafe sqlite3_open_v2(
             name, &pointer, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, fileSystem)
         if code == SQLITE_OK, let pointer = unsafe pointer {
+            let handle = unsafe ConnectionHandle(pointer)
+            guard handle.hasFile(at: name) else {
+                unsafe sqlite3_close_v2(pointer)
+                throw EngineError.otherFile
+            }
             if EngineMend.countOfView.isOn { _ = unsafe coffer_stop_counting_views_by_parts(pointer) }
-            return unsafe ConnectionHandle(pointer)
+            return handle
         }
         if code == EngineCode.lockedOtherwise {
             unsafe sqlite3_close_v2(pointer)
@@ -109,6 +115,29 @@ extension EngineConnection {
         unsafe sqlite3_close_v2(pointer)
         throw EngineError(code: code, message: message ?? ConnectionHandle.describe(code))
     }
+}
+
+extension ConnectionHandle {
+    /// Returns true if a name leads to the main database file, or is not the path of a file.
+    ///
+    /// SQLite replaces symbolic links by their texts, and a relative path by that of the working directory.
+    /// The system does not: the texts of `/proc/PID/root` and `/proc/PID/cwd` are paths of another mount
+    /// namespace, and the path of a working directory leads elsewhere once a file system is mounted there. A
+    /// replacement would then read one file, and replace another.
+    fileprivate func hasFile(at path: String) -> Bool {
+        guard let file = filename(schema: "main"), !file.isEmpty, file != path else { return true }
+        // The file may be replaced between the two looks.
+        return (0..<3).contains { _ in FileIdentity(path) == fileIdentity(schema: "main") }
+    }
+}
+
+extension EngineError {
+    fileprivate static let otherFile = EngineError(
+        code: SQLITE_CANTOPEN,
+        message: """
+            The path leads to another file than its text, as below /proc/PID/root, or in a working directory \
+            over which a file system was mounted. Give the absolute path of the file
+            """)
 }
 
 // MARK: - Verification of the engine

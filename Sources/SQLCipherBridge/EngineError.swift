@@ -18,6 +18,13 @@ package struct EngineError: Error, Sendable, Equatable {
     }
 }
 
+extension EngineError {
+    /// The path of the database leads to another file than the open one.
+    package static let fileMoved = EngineError(
+        code: EngineCode.databaseMoved,
+        message: "The database file was removed, renamed or replaced while it was open")
+}
+
 extension EngineError: SystemCallFailure {
     /// The error of a file that the system refused to read.
     init(unreadable reason: Errno) {

@@ -105,6 +105,16 @@ package enum SideFiles {
         return unsafe FileIdentity(named: path) != log
     }
 
+    /// Returns true if the path of an open database file leads to another file.
+    fileprivate static func hasMoved(_ database: UnsafeMutablePointer<sqlite3_file>?) -> Bool {
+        guard let database = unsafe database, let methods = unsafe database.pointee.pMethods else {
+            return false
+        }
+        var answer: CInt = 0
+        let code = unsafe methods.pointee.xFileControl(database, SQLITE_FCNTL_HAS_MOVED, &answer)
+        return code == SQLITE_OK && answer != 0
+    }
+
     // MARK: - Owners
 
     /// The requirements for the side files of a database.
@@ -379,6 +389,13 @@ private func open(
     }
     if code == SQLITE_OK, isSideFile, let name = unsafe name, unsafe !SideFiles.mayKeepOpen(name) {
         return unsafe refuse(file)
+    }
+    if code == SQLITE_OK, flags & SQLITE_OPEN_WAL != 0, let name = unsafe name,
+        unsafe SideFiles.hasMoved(sqlite3_database_file_object(name))
+    {
+        // The WAL file may belong to the new file. SQLite opens one next to any file.
+        _ = unsafe refuse(file)
+        return EngineCode.databaseMoved
     }
     let isHotJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0 && !creates
     let isLog = flags & SQLITE_OPEN_WAL != 0

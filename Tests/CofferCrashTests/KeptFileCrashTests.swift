@@ -13,7 +13,9 @@ struct KeptFileCrashTests {
         "note-made", "journal-left", "locked", "copy-created", "copying", "copied", "verified",
         "copy-synchronized", "old-kept",
     ]
-    static let after = ["renamed", "directory-synchronized", "reopened", "audited", "note-removed"]
+    static let after = [
+        "renamed", "directory-synchronized", "old-copied", "reopened", "audited", "note-removed",
+    ]
 
     @Test("is completed by the same command", arguments: ["delete", "wal"])
     func completes(mode: String) throws {

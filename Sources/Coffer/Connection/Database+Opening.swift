@@ -26,7 +26,8 @@ extension Database {
         }
         do {
             switch location {
-            case .file(let path):
+            case .file(let file):
+                let path = file.absolute
                 guard keys.configured != nil || configuration.mayOpenFiles else {
                     throw DatabaseError(encryptionFailure: .noKey)
                 }
@@ -238,7 +239,7 @@ extension DatabaseLocation {
     /// The name for `sqlite3_open_v2`. An in-memory database can only be shared by a URI. Bytes of its name
     /// with a special meaning in URIs are percent-encoded.
     fileprivate var engineName: String {
-        guard case .memory(let name?) = self else { return path }
+        guard case .memory(let name?) = self else { return place }
         return "file:\(name.percentEncoded)?mode=memory&cache=shared"
     }
 }

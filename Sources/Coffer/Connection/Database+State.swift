@@ -96,6 +96,7 @@ extension Database {
         if isTaskCancelled { throw CancellationError() }
         // Unlike a statement, a checkpoint begins with the effect of an earlier interruption.
         withoutTrace { handle.forgetInterruption() }
+        if dbName?.lowercased() ?? "main" == "main" { try filePlace?.check(handle) }
         let result = handle.checkpoint(schema: dbName, mode: kind.rawValue)
         switch result.code {
         case EngineCode.ok:

@@ -92,8 +92,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The path in the `ATTACH` statement that is running.
     var attachedPath = ""
 
-    /// Checks that the path still leads to the open file. Nil for read-only connections and databases without
-    /// a file of their own.
+    /// Checks that the paths still lead to the open files. Nil for read-only connections.
     let filePlace: FilePlace?
 
     init(
@@ -104,7 +103,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         let handle = opened.connection.handle
         self.configuration = configuration
         self.description = description
-        self.path = location.path
+        self.path = location.place
         self.location = location
         self.handle = handle
         self.keying = Keying(opened.protection, isFileEmpty: opened.isFileEmpty, keys: keys)
@@ -114,7 +113,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         self.sharedState = SharedState(handle: handle)
         self.purpose = purpose
         self.connection = .some(opened.connection)
-        self.filePlace = location.isFile && !configuration.readonly ? FilePlace(path: location.path) : nil
+        self.filePlace = configuration.readonly ? nil : FilePlace(path: location.place)
         reference.database = self
         followRecompilations()
         do {

@@ -1,7 +1,11 @@
+internal import Glibc
+internal import SQLCipherBridge
+internal import SystemCalls
+
 /// The location of a database.
 enum DatabaseLocation: Sendable, Equatable {
-    /// A file at a path.
-    case file(String)
+    /// A file.
+    case file(FilePath)
 
     /// The memory of this process. Connections with the same name share one database.
     case memory(name: String?)
@@ -15,18 +19,23 @@ enum DatabaseLocation: Sendable, Equatable {
         switch path {
         case ":memory:": self = .memory(name: nil)
         case "": self = .temporary
-        default: self = .file(path)
+        default: self = .file(FilePath(path))
         }
     }
 
     /// The path that users see.
     var path: String {
         switch self {
-        case .file(let path): path
+        case .file(let path): path.given
         case .memory(nil): ":memory:"
         case .memory(let name?): "file:\(name)?mode=memory&cache=shared"
         case .temporary: ""
         }
+    }
+
+    /// The path with which all connections are opened.
+    var place: String {
+        if case .file(let path) = self { path.absolute } else { path }
     }
 
     /// True if no other connection can share the database.
@@ -39,5 +48,29 @@ enum DatabaseLocation: Sendable, Equatable {
 
     var isFile: Bool {
         if case .file = self { true } else { false }
+    }
+}
+
+/// The path of a database, resolved before its first connection is opened. Later connections must open the
+/// same file, although the working directory or a symbolic link to the folder may lead elsewhere by then.
+struct FilePath: Sendable, Equatable {
+    let given: String
+    /// The absolute path, whose folders are no symbolic links; the given path if it cannot be resolved, which
+    /// SQLite will report.
+    let absolute: String
+
+    init(_ given: String) {
+        self.given = given
+        absolute = FilePath.resolved(folder: given.folder).map { "\($0)/\(given.lastComponent)" } ?? given
+    }
+
+    /// Returns nil if there is no such folder, or if its text leads elsewhere, as below `/proc/PID/root`.
+    private static func resolved(folder: String) -> String? {
+        guard let resolved = unsafe realpath(folder, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        guard let text = unsafe String(validatingCString: resolved),
+            FileIdentity(text) == FileIdentity(folder)
+        else { return nil }
+        return text == "/" ? "" : text
     }
 }

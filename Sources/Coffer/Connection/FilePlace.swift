@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// Checks that the paths of a connection's database file and WAL file still lead to the open files.
+/// Checks that the paths of a connection's database files and WAL file still lead to the open files.
 ///
 /// SQLite performs this check only when it creates a rollback journal. In WAL mode, it would report success
 /// for commits to a file that no longer has a name.
@@ -28,9 +28,16 @@ final class FilePlace {
         }
         let now = MonotonicTime.now
         guard now.since(lastLook) > FilePlace.longestTrust else { return }
+        try check(handle)
+        lastLook = now
+    }
+
+    /// Throws the same before other work on the file or its log. A checkpoint of a replaced file would move
+    /// the transactions of the new file into the old one.
+    func check(_ handle: ConnectionHandle) throws {
         guard !handle.isFileMoved() else { throw DatabaseError.fileMoved(path) }
         guard !handle.isLogMoved() else { throw DatabaseError.logMoved(path) }
-        lastLook = now
+        if let path = handle.pathOfMovedAttachedFile() { throw DatabaseError.fileMoved(path) }
     }
 }
 

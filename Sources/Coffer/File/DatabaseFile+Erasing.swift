@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SystemCalls
 
 extension DatabaseFile {
@@ -36,6 +37,14 @@ extension DatabaseFile {
     func erase(confirming name: String, beforehand destroyKeyring: () throws -> Void) throws -> ErasureResult
     {
         let status = try checkCanErase(confirming: name)
+        // All steps must lead to the examined file, although a symbolic link may be changed.
+        let place = try SystemFile.absolute(path)
+        guard place == path else {
+            var result = try DatabaseFile(path: place).erase(confirming: name, beforehand: destroyKeyring)
+            let folder = path.dropLast(name.count)
+            result.removedPaths = result.removedPaths.map { "\(folder)\(SystemFile.name(of: $0))" }
+            return result
+        }
         try FileUsers.waitForNone(of: status, path, timeout: 0)
         try FileUsers.checkIsNotOpenHere(status, path)
         // From here on no other connection can start to use the file.
@@ -50,6 +59,9 @@ extension DatabaseFile {
         guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: path) }
         try NewDatabaseFile.removeKeptNames(of: path)
         let present = try erasedFiles()
+        guard present.first?.status.isSameFile(as: status) == true else {
+            throw DatabaseFileError(.unsafeFile(.replaced), path: path)
+        }
         let directory = try SystemFile.openDirectory(of: path)
         try FailPoint.locked.pass(path)
         try destroyKeyring()
@@ -109,6 +121,13 @@ extension DatabaseFile {
         }
         try SystemFile.checkIsNoMountPoint(path)
         try SystemFile.checkIsWritable(directoryOf: path)
+        // The system does not tell other users whether a program has the file open.
+        guard status.isOwn || geteuid() == 0 else {
+            throw DatabaseFileError(
+                .unsupported(
+                    "The file belongs to another user, whose programs may have it open. Only that user, or "
+                        + "the superuser, can erase it."), path: path)
+        }
         return status
     }
 

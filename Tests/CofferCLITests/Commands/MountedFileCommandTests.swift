@@ -43,6 +43,28 @@ struct MountedFileCommandTests {
         #expect(try tool.directory.snapshotOfFiles() == before)
     }
 
+    @Test("no file is used in a folder over which a file system was mounted")
+    func hiddenFolder() throws {
+        // The file of this name that is mounted is the one that its path leads to.
+        let script = """
+            folder=$PWD; mount -t tmpfs none "$folder"; cp a.db "$folder/a.db"
+            status=0; "$@" || status=$?
+            cmp a.db "$folder/a.db" && exit "$status"
+            """
+        for arguments in [
+            ["rotate", "a.db"] + key + newKey, ["rotate", "a.db", "--in-place"] + key + newKey,
+            ["vacuum", "a.db"] + key, ["query", "a.db", "INSERT INTO t VALUES (99, 'x')", "--write"] + key,
+            ["backup", "a.db", "b.db"] + key,
+            ["erase", "a.db", "--yes-erase", "a.db"],
+        ] {
+            let result = try tool.run(
+                ["-m", "sh", "-ec", script, "sh", Tool.program] + arguments,
+                program: #require(ChildProcess.find("unshare")))
+            #expect(result.status != 0 && result.errors.contains("another file"), "\(arguments) \(result)")
+            #expect(tool.directory.fileNames().filter { $0.contains(".db") } == ["a.db", "mounted.db"])
+        }
+    }
+
     @Test("a key is rotated in a mounted file with --in-place")
     func inPlace() throws {
         let result = try run(["rotate", "mounted.db", "--in-place"] + key + newKey)

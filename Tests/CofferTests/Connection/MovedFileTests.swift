@@ -211,4 +211,98 @@ struct MovedFileTests {
                 10, 11, 12,
             ])
     }
+
+    @Test(
+        "no work of a connection whose file was replaced takes transactions of the new file",
+        arguments: Access.allCases, ["checkpoint", "copy", "in place", "erase", "backup", "read"])
+    func neighborOfNewFile(access: Access, work: String) throws {
+        let first = try open(Mode(access: access, journal: access == .pool ? "wal" : "delete"))
+        try bring(.replacedWithSameKey)
+        if access == .pool {
+            for suffix in ["-wal", "-shm"] {
+                try FileManager.default.removeItem(atPath: directory.path("folder/a.db\(suffix)"))
+            }
+        }
+        let second = try directory.makePool("folder/a.db")
+        for _ in 0..<20 { try second.write { try $0.execute(sql: "INSERT INTO t VALUES (11)") } }
+        var options = DatabaseFile.RotationOptions()
+        if work == "in place" { options.method = .inPlace }
+        let error = #expect(throws: (any Error).self) {
+            switch work {
+            case "checkpoint": try first.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+            case "erase": try first.erase()
+            case "backup": try DatabaseQueue(configuration: .rawKeyed).backup(to: first)
+            case "read":
+                // A pool has the log of its own file open.
+                if access == .pool { throw CancellationError() }
+                _ = try first.read { try Int.fetchAll($0, sql: "SELECT a FROM t") }
+            default: try first.rotateKey(to: .rawKey(Array(repeating: 9, count: 32)), options: options)
+            }
+        }
+        if work != "read" { #expect("\(error as Any)".contains("removed, renamed or replaced")) }
+        for _ in 0..<20 { try second.write { try $0.execute(sql: "INSERT INTO t VALUES (12)") } }
+        try? first.close()
+        try second.close()
+        let count = try directory.makeQueue("folder/a.db").read {
+            try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
+        }
+        #expect(count == 41)
+    }
+
+    @Test("a database that was opened through a link stays the same file when the link is changed")
+    func changedLink() throws {
+        for folder in ["1", "2"] {
+            _ = try directory.makeFolder(folder)
+            let queue = try directory.makeQueue("\(folder)/a.db")
+            try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (\(folder))") }
+            try queue.close()
+        }
+        let link = directory.path("current")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "1")
+        let pool = try directory.makePool("current/a.db")
+        #expect(pool.path == directory.path("current/a.db"))
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "2")
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
+        try pool.rotateKey(to: Configuration.rawKeyed(0x17).key!)
+        try pool.write { try $0.execute(sql: "UPDATE t SET a = 10") }
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 10)
+        try pool.close()
+        #expect(
+            try directory.makeQueue("1/a.db", .rawKeyed(0x17)).read {
+                try Int.fetchOne($0, sql: "SELECT a FROM t")
+            } == 10)
+        #expect(
+            try directory.makeQueue("2/a.db").read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 2)
+    }
+
+    @Test(
+        "a write to an attached database whose file was removed fails, also beside a database in memory",
+        arguments: [false, true], ["wal", "delete"])
+    func attached(isInMemory: Bool, mode: String) throws {
+        let other = try directory.makeQueue("b.db")
+        try other.writeWithoutTransaction {
+            _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = \(mode)")
+        }
+        try other.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+        try other.close()
+        let queue = isInMemory ? try DatabaseQueue(configuration: .rawKeyed) : try directory.makeQueue()
+        let path = directory.path("b.db")
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "ATTACH ? AS b", arguments: [path])
+            try db.execute(sql: "INSERT INTO b.t VALUES (1)")
+        }
+        try FileManager.default.moveItem(atPath: path, toPath: directory.path("c.db"))
+        usleep(1000)
+        let error = #expect(throws: DatabaseError.self) {
+            try queue.write { try $0.execute(sql: "INSERT INTO b.t VALUES (2)") }
+        }
+        #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED)
+        try FileManager.default.moveItem(atPath: directory.path("c.db"), toPath: path)
+        usleep(1000)
+        try queue.write { try $0.execute(sql: "INSERT INTO b.t VALUES (3)") }
+        try queue.close()
+        let found = try directory.makeQueue("b.db").read { try Int.fetchAll($0, sql: "SELECT a FROM t") }
+        #expect(found == [1, 3])
+    }
 }

@@ -84,6 +84,7 @@ extension Database {
     ) throws {
         let isOneStep = pagesPerStep < 0
         let copy = { [self] () throws -> (remaining: Int, total: Int) in
+            try destination.filePlace?.check(destination.handle)
             let backup = try BackupHandle(from: source, to: destination.handle)
             // A single step could not be canceled, so there are many. In a transaction they act as one: no
             // write can come between them.

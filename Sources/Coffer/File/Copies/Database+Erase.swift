@@ -15,6 +15,7 @@ extension Database {
         guard !isInsideTransaction else {
             throw DatabaseError.misuse("A database cannot be erased inside a transaction.")
         }
+        try filePlace?.check(handle)
         releaseMemory()
         do {
             let layout = try PageLayout(of: handle, isEncrypted: isEncrypted)

@@ -2,7 +2,7 @@ internal import SQLCipherBridge
 
 /// A change to the encryption of a file: its path, and its protection before and after.
 struct FileChange: Sendable {
-    let path: String
+    var path: String
     let before: FileProtection
     let after: FileProtection
 

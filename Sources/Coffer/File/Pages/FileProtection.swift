@@ -27,7 +27,9 @@ enum FileProtection: Sendable {
         timeout: TimeInterval = 0,
         work: PageWork = .engine
     ) throws -> EngineConnection {
-        try open(work: work) { () throws(EngineError) in
+        // A killed run may have given the file a second name, with which it cannot be opened in WAL mode.
+        if flags == .readWrite { Database.removeSecondNames(ofFileAt: path) }
+        return try open(work: work) { () throws(EngineError) in
             let connection = try EngineConnection(path: path, flags: flags, locking: locking)
             connection.handle.busyTimeout(seconds: timeout)
             return connection

@@ -41,6 +41,8 @@ extension ConnectionHandle {
     ///   another mode.
     func changeJournalMode(to mode: JournalMode, _ protection: FileProtection?) throws {
         guard try firstText(trusted: "PRAGMA main.journal_mode") != mode.rawValue else { return }
+        // The log may belong to the file that is in the place now.
+        guard !isFileMoved() else { throw EngineError.fileMoved }
         guard try firstText(trusted: "PRAGMA main.journal_mode = \(mode.rawValue)") == mode.rawValue else {
             throw EngineError.busy(
                 mode == .wal

@@ -20,6 +20,10 @@ struct KeptName: ~Copyable {
         let kept = KeptName(path: path, original: original, database: database)
         // The path could have been changed to lead elsewhere before it was used.
         guard try SystemFile.status(path)?.isSameFile(as: original) == true else {
+            // With a second name, the other file could not be opened in WAL mode.
+            if try SystemFile.status(path)?.identity == SystemFile.status(database)?.identity {
+                try SystemFile.remove(path)
+            }
             throw DatabaseFileError(.unsafeFile(.replaced), path: path)
         }
         try SystemFile.synchronize(directoryOf: path)

@@ -253,6 +253,7 @@ struct NewDatabaseFile: ~Copyable {
             }
             try FailPoint.directorySynchronized.pass(path)
             guard try file.hasName(path) else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
+            aside?.separateKept(through: NewFileNames(path: path).merged(run))
             try aside?.checkWasUnused()
             try audit()
             try FailPoint.audited.pass(path)

@@ -63,9 +63,9 @@ extension ExaminedFile {
     /// Other operations are recognized by their new key or format. A vacuum has neither.
     fileprivate func isVacuumThatWasPublished() throws -> Bool {
         guard job.keepsKey, let keptPath, let note = NoteFile.read(names.note), note.keepOldPath == keptPath,
-            let original = note.original
+            let original = note.original, let kept = try SystemFile.status(keptPath)?.identity
         else { return false }
-        return try note.copy == status.identity && SystemFile.status(keptPath)?.identity == original
+        return note.copy == status.identity && (kept == original || kept == note.kept)
     }
 }
 

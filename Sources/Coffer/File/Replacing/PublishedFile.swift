@@ -17,7 +17,7 @@ struct PublishedFile: ~Copyable {
     /// See ``checkIsClosed()``.
     private weak var copy: HeldFile?
     private let identity: FileIdentity
-    private let note: RunNote
+    private var note: RunNote
     private let source: QuiescedSource
     private let connection: SourceConnection
 
@@ -76,7 +76,7 @@ struct PublishedFile: ~Copyable {
         precondition(copy == nil, "The descriptor that created the copy is still open.")
     }
 
-    private func persist() throws {
+    private mutating func persist() throws {
         let path = examined.path
         try FailPoint.renamed.pass(path)
         try SystemFile.synchronize(directoryOf: path)
@@ -89,19 +89,44 @@ struct PublishedFile: ~Copyable {
 
     /// Makes the old file unreadable for processes that opened it at the last moment and wait for its lock.
     /// In the modes without a journal file, SQLite would not notice that the file has lost its name, and
-    /// would commit transactions to a file that no path leads to. So the first page is overwritten while the
-    /// lock is held, and such a process gets an error. The new name is permanent by then, so the old content
-    /// is no longer needed.
-    private func disableOldFile() throws {
+    /// would commit transactions to a file that no path leads to. If such a process sets the WAL mode, both
+    /// files have one log. So the first page is overwritten while the lock is held, and such a process gets
+    /// an error. The new name is permanent by then, so the old content is no longer needed.
+    private mutating func disableOldFile() throws {
+        if let kept = examined.keptPath { try? separate(kept) }
         guard try examined.nameCount() == 0 else {
-            // A file that is kept, or has got another name, stays unchanged. The error lists the processes
-            // that have it open.
+            // A file that has got another name stays unchanged. The error lists the processes that have it
+            // open.
             let users = try FileUsers.others(of: examined.status)
             guard users.isEmpty else { throw DatabaseFileError(.busy(users), path: examined.path) }
             return
         }
         let bytes = (0..<512).map { _ in UInt8.random(in: 0...255) }
         try connection.handle.overwriteFile(at: 0, with: bytes)
+    }
+
+    /// Gives the name of the kept file to a copy of it: processes that `/proc` does not show, such as those
+    /// of other containers, may have the old file itself open.
+    ///
+    /// If this fails, for example because the disk is full, the kept name leads to the old file.
+    private mutating func separate(_ kept: String) throws {
+        let copy = try note.makeCopy(examined.names)
+        do {
+            let old = try ConnectionBytes(connection.handle)
+            try copy.fill(size: old.size) { try old.read(at: $0, count: $1) }
+            try copy.apply(FileAttributes(toKeepOf: kept, status: SystemFile.regularFile(kept)))
+            try copy.synchronize()
+            try note.write(kept: copy.status().identity)
+            guard try SystemFile.status(kept)?.isSameFile(as: examined.status) == true else {
+                throw DatabaseFileError(.unsafeFile(.replaced), path: kept)
+            }
+            try FailPoint.oldCopied.pass(examined.path)
+            try SystemFile.rename(copy.path, to: kept)
+            try SystemFile.synchronize(directoryOf: kept)
+        } catch {
+            copy.removeName(copy.path)
+            throw error
+        }
     }
 
     private static func letGo(of source: consuming QuiescedSource) {}

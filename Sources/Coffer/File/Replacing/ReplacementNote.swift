@@ -24,6 +24,8 @@ struct ReplacementNote: Codable, Equatable {
     var pageSize: Int?
     /// The identity of the old file, which is at `keepOldPath` afterwards.
     var original: FileIdentity?
+    /// The identity of a copy of the old file, which takes its place at `keepOldPath`.
+    var kept: FileIdentity?
     /// The SHA-256 of the keyring of which the old file gets a copy, in hexadecimal digits.
     var keyringDigest: String?
     /// The identity of the old file merged with its log, which has the name of the file until the new file

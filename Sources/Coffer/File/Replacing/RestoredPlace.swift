@@ -30,17 +30,19 @@ struct RestoredPlace {
     init(_ path: String, keepOldPath: String?, keepsKeyring: Bool, timeout: Double) throws(DatabaseFileError)
     {
         self.timeout = timeout
-        keyring = keepsKeyring ? "\(path).keys" : nil
         guard !path.isEmpty, !path.utf8.contains(0) else { throw DatabaseFileError(.missing, path: path) }
         guard try SystemFile.status(SystemFile.directory(of: path), followsLinks: true) != nil else {
             throw DatabaseFileError(.missing, path: SystemFile.directory(of: path))
         }
+        // All steps must lead to the examined file, although a symbolic link may be changed.
+        let path = try SystemFile.absolute(path)
         self.path = path
+        keyring = keepsKeyring ? "\(path).keys" : nil
         keptPath = try SystemFile.absolute(keepOldPath ?? "\(path).replaced-\(BackupTime.now.text)")
         guard SystemFile.name(of: keptPath).utf8.count + 8 <= 255 else {
             throw DatabaseFileError(.pathTooLong, path: keptPath)
         }
-        try ReplacementNames.checkCanKeep(keptPath, of: SystemFile.absolute(path))
+        try ReplacementNames.checkCanKeep(keptPath, of: path)
         try SystemFile.checkIsWritable(directoryOf: path)
         guard try SystemFile.status(path) != nil else {
             try ReplacementNames.checkIsNoCompanion(path)
@@ -351,9 +353,7 @@ struct AsideFile: ~Copyable {
             keyring.remove()
             guard try SystemFile.status(keptPath)?.isSameFile(as: old) == true else { return }
             try SystemFile.remove(keptPath)
-            // A process that waits for the lock must not use a file without a name as the database.
-            guard try lock.status().linkCount == 0 else { return }
-            try lock.writer.write((0..<512).map { _ in UInt8.random(in: 0...255) }, at: 0)
+            try spoilOld()
         } catch {}
     }
 
@@ -383,6 +383,39 @@ struct AsideFile: ~Copyable {
     /// Makes the merged copy unusable once it has permanently lost its name. A process that waits for its
     /// lock must not use it as the database. The copy is not needed: the kept log has its pages.
     func spoilMergedCopy() { merged?.spoil() }
+
+    /// Gives the name of the kept file to a copy of it if another process may have the old file itself open,
+    /// such as one of another container: it would use the log of the new file, which has the name. The old
+    /// file is made unusable then.
+    ///
+    /// If this fails, for example because the disk is full, the kept name leads to the old file.
+    ///
+    /// - Parameter name: the path of the copy until it is complete.
+    func separateKept(through name: String) {
+        guard !lock.isOnlyDescriptor(), let copy = try? HeldFile(creating: name) else { return }
+        do {
+            let status = try SystemFile.regularFile(keptPath)
+            guard status.isSameFile(as: old) else {
+                throw DatabaseFileError(.unsafeFile(.replaced), path: keptPath)
+            }
+            try copy.fill(size: status.size) { try lock.read(at: $0, count: $1) }
+            try copy.apply(FileAttributes(toKeepOf: keptPath, status: status))
+            try copy.synchronize()
+            try FailPoint.oldCopied.pass(path)
+            try SystemFile.rename(name, to: keptPath)
+            try SystemFile.synchronize(directoryOf: keptPath)
+            try spoilOld()
+        } catch {
+            copy.removeName(name)
+        }
+    }
+
+    /// Makes the old file unusable once it has no name: a process that waits for its lock must not use it as
+    /// the database.
+    private func spoilOld() throws {
+        guard try lock.status().linkCount == 0 else { return }
+        try lock.writer.write((0..<512).map { _ in UInt8.random(in: 0...255) }, at: 0)
+    }
 
     /// Throws if another process has the old file open and waits for it.
     func checkWasUnused() throws(DatabaseFileError) {

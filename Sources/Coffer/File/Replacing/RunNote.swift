@@ -100,6 +100,12 @@ struct RunNote: ~Copyable {
         try write(step: "copy")
     }
 
+    /// Notes the identity of the copy that the kept name is about to lead to.
+    mutating func write(kept: FileIdentity) throws {
+        content.kept = kept
+        try write(step: "keep")
+    }
+
     /// Keeps the note until ``remove()``, as the copy now has its place.
     mutating func keep() { isNeeded = true }
 

@@ -102,6 +102,7 @@ extension Database {
             throw refuse("The path of the file is not valid UTF-8.")
         }
         guard !isReadingOnly else { throw refuse("The connection is read-only.") }
+        try filePlace?.check(handle)
         guard !isInsideTransaction else { throw refuse("The key cannot be rotated inside a transaction.") }
         return file
     }

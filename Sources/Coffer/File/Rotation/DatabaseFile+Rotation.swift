@@ -21,6 +21,9 @@ extension DatabaseFile {
 
         /// The path at which the file with the old key is kept, on the same file system. The path must be
         /// free. With ``Method/copy`` only.
+        ///
+        /// The kept file is a copy, because another process may have the old one open. It takes the time of a
+        /// copy before the database can be used again.
         public var keepOldPath: String?
 
         /// The time to wait for other connections, in seconds.

@@ -23,6 +23,8 @@ enum FailPoint: String, CaseIterable {
     case verified
     case copySynchronized = "copy-synchronized"
     case oldKept = "old-kept"
+    /// Before the copy of a kept file takes its name.
+    case oldCopied = "old-copied"
     case renamed
     case directorySynchronized = "directory-synchronized"
     case reopened

@@ -136,6 +136,17 @@ struct FileDescriptor: ~Copyable {
     /// Releases the lock of ``lockAsDatabase()``.
     func unlockAsDatabase() { _ = setDatabaseLock(F_UNLCK) }
 
+    /// Returns true if no other descriptor, of any process, has the file open; false if one has, or if the
+    /// system does not say: it grants a write lease only to the only descriptor.
+    func isOnlyDescriptor() -> Bool {
+        // F_SETSIG and F_SETLEASE, which Swift does not import. SIGURG is ignored by default.
+        let (setSignal, setLease): (Int32, Int32) = (10, 1024)
+        guard fcntl(file.number, setSignal, SIGURG) == 0,
+            fcntl(file.number, setLease, Int32(F_WRLCK)) == 0
+        else { return false }
+        return fcntl(file.number, setLease, Int32(F_UNLCK)) == 0
+    }
+
     private func setDatabaseLock(_ kind: Int32) -> Bool {
         // F_OFD_SETLK, which Swift does not import. The range has the pending byte (1), the reserved byte
         // (1), and the shared range (510).

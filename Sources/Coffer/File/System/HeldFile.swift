@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SQLCipherBridge
 internal import SystemCalls
 
@@ -46,6 +47,19 @@ final class HeldFile: WritableBytes, Sendable {
     func write(_ bytes: Span<UInt8>, at offset: Int64) -> CInt { file.writer.write(bytes, at: offset) }
 
     func truncate(to size: Int64) -> CInt { file.truncate(to: size) }
+
+    /// Writes all bytes of another file into this one.
+    ///
+    /// - Parameter read: returns bytes of the other file from an offset.
+    func fill(size: Int64, _ read: (_ offset: Int64, _ count: Int) throws -> [UInt8]) throws {
+        var offset: Int64 = 0
+        while offset < size {
+            let part = try read(offset, Int(min(1 << 20, size - offset)))
+            guard !part.isEmpty else { throw SystemFile.failure("pread", path, errno: EIO) }
+            try writer.write(part, at: offset)
+            offset += Int64(part.count)
+        }
+    }
 
     /// A writer that is valid as long as this object.
     var writer: FileDescriptor.Writer { file.writer }

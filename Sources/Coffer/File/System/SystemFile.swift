@@ -65,6 +65,9 @@ enum SystemFile {
     }
 
     /// Returns the path of an existing file without symbolic links.
+    ///
+    /// - Throws: `unsupported` if the texts of the links lead to another file than the links, as below
+    ///   `/proc/PID/root`.
     static func resolved(_ path: String) throws(DatabaseFileError) -> String {
         guard let resolved = unsafe realpath(path, nil) else {
             if errno == ENOENT { throw DatabaseFileError(.missing, path: path) }
@@ -74,6 +77,13 @@ enum SystemFile {
         guard let text = unsafe String(validatingCString: resolved) else {
             throw DatabaseFileError(
                 .unsupported("The path of the file is not valid UTF-8."), path: path)
+        }
+        guard try status(text, followsLinks: true)?.identity == status(path, followsLinks: true)?.identity
+        else {
+            throw DatabaseFileError(
+                .unsupported(
+                    "The path leads to another file than its text, as below /proc/PID/root. Give the path "
+                        + "that the file has for this process."), path: path)
         }
         return text
     }

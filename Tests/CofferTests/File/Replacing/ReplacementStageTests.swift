@@ -36,7 +36,8 @@ struct ReplacementStageTests {
         "a failure at any step leaves one of two states", arguments: ReplacementStageTests.works,
         [false, true])
     func failures(work: FileWork, wal: Bool) throws {
-        for point in FailPoint.allCases where ![.rekeyed, .released, .statePinned, .oldKept].contains(point) {
+        for point in FailPoint.allCases
+        where ![.rekeyed, .released, .statePinned, .oldKept, .oldCopied].contains(point) {
             let path = try make(work, wal: wal)
             let error = #expect(throws: DatabaseFileError.self, "\(point)") {
                 try FailPoint.$failing.withValue(point) { try work.run(path) }
