@@ -95,6 +95,15 @@ final class SerializedConnection: Sendable {
         }
     }
 
+    /// Returns true for the error of a connection whose file was replaced while it was opened.
+    private static func isOfReplacedFile(_ error: any Error) -> Bool {
+        switch error {
+        case let error as EngineError: error.code == EngineCode.databaseMoved
+        case let error as DatabaseError: error.extendedResultCode == .SQLITE_READONLY_DBMOVED
+        default: false
+        }
+    }
+
     private static func isBusy(_ error: any Error) -> Bool {
         switch error {
         case let error as EngineError: error.primaryCode == EngineCode.busy
@@ -119,6 +128,8 @@ final class SerializedConnection: Sendable {
                 // Another connection has given the empty file its salt first, but possibly with the same key.
                 remainingTries -= 1
                 keys.didLoseEmptyFile()
+            } catch  where isOfReplacedFile(error) && remainingTries > 0 {
+                remainingTries -= 1
             } catch  where isBusy(error) && ContinuousClock.now < end {
                 Thread.sleep(forTimeInterval: 0.002)
             } catch {

@@ -51,6 +51,7 @@ extension Failure {
         case .SQLITE_FULL: (.inputOutput, "disk_full", "The disk is full")
         case .SQLITE_IOERR: (.inputOutput, "io", "Reading or writing failed")
         case .SQLITE_CANTOPEN: (.inputMissing, "cannot_open", "The file cannot be opened")
+        case .SQLITE_READONLY_DBMOVED: (.busy, "replaced", "Another process has replaced the file")
         case .SQLITE_READONLY: (.outputExists, "read_only", "The database cannot be written to")
         case .SQLITE_PERM: (.inputOutput, "permission", "Not permitted")
         case .SQLITE_AUTH: (.usage, "refused", "The statement is refused")
