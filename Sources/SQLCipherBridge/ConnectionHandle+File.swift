@@ -97,26 +97,12 @@ extension ConnectionHandle {
         return version
     }
 
-    /// Returns true if the path of the main database file leads to another file, or to none: further writes
-    /// would be lost.
-    package func isFileMoved() -> Bool { isFileMoved(schema: "main") }
-
-    private func isFileMoved(schema: String) -> Bool {
+    /// Returns true if the path of a database file leads to another file, or to none: further writes would be
+    /// lost.
+    package func isFileMoved(schema: String = "main") -> Bool {
         var answer: CInt = 0
         let code = unsafe sqlite3_file_control(pointer, schema, SQLITE_FCNTL_HAS_MOVED, &answer)
         return code == SQLITE_OK && answer != 0
-    }
-
-    /// Returns the path of an attached database file if it leads to another file, or to none.
-    package func pathOfMovedAttachedFile() -> String? {
-        // Numbers 0 and 1 are the main and the temporary database.
-        var number: CInt = 2
-        while let name = unsafe sqlite3_db_name(pointer, number) {
-            let schema = unsafe String(cString: name)
-            if isFileMoved(schema: schema) { return filename(schema: schema) ?? "" }
-            number += 1
-        }
-        return nil
     }
 
     /// The reason why this connection cannot use WAL mode for the main database file, or nil if it can.

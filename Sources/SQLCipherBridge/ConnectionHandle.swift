@@ -93,6 +93,8 @@ extension ConnectionHandle {
         let primaryCode = code & 0xff
         if [SQLITE_CORRUPT, SQLITE_NOTADB].contains(primaryCode) || code == EngineCode.refusedSideFile {
             if let failure = ReadFailure.take() { return EngineError(unreadable: failure) }
+            // The operation that has replaced the file makes the old one unusable.
+            if isFileMoved() { return .fileMoved }
         } else if primaryCode == SQLITE_IOERR {
             // Damage that is found later has nothing to do with this failure.
             _ = ReadFailure.take()

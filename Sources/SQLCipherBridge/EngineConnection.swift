@@ -127,7 +127,10 @@ extension ConnectionHandle {
     fileprivate func hasFile(at path: String) -> Bool {
         guard let file = filename(schema: "main"), !file.isEmpty, file != path else { return true }
         // The file may be replaced between the two looks.
-        return (0..<3).contains { _ in FileIdentity(path) == fileIdentity(schema: "main") }
+        return (0..<3).contains { _ in
+            guard let found = FileIdentity(path) else { return true }
+            return found == fileIdentity(schema: "main")
+        }
     }
 }
 

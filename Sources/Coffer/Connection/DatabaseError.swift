@@ -101,11 +101,23 @@ extension DatabaseError: CustomStringConvertible {
         describe(showsArguments: true)
     }
 
+    /// Returns true if a message of a running statement may quote a value: a full-text query, or a path in
+    /// JSON. From the sources of SQLite 3.46.
+    private static func quotesValue(_ message: String) -> Bool {
+        let beginnings = [
+            "no such column: ", "fts5: ", "unknown special query: ", "malformed MATCH expression: ",
+            "parse error in ", "no such function: ", "expected integer, got ", "bad JSON path: ",
+            "JSON path error ", "unknown tokenizer: ", "no such tokenizer: ",
+        ]
+        return beginnings.contains { message.hasPrefix($0) }
+    }
+
     private func describe(showsArguments: Bool) -> String {
         var result = "SQLite error \(resultCode.rawValue)"
         if let message {
-            let isShown = showsArguments || !(arguments?.areQuoted(by: message) ?? false)
-            result += ": \(isShown ? message : ConnectionHandle.describe(extendedResultCode.rawValue))"
+            let isHidden =
+                !showsArguments && arguments?.isEmpty == false && DatabaseError.quotesValue(message)
+            result += ": \(isHidden ? ConnectionHandle.describe(extendedResultCode.rawValue) : message)"
         }
         if let sql {
             result += " - while executing `\(sql)`"
@@ -159,17 +171,6 @@ extension EngineError {
 }
 
 extension StatementArguments {
-    /// Returns true if a message may quote a part of a value, as those of full-text queries and of JSON paths
-    /// do. Violated constraints are named by the schema.
-    fileprivate func areQuoted(by message: String) -> Bool {
-        guard !message.contains(" constraint failed") else { return false }
-        let quoted = Set(message.split { !$0.isLetter && !$0.isNumber })
-        return (values + namedValues.values).contains { value in
-            guard case .string(let text) = value.storage else { return false }
-            return text.split { !$0.isLetter && !$0.isNumber }.contains { quoted.contains($0) }
-        }
-    }
-
     /// True if one of the values is the beginning of a URI with a key; another value may then be the key.
     fileprivate var haveURIWithKey: Bool {
         (values + namedValues.values).contains { value in

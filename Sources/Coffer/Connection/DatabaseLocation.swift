@@ -66,7 +66,8 @@ struct FilePath: Sendable, Equatable {
 
     /// Returns nil if there is no such folder, or if its text leads elsewhere, as below `/proc/PID/root`.
     private static func resolved(folder: String) -> String? {
-        guard let resolved = unsafe realpath(folder, nil) else { return nil }
+        // With the dot, a file that is no folder is not one.
+        guard let resolved = unsafe realpath("\(folder)/.", nil) else { return nil }
         defer { unsafe free(resolved) }
         guard let text = unsafe String(validatingCString: resolved),
             FileIdentity(text) == FileIdentity(folder)

@@ -8,6 +8,9 @@ final class FilePlace {
     private let path: String
     private var lastLook = MonotonicTime.distantPast
 
+    /// The attached databases that the transaction has changed.
+    private var attached: Set<String> = []
+
     /// The time for which a check remains valid, in nanoseconds: half a millisecond.
     private static let longestTrust: Int64 = 500_000
 
@@ -21,10 +24,15 @@ final class FilePlace {
     /// The check needs system calls, which would slow down small transactions by a few percent if each of
     /// them made them. Transactions in quick succession share one check.
     func check(before statement: Statement, on handle: ConnectionHandle) throws {
+        if handle.isAutocommit { attached = [] }
+        attached.formUnion(statement.facts.changedAttachedSchemas)
         switch statement.facts.transactionStep {
         case .commit, .releaseSavepoint: guard handle.transactionState == .write else { return }
         case nil: guard !statement.isReadonly, handle.isAutocommit else { return }
         case .begin, .rollback, .beginSavepoint, .rollbackToSavepoint: return
+        }
+        for schema in attached where handle.isFileMoved(schema: schema) {
+            throw DatabaseError.fileMoved(handle.filename(schema: schema) ?? schema)
         }
         let now = MonotonicTime.now
         guard now.since(lastLook) > FilePlace.longestTrust else { return }
@@ -37,7 +45,6 @@ final class FilePlace {
     func check(_ handle: ConnectionHandle) throws {
         guard !handle.isFileMoved() else { throw DatabaseError.fileMoved(path) }
         guard !handle.isLogMoved() else { throw DatabaseError.logMoved(path) }
-        if let path = handle.pathOfMovedAttachedFile() { throw DatabaseError.fileMoved(path) }
     }
 }
 

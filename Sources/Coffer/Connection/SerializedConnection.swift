@@ -95,12 +95,15 @@ final class SerializedConnection: Sendable {
         }
     }
 
-    /// Returns true for the error of a connection whose file was replaced while it was opened.
+    /// Returns true for the error of a connection whose file may be about to be replaced, or was replaced
+    /// while it was opened. A file that will be kept has two names for a moment.
     private static func isOfReplacedFile(_ error: any Error) -> Bool {
         switch error {
-        case let error as EngineError: error.code == EngineCode.databaseMoved
-        case let error as DatabaseError: error.extendedResultCode == .SQLITE_READONLY_DBMOVED
-        default: false
+        case let error as EngineError: return error.code == EngineCode.databaseMoved
+        case let error as DatabaseError:
+            if case .severalNames(_, .hardLinks) = error.encryptionFailure { return true }
+            return error.extendedResultCode == .SQLITE_READONLY_DBMOVED
+        default: return false
         }
     }
 
@@ -130,6 +133,7 @@ final class SerializedConnection: Sendable {
                 keys.didLoseEmptyFile()
             } catch  where isOfReplacedFile(error) && remainingTries > 0 {
                 remainingTries -= 1
+                Thread.sleep(forTimeInterval: 0.02)
             } catch  where isBusy(error) && ContinuousClock.now < end {
                 Thread.sleep(forTimeInterval: 0.002)
             } catch {

@@ -37,13 +37,9 @@ extension DatabaseFile {
     func erase(confirming name: String, beforehand destroyKeyring: () throws -> Void) throws -> ErasureResult
     {
         let status = try checkCanErase(confirming: name)
-        // All steps must lead to the examined file, although a symbolic link may be changed.
-        let place = try SystemFile.absolute(path)
+        let place = try SystemFile.withoutLinks(path)
         guard place == path else {
-            var result = try DatabaseFile(path: place).erase(confirming: name, beforehand: destroyKeyring)
-            let folder = path.dropLast(name.count)
-            result.removedPaths = result.removedPaths.map { "\(folder)\(SystemFile.name(of: $0))" }
-            return result
+            return try DatabaseFile(path: place).erase(confirming: name, beforehand: destroyKeyring)
         }
         try FileUsers.waitForNone(of: status, path, timeout: 0)
         try FileUsers.checkIsNotOpenHere(status, path)

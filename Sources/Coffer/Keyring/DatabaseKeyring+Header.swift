@@ -25,7 +25,8 @@ extension DatabaseKeyring {
     ///   - allowsOlder: true to accept an export older than the present keyring. Slots that were removed
     ///     since then are restored.
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
-    /// - Throws: `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` if no database confirms
+    /// - Throws: `unsupported` if the database does not confirm the export, and a present keyring would be
+    ///   lost; `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` if no database confirms
     ///   an export that belongs to another user. Nothing is changed then.
     public func restoreHeader(
         from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false,
@@ -63,7 +64,11 @@ extension DatabaseKeyring {
                 let known = (try? UnlockedKeyring.unlock(present, by: secret, file))?.hasDataKeys(
                     of: unlocked)
                 guard try known == true || place.databaseSalt() == nil || place.isProved(unlocked) else {
-                    throw export.problem(.ofAnotherFile)
+                    throw DatabaseFileError(
+                        .unsupported(
+                            "Page 1 of the database does not confirm the keyring to restore, and the present "
+                                + "keyring may be the only one that opens the database. If it does not, "
+                                + "move it away, and restore the header again."), path: file.path)
                 }
                 return (content, ())
             }

@@ -11,6 +11,9 @@ struct StatementFacts: Sendable {
     /// Changes of SQLite's internal tables are omitted, because they cause no events.
     var eventKinds: [DatabaseEventKind] = []
 
+    /// The attached databases that the statement may change.
+    var changedAttachedSchemas: Set<String> = []
+
     /// True if a view or a trigger reads columns for the statement.
     var readsIndirectly = false
 
@@ -66,14 +69,18 @@ extension StatementFacts {
         private var directDeletion: String?
         private var indirectDeletions: Set<String> = []
         private var droppedTables: Set<String> = []
+        private var changedAttachedSchemas: Set<String> = []
         private var readsIndirectly = false
         private var changesIndirectly = false
         private var changesSchema = false
         private var transactionStep: TransactionStep?
 
         mutating func collect(_ request: AuthorizerHook.Request) {
-            if request.isIndirect, [.insert, .update, .delete].contains(request.action) {
-                changesIndirectly = true
+            if [.insert, .update, .delete].contains(request.action) {
+                if request.isIndirect { changesIndirectly = true }
+                if let schema = request.schema, schema != "main", schema != "temp" {
+                    changedAttachedSchemas.insert(schema)
+                }
             }
             switch request.action {
             case .read:
@@ -132,6 +139,7 @@ extension StatementFacts {
                 insertedTables.map { .insert(tableName: $0) }
                 + deletedTables.map { .delete(tableName: $0) }
                 + updatedTables.map { .update(tableName: $0, columnNames: updates[$0] ?? []) }
+            facts.changedAttachedSchemas = changedAttachedSchemas
             facts.readsIndirectly = readsIndirectly
             facts.changesIndirectly = changesIndirectly
             facts.outdatesKnownSchema = changesSchema

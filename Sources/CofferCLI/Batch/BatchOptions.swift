@@ -129,14 +129,17 @@ struct BatchOptions: ParsableArguments {
         let folder = FileNames.folder(of: manifest)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for name in names.sorted() where name.hasPrefix(start) && name.hasSuffix(end) {
-            let middle = name.dropFirst(start.count).dropLast(end.count)
-            let count = middle.hasSuffix(".") ? middle.dropLast().split(separator: "-").last : nil
-            guard middle.isEmpty || middle.hasPrefix("shard-"), count.flatMap({ Int($0) }) != shard?.count
+            // Nothing, or `shard-2-of-8.`.
+            let words = name.dropFirst(start.count).dropLast(end.count).dropLast().split(separator: "-")
+            let isOfShard = words.count == 4 && words[0] == "shard" && words[2] == "of"
+            let count = isOfShard ? Int(words[3]) : nil
+            guard isOfShard || name.utf8.count == start.utf8.count + end.utf8.count, count != shard?.count
             else { continue }
             throw Failure(
                 .outputExists, "state_exists",
-                "An earlier run divided this manifest differently; its state is '\(folder)/\(name)'. "
-                    + "Complete it in the same way, or remove the state: then all files are changed again.")
+                "An earlier run divided this manifest differently; its state '\(folder)/\(name)' records "
+                    + "files as done. Complete it in the same way, or remove the state: then all files are "
+                    + "changed again.")
         }
     }
 }

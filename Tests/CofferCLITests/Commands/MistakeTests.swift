@@ -60,7 +60,8 @@ struct MistakeTests {
     @Test(
         "a line break in a name of any kind does not begin a line of the messages",
         arguments: [
-            ["query", "a.db", "SELECT * FROM \"NAME\""], ["query", "a.db", "SELECT 1", "--bind", "NAME"],
+            ["query", "a.db", "SELECT * FROM \"NAME\""],
+            ["query", "a.db", "SELECT 1", "--bind", "NAME:int=1.5"],
             ["query", "a.db", "SELECT 1", "--bind", "NAME="],
             ["query", "a.db", "--file", "NAME"], ["import", "a.db", "NAME"],
             ["dump", "a.db", "--table", "NAME"],

@@ -298,6 +298,11 @@ struct MovedFileTests {
             try queue.write { try $0.execute(sql: "INSERT INTO b.t VALUES (2)") }
         }
         #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED)
+        // Writes to the other databases go on.
+        try queue.writeWithoutTransaction { try $0.execute(sql: "CREATE TABLE main.own (a)") }
+        try queue.write { db in
+            try db.execute(sql: "INSERT INTO own VALUES (1); CREATE TEMP TABLE passing (a)")
+        }
         try FileManager.default.moveItem(atPath: directory.path("c.db"), toPath: path)
         usleep(1000)
         try queue.write { try $0.execute(sql: "INSERT INTO b.t VALUES (3)") }

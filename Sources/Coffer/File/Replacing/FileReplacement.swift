@@ -18,12 +18,10 @@ struct FileReplacement {
     /// - Throws: ``DatabaseFileError``, `CancellationError`, or an error of a key provider or of the progress
     ///   function.
     func run() throws -> ReplacementResult {
-        let given = job.path
         var job = job
-        let examined = try DatabaseFileError.translated(given) {
-            _ = try SystemFile.regularFile(given)
-            // All steps must lead to the file that the engine opens, although a symbolic link may be changed.
-            job.change.path = try SystemFile.absolute(given)
+        let examined = try DatabaseFileError.translated(job.path) {
+            _ = try SystemFile.regularFile(job.path)
+            job.change.path = try SystemFile.withoutLinks(job.path)
             try NewDatabaseFile.removeLeftovers(before: job.operation, of: job.path)
             return try ExaminedFile(job, progress: progress)
         }
@@ -35,10 +33,7 @@ struct FileReplacement {
                 return try opened.noted().quiesced().staged().proved().published().completed()
             }
         } catch {
-            let error = FileReplacement.describe(error, of: examined.status, path: job.path)
-            guard var error = error as? DatabaseFileError, error.path == job.path else { throw error }
-            error.path = given
-            throw error
+            throw FileReplacement.describe(error, of: examined.status, path: job.path)
         }
     }
 

@@ -93,7 +93,12 @@ struct PublishedFile: ~Copyable {
     /// files have one log. So the first page is overwritten while the lock is held, and such a process gets
     /// an error. The new name is permanent by then, so the old content is no longer needed.
     private mutating func disableOldFile() throws {
-        if let kept = examined.keptPath { try? separate(kept) }
+        if let kept = examined.keptPath {
+            do { try separate(kept) } catch {
+                // A loss of power may give the old file its kept name back.
+                guard try examined.nameCount() > 0 else { return }
+            }
+        }
         guard try examined.nameCount() == 0 else {
             // A file that has got another name stays unchanged. The error lists the processes that have it
             // open.

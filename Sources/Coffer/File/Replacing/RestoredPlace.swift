@@ -34,15 +34,14 @@ struct RestoredPlace {
         guard try SystemFile.status(SystemFile.directory(of: path), followsLinks: true) != nil else {
             throw DatabaseFileError(.missing, path: SystemFile.directory(of: path))
         }
-        // All steps must lead to the examined file, although a symbolic link may be changed.
-        let path = try SystemFile.absolute(path)
+        let path = try SystemFile.withoutLinks(path)
         self.path = path
         keyring = keepsKeyring ? "\(path).keys" : nil
         keptPath = try SystemFile.absolute(keepOldPath ?? "\(path).replaced-\(BackupTime.now.text)")
         guard SystemFile.name(of: keptPath).utf8.count + 8 <= 255 else {
             throw DatabaseFileError(.pathTooLong, path: keptPath)
         }
-        try ReplacementNames.checkCanKeep(keptPath, of: path)
+        try ReplacementNames.checkCanKeep(keptPath, of: SystemFile.absolute(path))
         try SystemFile.checkIsWritable(directoryOf: path)
         guard try SystemFile.status(path) != nil else {
             try ReplacementNames.checkIsNoCompanion(path)
@@ -223,7 +222,14 @@ extension RestoredPlace {
         guard status.size > 32 else { return nil }
         // The page size is the third number in a log's header, and the seventh in a journal's.
         let start = ending == "-wal" ? 8 : 24
-        let header = try FileDescriptor.openNote(path + ending, forWriting: false).read(at: 0, count: 28)
+        let header: [UInt8]
+        do throws(DatabaseFileError) {
+            header = try FileDescriptor.openNote(path + ending, forWriting: false).read(at: 0, count: 28)
+        } catch {
+            // Another process has just closed the database.
+            guard case .inputOutput(_, ENOENT) = error.reason else { throw error }
+            throw DatabaseFileError(.busy([]), path: path)
+        }
         guard header.count == 28 else { return nil }
         let size = header[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
         return (512...65536).contains(size) && size.nonzeroBitCount == 1 ? size : nil

@@ -99,6 +99,18 @@ enum SystemFile {
         return directory == "/" ? "/\(name(of: path))" : "\(directory)/\(name(of: path))"
     }
 
+    /// Returns a path of a file that leads through no symbolic link, so that all steps of an operation lead
+    /// to the same directory, although a link is changed meanwhile: the given path, if it has no links.
+    static func withoutLinks(_ path: String) throws(DatabaseFileError) -> String {
+        let absolute = try absolute(path)
+        var directory = directory(of: path)
+        while directory != "/" && directory != "." {
+            if try status(directory)?.isSymbolicLink == true { return absolute }
+            directory = self.directory(of: directory)
+        }
+        return path
+    }
+
     /// Returns the names in a directory.
     static func names(in directory: String) throws(DatabaseFileError) -> [String] {
         let names = try call("opendir", directory) { () throws(Errno) in try Folder.names(in: directory) }
