@@ -34,10 +34,10 @@ extension KeyedOpening {
         }
         for keyIndex in ring.keys.indices where own.usesHMAC {
             let material = try material(keyIndex, fileSalt: header.salt, settings: own)
-            let probe = try self.probe(headerCount: FileHeader.longestPage)
+            let probe = try self.probe()
             if let pages = try probe.handle.damagedPages(material, own) {
                 // Another process has replaced the file, or completed its first page, since it was refused.
-                if pages.isEmpty, probe.header.start != header.start { return .engine(.fileMoved) }
+                if pages.isEmpty, try opens(own, keyIndex, probe.header) { return .engine(.fileMoved) }
                 return .failure(.damaged(pages: pages))
             }
             // A raw key decrypts pages under any salt, but authenticates them only under the right one.
