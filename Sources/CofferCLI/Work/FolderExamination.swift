@@ -91,6 +91,13 @@ struct FolderExamination {
                 advice: "Remove it if no dump is running here.")
         }
         if name.hasPrefix(".coffer-") || FolderExamination.noteEndings.contains(where: name.hasSuffix) {
+            guard start != FolderExamination.plaintextStart else {
+                return Finding(
+                    "leftover", of: path,
+                    "a copy that is readable without a key, of an active or interrupted run "
+                        + "(\(size: status.size))",
+                    advice: "If no run is active, remove it, or run the same command again.")
+            }
             return Finding(
                 "leftover", of: path, "of an active or interrupted run (\(size: status.size))",
                 advice: "If no run is active, run the same command again: it completes or removes it.")

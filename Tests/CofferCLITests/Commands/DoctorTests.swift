@@ -87,6 +87,14 @@ struct DoctorTests {
         }
     }
 
+    @Test("a copy that a killed decryption has left is said to be readable without a key")
+    func plaintextCopy() throws {
+        let copy = ".coffer-0123456789abcdef-0123456789abcdef.tmp"
+        _ = try SQLCipherShell(plaintextPath: tool.directory.path(copy)).run("CREATE TABLE t (a);")
+        let result = try doctor(".")
+        #expect(result.output.contains("\(copy): a copy that is readable without a key"), "\(result)")
+    }
+
     @Test(
         "files without encryption are known by what they begin with, and what cannot be looked at is a finding"
     )
