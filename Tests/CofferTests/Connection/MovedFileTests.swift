@@ -311,6 +311,22 @@ struct MovedFileTests {
         #expect(found == [1, 3])
     }
 
+    @Test("a file that was made unusable when another took its place is not called damaged")
+    func spoiledFile() throws {
+        let queue = try open(Mode(access: .queue, journal: "delete"))
+        let file = try FileHandle(
+            forUpdating: URL(fileURLWithPath: directory.path("folder/a.db")))
+        try bring(.replacedWithSameKey)
+        try file.write(contentsOf: Data((0..<512).map { _ in UInt8.random(in: 0...255) }))
+        // Closing it would drop the locks of the connection.
+        withExtendedLifetime(file) {
+            let error = #expect(throws: DatabaseError.self) {
+                try queue.read { try Int.fetchOne($0, sql: "SELECT a FROM t") }
+            }
+            #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED)
+        }
+    }
+
     @Test("a file that gets its new key while it is opened is not called damaged", arguments: Access.allCases)
     func replacedWhileOpened(access: Access) throws {
         for (name, byte) in [("a.db", 0x42), ("new.db", 0x17)] as [(String, UInt8)] {

@@ -374,6 +374,7 @@ struct HeldFileTests {
     func oldFileOfRestore() throws {
         let file = try directory.makeFile()
         let before = try directory.bytes(of: "a.db")
+        let identity = try SystemFile.status(file.path)?.identity
         try file.backup(to: directory.path("b.db"), key: Keys.old)
         var options = DatabaseFile.ConversionOptions()
         options.keepOldPath = directory.path("old.db")
@@ -386,6 +387,7 @@ struct HeldFileTests {
         guard case .busy(let users) = problem else { return #expect(problem == .busy([])) }
         #expect(users.map(\.processID) == [other.processID])
         #expect(try directory.bytes(of: "old.db") == before)
+        #expect(try SystemFile.status(directory.path("old.db"))?.identity != identity)
         #expect(directory.opens("old.db", key: Keys.old) && directory.opens(key: Keys.old))
     }
 
