@@ -326,22 +326,4 @@ struct MovedFileTests {
             #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED)
         }
     }
-
-    @Test("a file that gets its new key while it is opened is not called damaged", arguments: Access.allCases)
-    func replacedWhileOpened(access: Access) throws {
-        for (name, byte) in [("a.db", 0x42), ("new.db", 0x17)] as [(String, UInt8)] {
-            let queue = try directory.makeQueue(name, .rawKeyed(byte))
-            try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (\(byte))") }
-            try queue.close()
-        }
-        let (new, path) = (directory.path("new.db"), directory.path("a.db"))
-        var configuration = Configuration()
-        configuration.key = .provider {
-            // Only the first call finds the new file.
-            _ = unsafe rename(new, path)
-            return .rawKey([UInt8](repeating: 0x17, count: 32))
-        }
-        let writer = try directory.make(access, "a.db", configuration)
-        #expect(try writer.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 0x17)
-    }
 }

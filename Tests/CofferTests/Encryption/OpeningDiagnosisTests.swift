@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SQLCipherBridge
 import Testing
 
@@ -16,6 +17,25 @@ struct OpeningDiagnosisTests {
         #expect(try file.bytes == before)
         #expect(try file.openDescriptors == 0)
         return result
+    }
+
+    @Test("a file that gets its new key between two looks is not called damaged", arguments: [2, 4, 6])
+    func replacedMeanwhile(looks: Int) throws {
+        let (file, new) = (try EncryptedFile(), try EncryptedFile())
+        try file.fill(KeyRing(key: .rawKey(rawKeyBytes.map { ~$0 })))
+        try new.fill(KeyRing(key: .rawKey(rawKeyBytes)))
+        var count = 0
+        let error = #expect(throws: KeyError.self) {
+            _ = try KeyRing(key: .rawKey(rawKeyBytes)).openKeyed { () throws(EngineError) in
+                count += 1
+                if count == looks + 1 { _ = unsafe rename(new.path, file.path) }
+                return try file.open()
+            }
+        }
+        // The caller opens it again.
+        guard case .engine(let reason) = error else { return #expect(error == nil) }
+        #expect(reason.code == EngineCode.databaseMoved)
+        #expect(try file.run(KeyRing(key: .rawKey(rawKeyBytes))) == "1")
     }
 
     @Test("a wrong key of each kind")
