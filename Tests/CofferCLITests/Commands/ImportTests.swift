@@ -462,7 +462,8 @@ struct ImportTests {
     func interruption() throws {
         #expect(unsafe mkfifo(tool.directory.path("pipe"), 0o600) == 0)
         let run = try tool.start(["import", "a.db", "t", "--from", "pipe", "--progress", "always"] + key)
-        let pipe = unsafe open(tool.directory.path("pipe"), O_WRONLY | O_CLOEXEC)
+        // Also for reading: a write after the end of the tool would otherwise end this process.
+        let pipe = unsafe open(tool.directory.path("pipe"), O_RDWR | O_CLOEXEC)
         defer { close(pipe) }
         let text = "id,text\n" + (10..<2000).map { "\($0),x\n" }.joined()
         #expect(unsafe write(pipe, text, text.utf8.count) == text.utf8.count)
