@@ -120,10 +120,10 @@ extension EngineConnection {
 extension ConnectionHandle {
     /// Returns true if a name leads to the main database file, or is not the path of a file.
     ///
-    /// SQLite replaces symbolic links by their texts, and a relative path by that of the working directory.
-    /// The system does not: the texts of `/proc/PID/root` and `/proc/PID/cwd` are paths of another mount
-    /// namespace, and the path of a working directory leads elsewhere once a file system is mounted there. A
-    /// replacement would then read one file, and replace another.
+    /// SQLite replaces symbolic links by their texts, and puts the path of the working directory before a
+    /// relative path. The system does not: the texts of `/proc/PID/root` and `/proc/PID/cwd` are paths of
+    /// another mount namespace, and the path of a working directory leads elsewhere once a file system is
+    /// mounted there. A replacement would then read one file, and replace another.
     fileprivate func hasFile(at path: String) -> Bool {
         guard let file = filename(schema: "main"), !file.isEmpty, file != path else { return true }
         // The file may be replaced between the two looks.

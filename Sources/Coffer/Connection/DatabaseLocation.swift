@@ -66,7 +66,7 @@ struct FilePath: Sendable, Equatable {
 
     /// Returns nil if there is no such folder, or if its text leads elsewhere, as below `/proc/PID/root`.
     private static func resolved(folder: String) -> String? {
-        // With the dot, a file that is no folder is not one.
+        // The dot makes this fail for a file that is not a directory.
         guard let resolved = unsafe realpath("\(folder)/.", nil) else { return nil }
         defer { unsafe free(resolved) }
         guard let text = unsafe String(validatingCString: resolved),

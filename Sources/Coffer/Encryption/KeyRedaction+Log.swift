@@ -29,7 +29,7 @@ extension KeyRedaction {
             guard isWhole, let end = message.firstRange(of: "] ")?.upperBound else {
                 return "\(number): \(description); \(shown.dropFirst(number.utf8.count + 2))…"
             }
-            // The words may quote an argument, as those of full-text queries and of JSON paths do.
+            // The words may quote an argument, such as a full-text query or a JSON path.
             let words = redactingKeys(inErrorMessage: String(message[end...]), description: description)
             return message[..<end] + words
         }

@@ -56,8 +56,8 @@ struct KeyringPlace {
     /// Returns true if page 1 of the database is authentic with a data key of the keyring. It is not if it is
     /// damaged, or if the database has unusual cipher settings.
     ///
-    /// The salt is no proof. It depends on the number of the data key, and a keyring that was restored from a
-    /// copy gives the same number to another key.
+    /// The salt proves nothing. It depends on the number of the data key, and a keyring that was restored
+    /// from a copy gives the same number to another key.
     func isProved(_ keyring: UnlockedKeyring) throws -> Bool {
         let connection = try EngineConnection(path: try SystemFile.resolved(databasePath), flags: .readOnly)
         let header = try FileHeader(connection.handle, count: FileHeader.longestPage)

@@ -277,7 +277,7 @@ struct MovedFileTests {
     }
 
     @Test(
-        "a write to an attached database whose file was removed fails, also beside a database in memory",
+        "a write to an attached database whose file was removed fails, also if the main database is in memory",
         arguments: [false, true], ["wal", "delete"])
     func attached(isInMemory: Bool, mode: String) throws {
         let other = try directory.makeQueue("b.db")
@@ -298,7 +298,7 @@ struct MovedFileTests {
             try queue.write { try $0.execute(sql: "INSERT INTO b.t VALUES (2)") }
         }
         #expect(error?.extendedResultCode == .SQLITE_READONLY_DBMOVED)
-        // Writes to the other databases go on.
+        // Writes to the other databases continue.
         try queue.writeWithoutTransaction { try $0.execute(sql: "CREATE TABLE main.own (a)") }
         try queue.write { db in
             try db.execute(sql: "INSERT INTO own VALUES (1); CREATE TEMP TABLE passing (a)")

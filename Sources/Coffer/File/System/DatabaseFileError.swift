@@ -7,7 +7,7 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
     public let reason: Reason
 
     /// The path that the reason refers to.
-    public internal(set) var path: String
+    public let path: String
 
     /// True if the file has its new content already, and only a later step has failed. Running the operation
     /// again completes it.

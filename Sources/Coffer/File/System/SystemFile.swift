@@ -100,7 +100,7 @@ enum SystemFile {
     }
 
     /// Returns a path of a file that leads through no symbolic link, so that all steps of an operation lead
-    /// to the same directory, although a link is changed meanwhile: the given path, if it has no links.
+    /// to the same directory even if a link is changed. This is the given path if it has no links.
     static func withoutLinks(_ path: String) throws(DatabaseFileError) -> String {
         let absolute = try absolute(path)
         var directory = directory(of: path)
