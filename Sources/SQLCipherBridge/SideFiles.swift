@@ -319,6 +319,7 @@ package enum SideFiles {
                     unsafe open(name, file, flags, resultFlags, locking: .thisProcessOnly)
                 }
             }
+            unsafe LockWait.watch(system)
             if unsafe sqlite3_vfs_register(system, 0) == SQLITE_OK { systems[locking] = name }
         }
         return systems

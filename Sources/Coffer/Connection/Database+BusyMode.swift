@@ -33,7 +33,7 @@ extension Database {
             handle.busyTimeout(seconds: seconds)
             return nil
         case .callback(let callback):
-            return BusyHandler(handle, callback)
+            return BusyHandler(handle) { numberOfTries in !LockWait.isStopped && callback(numberOfTries) }
         }
     }
 

@@ -208,8 +208,10 @@ extension Database {
             // SQLite calls the authorizer before it finds other errors.
             let refusal = inspector.fail()
             let denial = error.primaryCode == EngineCode.authorization ? refusal : nil
-            // Compilation can be interrupted, too.
-            if error.primaryCode == EngineCode.interrupt, isTaskCancelled { throw CancellationError() }
+            // Compilation can be interrupted, too, and may wait for a lock to read the schema.
+            if [EngineCode.interrupt, EngineCode.busy].contains(error.primaryCode), isTaskCancelled {
+                throw CancellationError()
+            }
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: error.code), message: denial ?? error.message,
                 sql: (sql ?? text.text(from: start)).unpaddedStatement, messageIsOurs: denial != nil,
@@ -300,7 +302,7 @@ extension Database {
             transactions.transactionWasAborted()
         }
         try observerNotifier.executionDidFail(statement, error)
-        // A statement that waits for another process's lock ends with `SQLITE_BUSY`, as if not interrupted.
+        // A cancelled wait for the lock of another process ends with `SQLITE_BUSY`: see ``LockWait``.
         if [.SQLITE_INTERRUPT, .SQLITE_BUSY].contains(error.resultCode) && isTaskCancelled {
             throw CancellationError()
         }

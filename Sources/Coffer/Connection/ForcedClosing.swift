@@ -152,8 +152,7 @@ extension DatabasePool: ClosableDatabase {
     ///
     /// After `limit`, the running statements are interrupted. The accesses that run or wait throw
     /// `CancellationError`, as if their tasks were cancelled, and their transactions are rolled back. An
-    /// access can delay this only by code that runs no SQL, or by the wait for a lock of another process, for
-    /// at most `grace`.
+    /// access can delay this only by code that runs no SQL, for at most `grace`.
     ///
     /// The task waits until the pool is closed, even if it is cancelled. The time to checkpoint the log is in
     /// addition to both limits. Any number of pools can be closed at the same time.

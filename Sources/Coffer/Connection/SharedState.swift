@@ -4,12 +4,11 @@ internal import Synchronization
 extension Database {
     /// The state of a connection that other threads may access.
     final class SharedState: Sendable {
-        private struct Interruptible {
-            var handle: InterruptHandle?
-            var isShielded = false
-        }
+        /// The connection that may be interrupted; nil once it is closed.
+        private let interruptible: Mutex<InterruptHandle?>
 
-        private let interruptible: Mutex<Interruptible>
+        /// True while the connection must not be interrupted. Changed under the lock of ``interruptible``.
+        private let isShielded = Atomic<Bool>(false)
 
         /// The thread that is using the connection, or zero.
         let accessingThread = Atomic<UInt>(0)
@@ -24,27 +23,29 @@ extension Database {
         private let resumptions = Mutex<[@Sendable () -> Void]>([])
 
         init(handle: ConnectionHandle) {
-            interruptible = Mutex(Interruptible(handle: InterruptHandle(handle)))
+            interruptible = Mutex(InterruptHandle(handle))
         }
+
+        deinit { if isCancelled { LockWait.allow(self) } }
 
         /// Sets the connection that ``interrupt()`` acts on.
         func replace(_ newHandle: ConnectionHandle?) {
             let newHandle = newHandle.map(InterruptHandle.init)
-            interruptible.withLock { $0.handle = newHandle }
+            interruptible.withLock { $0 = newHandle }
         }
 
         /// Closes the connection. It cannot be interrupted during the call, nor after a successful one.
         func close(_ body: () -> CInt) -> CInt {
-            interruptible.withLock { interruptible in
+            interruptible.withLock { handle in
                 let code = body()
-                if code == EngineCode.ok { interruptible.handle = nil }
+                if code == EngineCode.ok { handle = nil }
                 return code
             }
         }
 
         /// The lock keeps the connection from being closed during the call.
         func interrupt() {
-            interruptible.withLock { if !$0.isShielded { $0.handle?.interrupt() } }
+            interruptible.withLock { if !isShielded.load(ordering: .relaxed) { $0?.interrupt() } }
         }
 
         /// Runs `body`, during which the connection, or the one that replaces it, cannot be interrupted.
@@ -55,10 +56,7 @@ extension Database {
         }
 
         private func setShielded(_ isShielded: Bool) -> Bool {
-            interruptible.withLock { interruptible in
-                defer { interruptible.isShielded = isShielded }
-                return interruptible.isShielded
-            }
+            interruptible.withLock { _ in self.isShielded.exchange(isShielded, ordering: .relaxed) }
         }
     }
 }
@@ -78,11 +76,23 @@ extension Database.SharedState {
     var isCancelled: Bool { cancellations.load(ordering: .relaxed) != 0 }
 
     func cancel(_ reason: Cancellation) {
-        cancellations.bitwiseOr(reason.rawValue, ordering: .relaxed)
+        cancellations.bitwiseOr(reason.rawValue, ordering: .sequentiallyConsistent)
+        LockWait.stop(self)
     }
 
     func endCancellation(_ reason: Cancellation) {
-        cancellations.bitwiseAnd(~reason.rawValue, ordering: .relaxed)
+        let (old, new) = cancellations.bitwiseAnd(~reason.rawValue, ordering: .sequentiallyConsistent)
+        guard old != 0, new == 0 else { return }
+        LockWait.allow(self)
+        // Another reason may have come up before the line above.
+        if isCancelled { LockWait.stop(self) }
+    }
+}
+
+extension Database.SharedState: StoppableAccess {
+    var stopsWaitingOnCurrentThread: Bool {
+        isCancelled && !isShielded.load(ordering: .relaxed)
+            && accessingThread.load(ordering: .relaxed) == currentThreadID()
     }
 }
 
