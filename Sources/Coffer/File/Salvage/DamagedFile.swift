@@ -226,10 +226,50 @@ extension PageFile {
         return try !run.isZero(number) && run.authenticates(number)
     }
 
+    /// The numbers of bytes that the database may reserve at the end of each page. They may be more than its
+    /// cipher needs: a database keeps the number with which it was created, and SQLCipher 4 creates
+    /// databases with 80, and format 3 with 48, before a program sets another format.
+    private var possibleReservedSizes: [Int] {
+        let needed = layout?.reserve ?? 0
+        return layout == nil ? [needed] : [needed] + [48, 80].filter { $0 > needed }
+    }
+
+    /// Returns the number of bytes that the database reserves at the end of each page: from its header, or if
+    /// that is damaged, the one with which most pages of a sample are consistent.
+    func reservedSize() throws -> Int {
+        let needed = layout?.reserve ?? 0
+        let header = present.contains(1) ? try DatabaseHeader(content(1)) : nil
+        if let header, header.isPlausible, header.reservedSize >= needed,
+            header.reservedSize + 480 <= pageSize,
+            try layout?.hmac == nil || authenticates(1)
+        {
+            return header.reservedSize
+        }
+        var consistentCounts = possibleReservedSizes.map { (size: $0, count: 0) }
+        guard consistentCounts.count > 1 else { return needed }
+        var map = ByteMap(size: pageSize)
+        for number in sample where try authenticates(number) {
+            let content = try content(number)
+            for index in consistentCounts.indices {
+                let layout = BTreePage.Layout(
+                    content.span, number: number, usableSize: pageSize - consistentCounts[index].size,
+                    pageCount: present.count)
+                if let layout, layout.cellCount > 0, layout.cells(in: content.span, filling: &map) != nil {
+                    consistentCounts[index].count += 1
+                }
+            }
+        }
+        // Of equal counts the first: the number that the cipher needs.
+        return consistentCounts.reduce(consistentCounts[0]) { $1.count > $0.count ? $1 : $0 }.size
+    }
+
     /// Returns true if a page of a sample is a complete leaf of a b-tree with several rows.
     fileprivate func hasTreePage() throws -> Bool {
-        let usableSize = pageSize - (layout?.reserve ?? 0)
-        return try sample.contains { number in
+        try possibleReservedSizes.contains { try hasTreePage(usableSize: pageSize - $0) }
+    }
+
+    private func hasTreePage(usableSize: Int) throws -> Bool {
+        try sample.contains { number in
             guard number > 1,
                 let page = BTreePage(
                     try content(number), number: number, usableSize: usableSize, pageCount: present.count),

@@ -35,13 +35,7 @@ final class SalvagedPages {
         marks = [Mark](repeating: .unknown, count: present.count)
         ahead = PageRun(file)
         greatestCountAhead = max(1, 65536 / file.pageSize)
-        var reserved = file.layout?.reserve ?? 0
-        if file.pageCount > 0, file.layout == nil, let start = DatabaseHeader(try file.content(1)),
-            start.isPlausible
-        {
-            reserved = start.reservedSize
-        }
-        usableSize = file.pageSize - reserved
+        usableSize = try file.pageSize - file.reservedSize()
     }
 
     /// Returns the content of a page; nil if it has none, or none that can be trusted.
