@@ -34,9 +34,9 @@ extension EncryptionFailure: CustomStringConvertible {
             "\(path) was not used: it does not belong to the database file next to it, which is intact or "
                 + "new. Using it would destroy one of the two. Move it away, and open the database again."
         case .foreignSideFile(let path, false):
-            "\(path) does not belong to the database file next to it with this key, and without it the "
-                + "database file is not intact. If the key was being changed, open the file with the former "
-                + "key. If not, restore the original file or a backup."
+            "\(path) is damaged, or does not belong to the database file next to it with this key, and "
+                + "without it the database file is not intact. If the key was being changed, open the file "
+                + "with the former key. If not, restore the original file or a backup."
         case .sideFileOfAnotherUser(let path):
             "\(path) was not used: it belongs to another user, who could destroy the database with it, or it "
                 + "is not a regular file with a single name. It may have committed transactions. If a "

@@ -47,7 +47,8 @@ public enum EncryptionFailure: Sendable, Hashable {
     ///
     /// If the file is whole, move the named side file away and open the database again. A missing or empty
     /// file counts as whole: SQLite would delete the side file. If it is not whole, the key of the file was
-    /// probably being changed in place: the previous key opens it.
+    /// probably being changed in place, and the previous key opens it; or the journal is damaged, and the
+    /// file has a part of a transaction.
     case foreignSideFile(path: String, isFileWhole: Bool)
 
     /// The side file at this path belongs to a user who may not write to the database, or is not a regular

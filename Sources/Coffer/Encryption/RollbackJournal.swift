@@ -65,35 +65,80 @@ struct RollbackJournal {
 
     /// Calls `body` with each record that SQLite would write to the file, in order: the page number, from 1
     /// to the page count; the offset of the content; and the content, which is valid only during the call.
+    ///
+    /// - Returns: false if SQLite would leave out records that were synced before the file was changed: they
+    ///   are damaged.
+    @discardableResult
     func forEachRecord(_ body: (_ page: Int, _ offset: Int64, _ content: ArraySlice<UInt8>) throws -> Void)
-        throws
+        throws -> Bool
     {
+        var isComplete = true
         let recordSize = Int64(pageSize + 8)
         let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         var offset: Int64 = 0
         // SQLite does not know the sector size before it has read the first header.
         while offset == 0 || offset + sectorSize <= size {
             let header = try source.bytes(at: offset, count: 28)
-            guard header.count == 28, header.prefix(8).elementsEqual(RollbackJournal.magic) else { return }
+            guard header.count == 28, header.prefix(8).elementsEqual(RollbackJournal.magic) else {
+                // Zeros follow the last header of a journal, or an older one that was not overwritten.
+                return isComplete
+            }
             let (stated, start) = (header.word(at: 8), header.word(at: 12))
             var record = offset + sectorSize
             // SQLite writes this number when synchronization is off.
             let count = stated == .max ? max(0, size - sectorSize) / recordSize : Int64(stated)
             for _ in 0..<count {
                 let bytes = try source.bytes(at: record, count: Int(recordSize))
-                guard bytes.count == Int(recordSize) else { return }
+                guard bytes.count == Int(recordSize) else { return stated == .max && isComplete }
                 let page = Int(bytes.word(at: 0))
-                guard page > 0, page != lockPage else { return }
+                guard page > 0, page != lockPage else { return stated == .max && isComplete }
                 let content = bytes.dropFirst(4).prefix(pageSize)
                 // Pages after the end are skipped, and their checksums with them.
                 if page <= pageCount {
                     guard RollbackJournal.checksum(content, start: start) == bytes.word(at: 4 + pageSize)
-                    else { return }
+                    else { return stated == .max && isComplete }
                     try body(page, record + 4, content)
+                } else {
+                    isComplete = false
                 }
                 record += recordSize
             }
             offset = (record + sectorSize - 1) / sectorSize * sectorSize
+        }
+        return isComplete
+    }
+
+    /// Calls `body` with the page number and the content of each record, whether or not SQLite would use it.
+    /// Behind a damaged header, the values are arbitrary unless the content is authentic.
+    ///
+    /// - Parameters:
+    ///   - pageSize: the page size of the database.
+    ///   - size: the size of the journal, in bytes.
+    ///   - read: reads from the journal.
+    static func forEachStoredRecord(
+        pageSize: Int, size: Int64, read: @escaping BlockReader.Read,
+        _ body: (_ page: Int, _ content: ArraySlice<UInt8>) throws -> Void
+    ) throws {
+        let source = BlockReader(read)
+        let recordSize = Int64(pageSize + 8)
+        // A database on any usual disk has journals with this sector size. SQLite uses larger ones if the
+        // disk may damage bytes next to those that it writes.
+        let stated = try Int64(source.bytes(at: 20, count: 4).word(at: 0))
+        let sectorSize = [512, 1024, 2048, 4096].contains(stated) ? stated : 512
+        var offset: Int64 = 0
+        while offset + sectorSize <= size {
+            let header = try source.bytes(at: offset, count: 12)
+            var count = (size - offset - sectorSize) / recordSize
+            if header.prefix(8).elementsEqual(magic), header.word(at: 8) != .max {
+                count = min(count, Int64(header.word(at: 8)))
+            }
+            for index in 0..<count {
+                let bytes = try source.bytes(
+                    at: offset + sectorSize + index * recordSize, count: Int(recordSize))
+                guard bytes.count == Int(recordSize) else { return }
+                try body(Int(bytes.word(at: 0)), bytes.dropFirst(4).prefix(pageSize))
+            }
+            offset = (offset + sectorSize + count * recordSize + sectorSize - 1) / sectorSize * sectorSize
         }
     }
 

@@ -78,13 +78,24 @@ struct SideFileCheck {
         let journal = try RollbackJournal(
             defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, filling: &$1) },
             exists: { _ in true })
-        guard let journal else { return .harmless }
+        var isComplete = false
+        let verdict = try journal.map { try self.verdict(onJournal: $0, &isComplete) } ?? .harmless
+        switch verdict {
+        case .harmless where isComplete: return verdict
+        case .harmless: return try hasLostOriginals(bytes) ? .foreign(isFileWhole: false) : verdict
+        case .foreign(let isFileWhole):
+            return .foreign(isFileWhole: try isFileWhole && !hasLostOriginals(bytes))
+        case .unproved: return verdict
+        }
+    }
+
+    private func verdict(onJournal journal: RollbackJournal, _ isComplete: inout Bool) throws -> Verdict {
         var findings = Findings()
         findings.isSuspicious =
             journal.pageSize != pageSize
             || journal.commonName.map { !SideFileCheck.isCommonJournal($0) } ?? false
         if journal.pageSize == pageSize {
-            try journal.forEachRecord { page, _, content in
+            isComplete = try journal.forEachRecord { page, _, content in
                 findings.form(try judge(content, page))
             }
         }
@@ -93,6 +104,29 @@ struct SideFileCheck {
             findings.isSuspicious = true
         }
         return try verdict(findings, pageCount: journal.pageCount)
+    }
+
+    /// Returns true if a journal that SQLite would not use as a whole has an authentic original of a page that
+    /// the file has in another version. The file then has a part of a transaction, which the journal was to
+    /// undo. Without MACs, nothing shows which records are originals.
+    private func hasLostOriginals(_ bytes: any StoredBytes) throws -> Bool {
+        guard cipher.layout.hmac != nil, try bytes.read(at: 0, count: 1) != [0] else { return false }
+        var result = false
+        try RollbackJournal.forEachStoredRecord(
+            pageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, filling: &$1) }
+        ) { page, content in
+            guard !result, page > 0, try isAuthentic(content, page) else { return }
+            result = try !isInFile(Array(content), UInt32(page))
+        }
+        return result
+    }
+
+    /// Returns true if the file has a page with the same content. SQLCipher encrypts a page anew for the
+    /// journal.
+    private func isInFile(_ page: [UInt8], _ number: UInt32) throws -> Bool {
+        let stored = try database.read(at: Int64(number - 1) * Int64(pageSize), count: pageSize)
+        return try isAuthentic(stored[...], Int(number))
+            && cipher.decrypt(stored, number: number) == cipher.decrypt(page, number: number)
     }
 
     /// Returns true if a path looks like a super-journal's. SQLite deletes that file after playing back a

@@ -1,0 +1,85 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// A file with a part of a transaction, and the journal to undo it, as a killed process leaves them.
+@Suite("A damaged rollback journal")
+struct DamagedJournalTests {
+    let directory: TestDirectory
+    private static let key = DatabaseKey.rawKey(ShellFile.key)
+    private var path: String { directory.path("a.db") }
+
+    init() throws { directory = try TestDirectory() }
+
+    private func makeFiles() throws {
+        var configuration = Configuration()
+        configuration.key = DamagedJournalTests.key
+        configuration.allowsUnsafeTransactions = true
+        let queue = try DatabaseQueue(path: directory.path("live.db"), configuration: configuration)
+        try queue.write { db in
+            try db.execute(sql: "CREATE TABLE t (x)")
+            for _ in 1...40 { try db.execute(sql: "INSERT INTO t VALUES ('old' || hex(randomblob(1000)))") }
+        }
+        try queue.inDatabase { db in
+            try db.execute(sql: "PRAGMA cache_size = 3; BEGIN; UPDATE t SET x = 'new' || substr(x, 4)")
+        }
+        for suffix in ["", "-journal"] {
+            try FileManager.default.copyItem(atPath: queue.path + suffix, toPath: path + suffix)
+        }
+        try queue.inDatabase { try $0.execute(sql: "ROLLBACK") }
+        try queue.close()
+    }
+
+    private func change(_ name: String, at offset: Int) throws {
+        var bytes = try directory.bytes(of: name)
+        bytes[offset] ^= 0x40
+        try directory.write(bytes, to: name)
+    }
+
+    private func open() throws -> [String] {
+        var configuration = Configuration()
+        configuration.key = DamagedJournalTests.key
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        defer { try? queue.close() }
+        return try queue.read { try String.fetchAll($0, sql: "SELECT DISTINCT substr(x, 1, 3) FROM t") }
+    }
+
+    // In the header, in the first record, and in later ones.
+    @Test(
+        "is not used, and the half of a transaction is not taken for a whole file",
+        arguments: [0, 9, 13, 22, 26, 512 + 2, 512 + 4 + 96, 512 + 4 + 4096, 512 + 4104 + 4 + 4096])
+    func damaged(offset: Int) throws {
+        try makeFiles()
+        try change("a.db-journal", at: offset)
+        let before = try (directory.bytes(of: "a.db"), directory.bytes(of: "a.db-journal"))
+        let refusal = EncryptionFailure.foreignSideFile(path: path + "-journal", isFileWhole: false)
+        let error = #expect(throws: DatabaseError.self) { try open() }
+        #expect(error?.encryptionFailure == refusal)
+        let other = #expect(throws: DatabaseFileError.self) {
+            try DatabaseFile(path: path).verify(key: DamagedJournalTests.key)
+        }
+        #expect(other?.reason == .key(refusal))
+        #expect(try (directory.bytes(of: "a.db"), directory.bytes(of: "a.db-journal")) == before)
+    }
+
+    @Test("that is undamaged undoes the transaction")
+    func undamaged() throws {
+        try makeFiles()
+        #expect(try DatabaseFile(path: path).verify(key: DamagedJournalTests.key).isIntact)
+        #expect(try open() == ["old"])
+    }
+
+    @Test("is ignored if the file was not changed yet: a loss of power may leave it")
+    func untouched() throws {
+        try makeFiles()
+        let journal = try directory.bytes(of: "a.db-journal")
+        #expect(try open() == ["old"])
+        // The originals are in the file now.
+        try directory.write(journal, to: "a.db-journal")
+        try change("a.db-journal", at: 512 + 4 + 4096)
+        #expect(try DatabaseFile(path: path).verify(key: DamagedJournalTests.key).isIntact)
+        #expect(try open() == ["old"])
+    }
+}
