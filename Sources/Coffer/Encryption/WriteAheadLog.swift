@@ -60,6 +60,32 @@ struct WriteAheadLog {
         salt = (header.word(at: 16), header.word(at: 20))
     }
 
+    /// Reads a log of at least two frames whose header is damaged, in which SQLite finds no frame. The page
+    /// size is the one with which the second frame has the salts of the first one.
+    private init?(withoutHeader read: @escaping BlockReader.Read) throws {
+        source = BlockReader(read)
+        let first = try source.bytes(at: 32, count: 24)
+        guard first.count == 24 else { return nil }
+        let salt = (first.word(at: 8), first.word(at: 12))
+        let size = try (9...16).map { 1 << $0 }.first { [source] size in
+            let second = try source.bytes(at: Int64(32 + 24 + size), count: 24)
+            return second.count == 24 && (second.word(at: 8), second.word(at: 12)) == salt
+        }
+        guard let size, salt != (0, 0) else { return nil }
+        pageSize = size
+        self.salt = salt
+        isOfKnownVersion = true
+        isBigEndian = false
+        start = Position(offset: 32, sum: LogChecksum())
+    }
+
+    /// Reads a log in which SQLite may find no frame because its header is damaged.
+    ///
+    /// - Returns: nil if it cannot have two frames.
+    static func damaged(_ read: @escaping BlockReader.Read) throws -> WriteAheadLog? {
+        try WriteAheadLog(read: read) ?? WriteAheadLog(withoutHeader: read)
+    }
+
     /// Calls `body` with each frame up to the first invalid one, in order. Frames after the last commit are
     /// uncommitted.
     func forEachFrame(_ body: (Frame) throws -> Void) throws {
@@ -181,7 +207,7 @@ struct CommittedLog: Equatable {
     /// - Parameter trustsSums: true to skip frames whose checksum is wrong, because nothing else shows
     ///   whether their pages are intact.
     init(behindDamageOf pageSize: Int, trustsSums: Bool, read: @escaping BlockReader.Read) throws {
-        guard let log = try WriteAheadLog(read: read), log.isOfKnownVersion, log.pageSize == pageSize else {
+        guard let log = try WriteAheadLog.damaged(read), log.isOfKnownVersion, log.pageSize == pageSize else {
             return
         }
         var uncommitted: [(page: Int, offset: Int64)] = []

@@ -49,6 +49,9 @@ struct FileVerification {
                     "Commits in the log will be lost when the processes that use the file end. Save them "
                         + "first, with coffer verify --heal-log.")
             }
+            if case .damagedLog(let count) = result.findings.last, result.findings.count == 1 {
+                throw Failure(DatabaseFileError(.damagedLog(commitCount: count), path: name))
+            }
             if let mismatch = IndexMismatch(result.findings) {
                 throw Failure(.badData, "index-mismatch", mismatch.advice)
             }
@@ -127,6 +130,7 @@ extension DatabaseFile.Verification.Finding {
         case .unrecoverable(let count):
             "log: \(counted: count, "frame") with commits that will be lost when "
                 + "the process that uses the file ends"
+        case .damagedLog(let count): "log: damaged, with \(count) transactions after the damage"
         }
     }
 }

@@ -136,7 +136,8 @@ final class StoredView: StoredBytes {
     /// See ``WriteAheadLog/commitsBehindDamage()``; zero without a log.
     func commitsBehindDamage() throws -> Int {
         guard let overlay, overlay.kind == .log else { return 0 }
-        return try WriteAheadLog { try overlay.file.read(at: $0, filling: &$1) }?.commitsBehindDamage() ?? 0
+        return try WriteAheadLog.damaged { try overlay.file.read(at: $0, filling: &$1) }?
+            .commitsBehindDamage() ?? 0
     }
 
     /// Reads across page boundaries, each page from its place.

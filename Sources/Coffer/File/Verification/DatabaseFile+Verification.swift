@@ -58,6 +58,14 @@ extension DatabaseFile {
             /// log, but recovery would not find them. They are lost if the last process ends without a
             /// checkpoint. Until then, ``DatabaseFile/healLog(key:options:)`` saves them.
             case unrecoverable(frameCount: Int)
+            /// The write-ahead log, which no process uses, is damaged: SQLite does not read this number of
+            /// transactions after the damage, and deletes them with the log. A salvage saves them:
+            /// ``DatabaseFile/SalvageOptions/includesDamagedLog``.
+            ///
+            /// The cause may also be a loss of power while the database did not sync each commit
+            /// (`synchronous = NORMAL`). A single transaction is no finding, because a crash during its
+            /// commit looks the same.
+            case damagedLog(commitCount: Int)
         }
 
         /// A Boolean value that indicates whether there are no findings.
@@ -146,7 +154,7 @@ extension DatabaseFile.Verification.Finding {
         switch self {
         case .notAuthentic(let page), .zeroed(let page): page...page
         case .missing(let pages): pages
-        case .foreignBytes, .empty, .structure, .unrecoverable: nil
+        case .foreignBytes, .empty, .structure, .unrecoverable, .damagedLog: nil
         }
     }
 }

@@ -25,6 +25,9 @@ struct FileVerifier {
             {
                 result.findings.append(.unrecoverable(frameCount: lost))
             }
+            if let count = try UnreadCommits(of: path)?.count {
+                result.findings.append(.damagedLog(commitCount: count))
+            }
             return result
         }
     }

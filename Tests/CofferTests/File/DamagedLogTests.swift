@@ -1,0 +1,118 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// A log of a crashed process with a damaged frame or header, and transactions behind it.
+@Suite("A damaged write-ahead log")
+struct DamagedLogTests {
+    enum Damage: CaseIterable {
+        case frame, header
+
+        /// The offset of a damaged byte in a log with frames of 4096 bytes.
+        var offset: Int { self == .frame ? 32 + 24 + 4096 + 24 + 500 : 24 }
+    }
+
+    let directory: TestDirectory
+    private static let key = DatabaseKey.rawKey(ShellFile.key)
+    private var path: String { directory.path("a.db") }
+    private var file: DatabaseFile { DatabaseFile(path: path) }
+
+    init() throws { directory = try TestDirectory() }
+
+    /// Makes the files of a process that was killed after it had created a table in the file, and inserted
+    /// rows by single transactions into the log, each of one frame.
+    private func makeFiles(rows: Int) throws {
+        for name in directory.fileNames() { try FileManager.default.removeItem(atPath: directory.path(name)) }
+        var configuration = Configuration()
+        configuration.key = DamagedLogTests.key
+        configuration.journalMode = .wal
+        let queue = try DatabaseQueue(path: directory.path("live.db"), configuration: configuration)
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (x)") }
+        try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        for row in 1...rows { try queue.write { try $0.execute(sql: "INSERT INTO t VALUES (\(row))") } }
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: directory.path("live.db") + suffix, toPath: path + suffix)
+        }
+        try queue.close()
+    }
+
+    private func damage(_ damage: Damage) throws {
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+        bytes[damage.offset] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path + "-wal"))
+    }
+
+    private func findings() throws -> [DatabaseFile.Verification.Finding] {
+        try file.verify(key: DamagedLogTests.key).findings
+    }
+
+    @Test(
+        "is a finding, and no operation deletes the transactions behind the damage",
+        arguments: Damage.allCases)
+    func damaged(damage: Damage) throws {
+        try makeFiles(rows: 6)
+        #expect(try findings() == [])
+        try self.damage(damage)
+        let count = damage == .frame ? 5 : 6
+        #expect(try findings() == [.damagedLog(commitCount: count)])
+        let before = try (directory.bytes(of: "a.db"), directory.bytes(of: "a.db-wal"))
+        let newKey = DatabaseKey.rawKey([UInt8](repeating: 7, count: 32))
+        var inPlace = DatabaseFile.RotationOptions()
+        inPlace.method = .inPlace
+        let operations: [() throws -> Void] = [
+            { _ = try file.rotate(from: DamagedLogTests.key, to: newKey) },
+            { _ = try file.rotate(from: DamagedLogTests.key, to: newKey, options: inPlace) },
+            { _ = try file.rotationPlan(from: DamagedLogTests.key, to: newKey) },
+            { _ = try file.vacuum(key: DamagedLogTests.key) },
+        ]
+        for operation in operations {
+            let error = #expect(throws: DatabaseFileError.self) { try operation() }
+            #expect(error?.reason == .damagedLog(commitCount: count))
+        }
+        #expect(try (directory.bytes(of: "a.db"), directory.bytes(of: "a.db-wal")) == before)
+
+        var options = DatabaseFile.SalvageOptions()
+        options.includesDamagedLog = true
+        let salvage = try file.salvage(
+            key: DamagedLogTests.key, to: directory.path("b.db"), options: options)
+        // All rows are on one page: its last content has them all.
+        #expect(salvage.lostRowCount == count && !salvage.isComplete, "\(salvage)")
+
+        // A program that opens the database gives the transactions up.
+        var configuration = Configuration()
+        configuration.key = DamagedLogTests.key
+        try DatabaseQueue(path: path, configuration: configuration).close()
+        #expect(try findings() == [])
+        #expect(try file.rotate(from: DamagedLogTests.key, to: newKey).isChanged)
+    }
+
+    @Test("that a crash during a commit may have left is no finding")
+    func crash() throws {
+        try makeFiles(rows: 2)
+        // The only transaction behind the damage is the one that may not have been reported.
+        try damage(.frame)
+        #expect(try findings() == [])
+        // An incomplete frame at the end.
+        try makeFiles(rows: 6)
+        let log = try FileHandle(forUpdating: URL(fileURLWithPath: path + "-wal"))
+        try log.truncate(atOffset: UInt64(32 + 5 * (24 + 4096) + 100))
+        try log.close()
+        #expect(try findings() == [])
+        #expect(try file.vacuum(key: DamagedLogTests.key).isChanged)
+    }
+
+    @Test("is no finding while a process uses the log")
+    func inUse() throws {
+        try makeFiles(rows: 6)
+        var configuration = Configuration()
+        configuration.key = DamagedLogTests.key
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 6)
+        try damage(.header)
+        #expect(try UnreadCommits(of: path) == nil)
+        try queue.close()
+    }
+}
