@@ -20,7 +20,8 @@ extension EncryptionFailure {
         case tooLong(size: Int64)
         /// The keyring has a version that this library does not know.
         case unsupportedVersion(Int)
-        /// Both copies in the file are damaged, at these places.
+        /// Both copies in the file are damaged, at these places. Or only one, if an operation requires that
+        /// both are intact: the other one still opens the database.
         case damaged([KeyringDamage])
         /// The two copies in the file have different contents.
         case copiesDiffer
@@ -130,6 +131,9 @@ extension EncryptionFailure.KeyringProblem: CustomStringConvertible {
         case .unsupportedVersion(let version):
             "The keyring has version \(version), which this version of Coffer does not support. Use a newer "
                 + "version of Coffer."
+        case .damaged(let places) where places.count == 1:
+            "One of the two copies in the keyring is damaged (\(places[0].description)). The other one is "
+                + "intact, and opens the database. The next change of the keyring writes both."
         case .damaged(let places):
             "Every copy in the keyring is damaged (\(places.map(\.description).joined(separator: "; "))). "
                 + "Restore it from a backup or an exported header."

@@ -63,16 +63,24 @@ struct RollbackJournal {
             && (start.starts(with: magic) || start.prefix(12).allSatisfy { $0 == 0 })
     }
 
+    /// The place at which SQLite ends the playback of a journal.
+    enum Ending {
+        case atEnd
+        /// There are further bytes: records that were not synced, or the rest of an older journal.
+        case beforeEnd
+        /// At, or behind, a record that is damaged although it was synced before the file was changed.
+        case atDamage
+    }
+
     /// Calls `body` with each record that SQLite would write to the file, in order: the page number, from 1
     /// to the page count; the offset of the content; and the content, which is valid only during the call.
     ///
-    /// - Returns: false if SQLite would leave out records that were synced before the file was changed: they
-    ///   are damaged.
+    /// - Returns: where SQLite would end.
     @discardableResult
     func forEachRecord(_ body: (_ page: Int, _ offset: Int64, _ content: ArraySlice<UInt8>) throws -> Void)
-        throws -> Bool
+        throws -> Ending
     {
-        var isComplete = true
+        var isDamaged = false
         let recordSize = Int64(pageSize + 8)
         let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         var offset: Int64 = 0
@@ -80,8 +88,7 @@ struct RollbackJournal {
         while offset == 0 || offset + sectorSize <= size {
             let header = try source.bytes(at: offset, count: 28)
             guard header.count == 28, header.prefix(8).elementsEqual(RollbackJournal.magic) else {
-                // Zeros follow the last header of a journal, or an older one that was not overwritten.
-                return isComplete
+                break
             }
             let (stated, start) = (header.word(at: 8), header.word(at: 12))
             var record = offset + sectorSize
@@ -89,27 +96,28 @@ struct RollbackJournal {
             let count = stated == .max ? max(0, size - sectorSize) / recordSize : Int64(stated)
             for _ in 0..<count {
                 let bytes = try source.bytes(at: record, count: Int(recordSize))
-                guard bytes.count == Int(recordSize) else { return stated == .max && isComplete }
+                guard bytes.count == Int(recordSize) else { return stated == .max ? .beforeEnd : .atDamage }
                 let page = Int(bytes.word(at: 0))
-                guard page > 0, page != lockPage else { return stated == .max && isComplete }
+                guard page > 0, page != lockPage else { return stated == .max ? .beforeEnd : .atDamage }
                 let content = bytes.dropFirst(4).prefix(pageSize)
                 // Pages after the end are skipped, and their checksums with them.
                 if page <= pageCount {
                     guard RollbackJournal.checksum(content, start: start) == bytes.word(at: 4 + pageSize)
-                    else { return stated == .max && isComplete }
+                    else { return stated == .max ? .beforeEnd : .atDamage }
                     try body(page, record + 4, content)
                 } else {
-                    isComplete = false
+                    isDamaged = true
                 }
                 record += recordSize
             }
             offset = (record + sectorSize - 1) / sectorSize * sectorSize
         }
-        return isComplete
+        return isDamaged ? .atDamage : size - offset < recordSize ? .atEnd : .beforeEnd
     }
 
-    /// Calls `body` with the page number and the content of each record, whether or not SQLite would use it.
-    /// Behind a damaged header, the values are arbitrary unless the content is authentic.
+    /// Calls `body` as ``forEachRecord(_:)`` does with each record that belongs to the transaction, whether or
+    /// not SQLite would use it: those that the header counts, and those with a checksum from this
+    /// header. Behind a damaged header, they are arbitrary bytes unless they are authentic.
     ///
     /// - Parameters:
     ///   - pageSize: the page size of the database.
@@ -117,7 +125,7 @@ struct RollbackJournal {
     ///   - read: reads from the journal.
     static func forEachStoredRecord(
         pageSize: Int, size: Int64, read: @escaping BlockReader.Read,
-        _ body: (_ page: Int, _ content: ArraySlice<UInt8>) throws -> Void
+        _ body: (_ page: Int, _ offset: Int64, _ content: ArraySlice<UInt8>) throws -> Void
     ) throws {
         let source = BlockReader(read)
         let recordSize = Int64(pageSize + 8)
@@ -127,18 +135,26 @@ struct RollbackJournal {
         let sectorSize = [512, 1024, 2048, 4096].contains(stated) ? stated : 512
         var offset: Int64 = 0
         while offset + sectorSize <= size {
-            let header = try source.bytes(at: offset, count: 12)
-            var count = (size - offset - sectorSize) / recordSize
-            if header.prefix(8).elementsEqual(magic), header.word(at: 8) != .max {
-                count = min(count, Int64(header.word(at: 8)))
-            }
-            for index in 0..<count {
-                let bytes = try source.bytes(
-                    at: offset + sectorSize + index * recordSize, count: Int(recordSize))
+            let header = try source.bytes(at: offset, count: 16)
+            guard header.count == 16 else { return }
+            let isWhole = header.prefix(8).elementsEqual(magic)
+            let (stated, start) = (isWhole ? Int64(header.word(at: 8)) : .max, header.word(at: 12))
+            var (record, count) = (offset + sectorSize, Int64(0))
+            while true {
+                let bytes = try source.bytes(at: record, count: Int(recordSize))
                 guard bytes.count == Int(recordSize) else { return }
-                try body(Int(bytes.word(at: 0)), bytes.dropFirst(4).prefix(pageSize))
+                let content = bytes.dropFirst(4).prefix(pageSize)
+                if count < stated || checksum(content, start: start) == bytes.word(at: 4 + pageSize) {
+                    try body(Int(bytes.word(at: 0)), record + 4, content)
+                }
+                (record, count) = (record + recordSize, count + 1)
+                // The next header, if there is one here.
+                let next = (record + sectorSize - 1) / sectorSize * sectorSize
+                if count >= stated || !isWhole, try source.bytes(at: next, count: 8).elementsEqual(magic) {
+                    offset = next
+                    break
+                }
             }
-            offset = (offset + sectorSize + count * recordSize + sectorSize - 1) / sectorSize * sectorSize
         }
     }
 

@@ -78,44 +78,56 @@ struct SideFileCheck {
         let journal = try RollbackJournal(
             defaultPageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, filling: &$1) },
             exists: { _ in true })
-        var isComplete = false
-        let verdict = try journal.map { try self.verdict(onJournal: $0, &isComplete) } ?? .harmless
-        switch verdict {
-        case .harmless where isComplete: return verdict
-        case .harmless: return try hasLostOriginals(bytes) ? .foreign(isFileWhole: false) : verdict
-        case .foreign(let isFileWhole):
-            return .foreign(isFileWhole: try isFileWhole && !hasLostOriginals(bytes))
-        case .unproved: return verdict
+        // The offsets of the records that the engine would use.
+        var used: Set<Int64> = []
+        guard let journal else {
+            return try hasLostOriginals(bytes, used) ? .foreign(isFileWhole: false) : .harmless
         }
+        let (verdict, ending) = try verdict(onJournal: journal, &used)
+        switch (verdict, ending) {
+        case (.harmless, .atEnd), (.unproved, _): return verdict
+        case (.harmless, .beforeEnd): break
+        // With a damaged record, it is enough that the file was changed at all.
+        case (.harmless, .atDamage), (.foreign, _): used = []
+        }
+        let isFileWhole = verdict == .harmless || verdict == .foreign(isFileWhole: true)
+        return try isFileWhole && hasLostOriginals(bytes, used) ? .foreign(isFileWhole: false) : verdict
     }
 
-    private func verdict(onJournal journal: RollbackJournal, _ isComplete: inout Bool) throws -> Verdict {
+    /// - Parameter used: receives the offsets of the records that the engine would use.
+    private func verdict(
+        onJournal journal: RollbackJournal, _ used: inout Set<Int64>
+    ) throws -> (Verdict, RollbackJournal.Ending) {
+        var ending = RollbackJournal.Ending.atEnd
         var findings = Findings()
         findings.isSuspicious =
             journal.pageSize != pageSize
             || journal.commonName.map { !SideFileCheck.isCommonJournal($0) } ?? false
         if journal.pageSize == pageSize {
-            isComplete = try journal.forEachRecord { page, _, content in
+            ending = try journal.forEachRecord { page, offset, content in
+                used.insert(offset)
                 findings.form(try judge(content, page))
             }
         }
         if journal.pageCount == 0 {
-            if !findings.isSuspicious, try mayBeUnfinished() { return .harmless }
+            if !findings.isSuspicious, try mayBeUnfinished() { return (.harmless, ending) }
             findings.isSuspicious = true
         }
-        return try verdict(findings, pageCount: journal.pageCount)
+        return (try verdict(findings, pageCount: journal.pageCount), ending)
     }
 
-    /// Returns true if a journal that SQLite would not use as a whole has an authentic original of a page that
-    /// the file has in another version. The file then has a part of a transaction, which the journal was to
-    /// undo. Without MACs, nothing shows which records are originals.
-    private func hasLostOriginals(_ bytes: any StoredBytes) throws -> Bool {
+    /// Returns true if a journal that SQLite would not use as a whole has an authentic original of a page,
+    /// and the file has another version of it. The file then has a part of a transaction, which the journal
+    /// was to undo. Without MACs, nothing shows which records are originals.
+    ///
+    /// - Parameter used: the offsets of records to leave out.
+    private func hasLostOriginals(_ bytes: any StoredBytes, _ used: Set<Int64>) throws -> Bool {
         guard cipher.layout.hmac != nil, try bytes.read(at: 0, count: 1) != [0] else { return false }
         var result = false
         try RollbackJournal.forEachStoredRecord(
             pageSize: pageSize, size: bytes.size, read: { try bytes.read(at: $0, filling: &$1) }
-        ) { page, content in
-            guard !result, page > 0, try isAuthentic(content, page) else { return }
+        ) { page, offset, content in
+            guard !result, page > 0, !used.contains(offset), try isAuthentic(content, page) else { return }
             result = try !isInFile(Array(content), UInt32(page))
         }
         return result

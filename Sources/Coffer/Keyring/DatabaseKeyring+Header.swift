@@ -8,10 +8,10 @@ extension DatabaseKeyring {
     ///   existing database.
     public func exportHeader(to exportPath: String) throws {
         try located { place in
-            let bytes = try place.file.bytes()
-            _ = try place.file.document(of: bytes)
+            // If one copy is damaged, the exported file has two of the other one.
+            let content = try KeyringText.file(of: place.file.document().document)
             try ReplacementNames.checkIsNoCompanion(exportPath)
-            try KeyringFile(path: exportPath).make(bytes)
+            try KeyringFile(path: exportPath).make(content)
         }
     }
 

@@ -14,6 +14,26 @@ struct KeyringHeaderTests {
 
     init() throws { fixture = try KeyringFixture() }
 
+    @Test("exports two intact copies of a keyring of which one copy is damaged, and the check names it")
+    func damagedCopy() throws {
+        try fixture.make()
+        let path = "\(fixture.path).keys"
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[100] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        guard case .damaged(let places) = KeyringFixture.problem({ try keyring.check(unlockedBy: anna) })
+        else {
+            Issue.record("no damage")
+            return
+        }
+        #expect(places.map(\.copy) == [1])
+        let words = EncryptionFailure.keyring(path: path, .damaged(places)).description
+        #expect(words.contains("One of the two copies"))
+        let header = fixture.directory.path("header.keys")
+        try keyring.exportHeader(to: header)
+        #expect(try KeyringFile(path: header).document().damage.isEmpty)
+    }
+
     @Test("an exported header is put back, unless it is older or of another database")
     func restoresHeaders() throws {
         try fixture.make([.secret(ben)])

@@ -26,7 +26,7 @@ struct StructureFindings: Sendable {
 
     /// Returns true if the module of a full-text table had nothing to compare its index with: a contentless
     /// FTS4 table has no content, and an external content table may be gone.
-    private static func isNoComparison(_ words: String) -> Bool {
+    static func isNoComparison(_ words: String) -> Bool {
         words.hasPrefix("unable to validate the inverted index for FTS")
             && words.hasSuffix(": SQL logic error")
     }

@@ -1,8 +1,8 @@
 internal import SQLCipherBridge
 internal import SystemCalls
 
-/// The transactions behind a damaged frame of a write-ahead log, or behind its damaged header. SQLite does not
-/// read them, and the next checkpoint or commit deletes them.
+/// The transactions behind a damaged frame of a write-ahead log, or behind its damaged header. SQLite does
+/// not read them, and the next checkpoint or commit deletes them.
 struct UnreadCommits {
     /// At least two. A crash during a commit can leave the end of one transaction behind an incomplete frame.
     let count: Int

@@ -12,8 +12,7 @@ final class SalvagedTable {
         let isGenerated: Bool
         let isNotNull: Bool
         let isRowID: Bool
-        /// True if SQLite would have stored a number as text.
-        let isText: Bool
+        let affinity: ColumnAffinity
     }
 
     /// The columns, in record order.
@@ -79,7 +78,7 @@ final class SalvagedTable {
         try connection.forEachRow(trusted: "PRAGMA main.table_xinfo(\(table))") { row in
             infos.append(
                 Info(
-                    name: row.string(at: 1), type: row.string(at: 2).uppercased(),
+                    name: row.string(at: 1), type: row.string(at: 2),
                     isNotNull: row.int64(at: 3) != 0,
                     isPrimaryKey: row.int64(at: 5) > 0, hidden: row.int64(at: 6),
                     hasCostlyDefault: row.string(at: 4).contains("(") || row.string(at: 4).utf8.count > 100))
@@ -107,13 +106,16 @@ final class SalvagedTable {
         }
         if hasRowIDs { order = infos.indices.filter { infos[$0].hidden != 2 } }
         let hasRowIDColumn = hasRowIDs && primaryKeyIndex == nil
+        var isStrict = false
+        try connection.forEachRow(trusted: "PRAGMA main.table_list(\(table))") { row in
+            if row.string(at: 0) == "main" { isStrict = row.int64(at: 5) != 0 }
+        }
         columns = order.map { index in
             let info = infos[index]
             return Column(
                 name: info.name, isGenerated: info.hidden == 3, isNotNull: info.isNotNull,
                 isRowID: hasRowIDColumn && info.isPrimaryKey,
-                isText: ["CHAR", "CLOB", "TEXT"].contains { info.type.contains($0) }
-                    && !info.type.contains("INT"))
+                affinity: ColumnAffinity(type: info.type, isStrict: isStrict))
         }
         self.hasRowIDs = hasRowIDs
         hasGeneratedColumns = infos.contains { $0.hidden > 1 }
@@ -129,7 +131,7 @@ final class SalvagedTable {
         guard !shape.isAnyCut, shape.leastCount > 0, shape.mostCount <= columns.count else { return false }
         return zip(shape.kinds, columns).allSatisfy { kinds, column in
             !(kinds.contains(.null) && column.isNotNull && !column.isRowID)
-                && !(kinds.contains(.number) && (column.isRowID || column.isText))
+                && !(kinds.contains(.number) && (column.isRowID || column.affinity == .text))
                 && !(kinds.contains(.bytes) && column.isRowID)
         }
     }
@@ -198,8 +200,9 @@ final class SalvagedTable {
         var parameter: CInt = 1
         for index in 0..<insertion.rowCount {
             let row = rows[first + index]
-            guard let place = buffer.keep(row.record.bytes.span) else { return .alone(index + 1) }
-            try bind(row, to: statement, insertion, &parameter, place: place)
+            guard let place = buffer.keep(row.record.bytes.span),
+                try bind(row, to: statement, insertion, &parameter, place: place)
+            else { return .alone(index + 1) }
         }
         do throws(EngineError) {
             try connection.run(statement)
@@ -231,7 +234,9 @@ final class SalvagedTable {
         let length = isComputed ? connection.limitLength(ofRecord: row.record.size) : nil
         defer { if let length { connection.limit(.length, newValue: length) } }
         var parameter: CInt = 1
-        try bind(row, to: statement, insertion, &parameter, place: nil)
+        guard try bind(row, to: statement, insertion, &parameter, place: nil) else {
+            return "a value has another type than its column"
+        }
         do throws(EngineError) {
             try connection.run(statement)
         } catch {
@@ -246,10 +251,11 @@ final class SalvagedTable {
     /// - Parameters:
     ///   - parameter: the first parameter of the row; on return, the one after its last.
     ///   - place: the offset of the record in the buffer; nil to copy the values.
+    /// - Returns: false if SQLite would store another value than one of the record's.
     private func bind(
         _ row: TreeReader.Row, to statement: StatementHandle, _ insertion: Insertion,
         _ parameter: inout CInt, place: Int?
-    ) throws {
+    ) throws -> Bool {
         let record = row.record.bytes.span
         var fields = StoredRecord.Fields(record)
         var index = 0
@@ -263,12 +269,14 @@ final class SalvagedTable {
             guard let field else {
                 throw EngineError.corrupt("A record has lost values")
             }
+            guard !columns[value].affinity.changes(field, of: record) else { return false }
             try connection.check(bind(field, of: record, to: statement, at: parameter, place: place))
             parameter += 1
         }
-        guard insertion.hasRowID else { return }
+        guard insertion.hasRowID else { return true }
         try connection.check(statement.bind(row.rowID, at: parameter))
         parameter += 1
+        return true
     }
 
     private func bind(

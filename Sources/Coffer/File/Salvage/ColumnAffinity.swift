@@ -1,0 +1,67 @@
+/// The conversions that SQLite makes when a value is stored in a column:
+/// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>.
+enum ColumnAffinity {
+    case blob, text, number, real
+
+    /// - Parameters:
+    ///   - type: the declared type.
+    ///   - isStrict: true for a column of a STRICT table.
+    init(type: String, isStrict: Bool) {
+        let type = type.uppercased()
+        func has(_ words: String...) -> Bool { words.contains { type.contains($0) } }
+        self =
+            if has("INT") { .number } else if has("CHAR", "CLOB", "TEXT") {
+                .text
+            } else if has("BLOB") || type.isEmpty || isStrict && type == "ANY" {
+                .blob
+            } else if has("REAL", "FLOA", "DOUB") { .real } else { .number }
+    }
+
+    /// Returns true if SQLite would store another value than this one: the table got its types after the
+    /// value, for example by `PRAGMA writable_schema`.
+    func changes(_ field: StoredRecord.Field, of record: Span<UInt8>) -> Bool {
+        switch (self, field.kind) {
+        case (.text, .integer), (.text, .real): true
+        case (.number, .real):
+            Int64(exactly: field.real(in: record)).map { $0 > .min && $0 < .max } ?? false
+        case (.number, .text), (.real, .text): isNumber(record.extracting(field.place))
+        default: false
+        }
+    }
+
+    /// Returns true if a text has the form of a number: spaces, a sign, digits with a decimal point, an
+    /// exponent, and spaces.
+    private func isNumber(_ text: Span<UInt8>) -> Bool {
+        // In UTF-16, each second byte of such a text is zero.
+        var bytes: [UInt8] = []
+        for index in text.indices where text[index] != 0 {
+            // The longest texts in these columns are dates and names.
+            guard text[index] < 0x3a || text[index] | 0x20 == 0x65 else { return false }
+            bytes.append(text[index])
+        }
+        var rest = bytes[...]
+        func skip(while isSkipped: (UInt8) -> Bool) -> Int {
+            let count = rest.prefix(while: isSkipped).count
+            rest = rest.dropFirst(count)
+            return count
+        }
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+        func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+        func isSign(_ byte: UInt8) -> Bool { byte == 0x2b || byte == 0x2d }
+        _ = skip(while: isSpace)
+        if rest.first.map(isSign) == true { rest = rest.dropFirst() }
+        var digitCount = skip(while: isDigit)
+        if rest.first == 0x2e {
+            rest = rest.dropFirst()
+            digitCount += skip(while: isDigit)
+        }
+        guard digitCount > 0 else { return false }
+        if let first = rest.first, first | 0x20 == 0x65 {
+            rest = rest.dropFirst()
+            if rest.first.map(isSign) == true { rest = rest.dropFirst() }
+            guard skip(while: isDigit) > 0 else { return false }
+        }
+        _ = skip(while: isSpace)
+        return rest.isEmpty
+    }
+}
