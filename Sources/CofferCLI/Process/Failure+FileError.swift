@@ -23,7 +23,6 @@ extension Failure {
         case .key: (.keyRejected, "wrong_key")
         case .sameKey: (.usage, "same_key")
         case .damaged: (.badData, "damaged")
-        case .damagedLog: (.badData, "damaged_log")
         case .copyRejected: (.badData, "copy_rejected")
         case .emptyFile: (.badData, "empty_file")
         case .inconsistent: (.badData, "inconsistent")
@@ -67,10 +66,6 @@ extension Failure {
             "\(error.path): The path is a folder. 'coffer batch' works on all databases in a folder, as in "
                 + "'coffer batch rotate'."
         case .damaged: "\(error.description) \(salvage)"
-        case .damagedLog(let count):
-            "\(error.path): The write-ahead log is damaged. SQLite does not read the \(count) transactions "
-                + "after the damage, and deletes them when the database is next used. Save them with "
-                + "'coffer recover --damaged-log', or give them up with 'coffer query --write'."
         default: error.description
         }
     }

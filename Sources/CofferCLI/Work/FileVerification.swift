@@ -49,9 +49,6 @@ struct FileVerification {
                     "Commits in the log will be lost when the processes that use the file end. Save them "
                         + "first, with coffer verify --heal-log.")
             }
-            if case .damagedLog(let count) = result.findings.last, result.findings.count == 1 {
-                throw Failure(DatabaseFileError(.damagedLog(commitCount: count), path: name))
-            }
             if let mismatch = IndexMismatch(result.findings) {
                 throw Failure(.badData, "index-mismatch", mismatch.advice)
             }
@@ -87,8 +84,18 @@ struct FileVerification {
             text: [
                 "\(name): intact (\(counted: result.pageCount, "page")\(fromLog), "
                     + "\(seconds: ContinuousClock.now - began))\(opening)\(weak)"
-            ] + trailing + remarks(result))
+            ] + trailing + unreadCommits(result.unreadCommitCount) + remarks(result))
         return result
+    }
+
+    private func unreadCommits(_ count: Int) -> [String] {
+        count == 0
+            ? []
+            : [
+                "  \(counted: count, "transaction") behind a damaged frame of the log, as after a loss of "
+                    + "power. SQLite",
+                "  does not read them, and deletes them soon: 'coffer recover --damaged-log' saves them",
+            ]
     }
 
     /// Returns remarks about the content of an intact file.
@@ -104,6 +111,7 @@ struct FileVerification {
         [
             "path": name, "intact": result.isIntact, "changed": false, "pages": result.pageCount,
             "pages_from_log": result.pageCountFromLog, "trailing_bytes": result.trailingByteCount,
+            "unread_transactions": result.unreadCommitCount,
             "authenticated": result.isAuthenticated,
             "damaged_pages": Array(result.damagedPages.prefix(1000)),
             "findings": result.findings.prefix(1000).map(\.words), "content_findings": result.contentFindings,
@@ -130,7 +138,6 @@ extension DatabaseFile.Verification.Finding {
         case .unrecoverable(let count):
             "log: \(counted: count, "frame") with commits that will be lost when "
                 + "the process that uses the file ends"
-        case .damagedLog(let count): "log: damaged, with \(count) transactions after the damage"
         }
     }
 }

@@ -154,6 +154,7 @@ enum Schema {
                 required: [
                     "path": .text, "intact": .bool, "changed": .bool, "pages": .count,
                     "pages_from_log": .count, "trailing_bytes": .count,
+                    "unread_transactions": .count,
                     "authenticated": .bool,
                     "damaged_pages": .counts, "findings": .texts, "content_findings": .texts, "code": .code,
                     "opened_by": .text,

@@ -16,7 +16,7 @@ package struct ScriptError: Error {
     static func ofSchema(_ error: DatabaseFileError) -> ScriptError? {
         let words: String
         switch error.reason {
-        case .damaged, .damagedLog, .copyRejected, .emptyFile: words = "SQLite finds damage"
+        case .damaged, .copyRejected, .emptyFile: words = "SQLite finds damage"
         case .inconsistent(let text), .missingDefinition(let text): words = text
         case .engine(let code, let text):
             guard

@@ -51,10 +51,7 @@ struct ExaminedFile {
         try FolderSafety(owner: status.userID).check(directoryOf: path)
         room = try CopyRoom(of: path, beside: path)
         try room.check(path)
-        if job.lentConnection == nil {
-            try FileUsers.waitForNone(of: status, path, timeout: job.lockTimeout)
-            try UnreadCommits.check(path)
-        }
+        if job.lentConnection == nil { try FileUsers.waitForNone(of: status, path, timeout: job.lockTimeout) }
         hold = try HeldName(path, status)
     }
 

@@ -78,14 +78,13 @@ struct FileRotation {
 
     /// Checks the file before a rotation in place.
     @discardableResult
-    private func checkInPlace() throws -> FileStatus {
+    private func checkInPlace() throws(DatabaseFileError) -> FileStatus {
         let status = try SystemFile.regularFile(path)
         try ExaminedFile.checkIsNotEmpty(path, status)
         guard path.utf8.count + "-journal".utf8.count < 512 else {
             throw DatabaseFileError(.pathTooLong, path: path)
         }
         try FileUsers.waitForNone(of: status, path, timeout: options.lockTimeout)
-        try UnreadCommits.check(path)
         return status
     }
 

@@ -30,9 +30,6 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
         case .damaged(let pages):
             "The file is damaged (page \(pages.prefix(20).map(String.init).joined(separator: ", "))"
                 + "\(pages.count > 20 ? " and \(pages.count - 20) others" : "")). Restore it from a backup."
-        case .damagedLog(let count):
-            "The write-ahead log is damaged, and \(count) transactions after the damage would be lost. "
-                + "Salvage them, or open and close the database once to give them up."
         case .copyRejected(let finding): "The copy failed verification and was deleted: \(finding)."
         case .emptyFile:
             "The file is empty (0 bytes), so no key can open it. Restore it from a backup."

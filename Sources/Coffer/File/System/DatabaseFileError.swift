@@ -35,11 +35,6 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
         case sameKey
         /// The file is damaged. Page numbers start at 1; the list is empty if only the structure is damaged.
         case damaged(pages: [Int])
-        /// The write-ahead log is damaged, and has this number of transactions after the damage, which SQLite
-        /// does not read. The operation would delete them. Salvage them with
-        /// ``DatabaseFile/SalvageOptions/includesDamagedLog``. If they are not needed, open the database in a
-        /// queue, and close it again.
-        case damagedLog(commitCount: Int)
         /// The copy failed its check, and was discarded.
         case copyRejected(String)
         /// The file has no bytes: a database that was truncated to nothing, or one that was never written to.
@@ -134,7 +129,7 @@ extension DatabaseFileError: InterruptibleError {
             case .missing, .exists, .unsafeFile, .pathTooLong: .SQLITE_CANTOPEN
             case .busy, .outpaced: .SQLITE_BUSY
             case .key(let failure): ResultCode(rawValue: failure.engineCode)
-            case .damaged, .damagedLog, .copyRejected, .emptyFile: .SQLITE_CORRUPT
+            case .damaged, .copyRejected, .emptyFile: .SQLITE_CORRUPT
             case .inconsistent: .SQLITE_CONSTRAINT
             case .missingDefinition, .applicationFailed: .SQLITE_ERROR
             case .diskFull: .SQLITE_FULL

@@ -58,14 +58,6 @@ extension DatabaseFile {
             /// log, but recovery would not find them. They are lost if the last process ends without a
             /// checkpoint. Until then, ``DatabaseFile/healLog(key:options:)`` saves them.
             case unrecoverable(frameCount: Int)
-            /// The write-ahead log, which no process uses, is damaged: SQLite does not read this number of
-            /// transactions after the damage, and deletes them with the log. A salvage saves them:
-            /// ``DatabaseFile/SalvageOptions/includesDamagedLog``.
-            ///
-            /// The cause may also be a loss of power while the database did not sync each commit
-            /// (`synchronous = NORMAL`). A single transaction is no finding, because a crash during its
-            /// commit looks the same.
-            case damagedLog(commitCount: Int)
         }
 
         /// A Boolean value that indicates whether there are no findings.
@@ -119,6 +111,15 @@ extension DatabaseFile {
         /// They are not damage. A rotation, a backup or a vacuum leaves them out.
         public var trailingByteCount: Int64 = 0
 
+        /// The number of transactions behind a damaged frame, or the damaged header, of a write-ahead log that
+        /// no process uses; zero if there is at most one, which a crash during its commit may have left.
+        ///
+        /// SQLite does not read these transactions, and deletes them with the next commit or checkpoint. They
+        /// are no damage of the database, because a loss of power leaves them unless each commit was synced
+        /// (`synchronous = FULL`). Otherwise the log itself was damaged. A salvage saves their rows: see
+        /// ``DatabaseFile/SalvageOptions/includesDamagedLog``.
+        public var unreadCommitCount = 0
+
         /// A Boolean value that indicates whether pages have MACs. Without them, only the structure could be
         /// checked.
         public var isAuthenticated: Bool
@@ -154,7 +155,7 @@ extension DatabaseFile.Verification.Finding {
         switch self {
         case .notAuthentic(let page), .zeroed(let page): page...page
         case .missing(let pages): pages
-        case .foreignBytes, .empty, .structure, .unrecoverable, .damagedLog: nil
+        case .foreignBytes, .empty, .structure, .unrecoverable: nil
         }
     }
 }

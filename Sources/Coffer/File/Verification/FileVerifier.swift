@@ -25,9 +25,7 @@ struct FileVerifier {
             {
                 result.findings.append(.unrecoverable(frameCount: lost))
             }
-            if let count = try UnreadCommits(of: path)?.count {
-                result.findings.append(.damagedLog(commitCount: count))
-            }
+            result.unreadCommitCount = try UnreadCommits.count(path)
             return result
         }
     }
