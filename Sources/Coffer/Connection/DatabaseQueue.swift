@@ -20,6 +20,7 @@ public final class DatabaseQueue {
 
     let connection: SerializedConnection
     let factory: ConnectionFactory
+    let cancellingClosings = CancellingClosings()
 
     /// Opens or creates the database file at a path.
     ///

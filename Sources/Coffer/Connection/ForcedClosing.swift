@@ -15,8 +15,37 @@ protocol ClosableDatabase: AnyObject, Sendable {
     /// Makes the statements of the current accesses and of later ones throw `CancellationError`.
     func cancelAccesses()
 
-    /// Ends the effect of ``cancelAccesses()``.
+    /// Ends the effect of ``cancelAccesses()`` for accesses that begin later. The current ones remain
+    /// cancelled until they end.
     func allowAccesses()
+
+    /// Aborts the running statements of accesses that are cancelled although later ones are allowed. Returns
+    /// false if there are none.
+    func interruptCancelledAccesses() -> Bool
+
+    /// The closings that cancel accesses now.
+    var cancellingClosings: CancellingClosings { get }
+}
+
+/// The number of closings of one database that cancel its accesses at the same time.
+final class CancellingClosings: Sendable {
+    private let count = Mutex(0)
+
+    /// Counts a closing, and calls `cancel`.
+    func begin(_ cancel: () -> Void) {
+        count.withLock { count in
+            count += 1
+            cancel()
+        }
+    }
+
+    /// Ends a closing, and calls `allow` if it was the last one.
+    func end(_ allow: () -> Void) {
+        count.withLock { count in
+            count -= 1
+            if count == 0 { allow() }
+        }
+    }
 }
 
 /// Closes a database, and cancels the accesses that do not end in time.
@@ -47,8 +76,14 @@ final class ForcedClosing: Sendable {
     static func close(_ database: any ClosableDatabase, within limit: Duration?, grace: Duration) throws {
         guard let seconds = limit?.limitInSeconds else { return try database.close(within: .none) }
         let closing = ForcedClosing(database)
-        closing.queue.asyncAfter(deadline: .now() + seconds) { [weak closing] in closing?.cancelAccesses() }
         defer { closing.end() }
+        if seconds > 0 {
+            closing.queue.asyncAfter(deadline: .now() + seconds) { [weak closing] in
+                closing?.cancelAccesses()
+            }
+        } else {
+            closing.cancelAccesses()
+        }
         try database.close(within: WaitBounds(timeout: seconds + max(.zero, grace).inSeconds))
     }
 
@@ -59,7 +94,7 @@ final class ForcedClosing: Sendable {
             case .ended: return true
             case .waiting:
                 phase = .cancelling
-                database.cancelAccesses()
+                database.cancellingClosings.begin(database.cancelAccesses)
             case .cancelling: break
             }
             database.interrupt()
@@ -70,10 +105,19 @@ final class ForcedClosing: Sendable {
     }
 
     private func end() {
-        phase.withLock { phase in
-            if case .cancelling = phase { database.allowAccesses() }
-            phase = .ended
+        let hasCancelled = phase.withLock { phase in
+            defer { phase = .ended }
+            guard case .cancelling = phase else { return false }
+            database.cancellingClosings.end(database.allowAccesses)
+            return true
         }
+        if hasCancelled { interruptCancelledAccesses() }
+    }
+
+    /// Interrupts the accesses that are still cancelled, again and again until they end.
+    private func interruptCancelledAccesses() {
+        guard database.interruptCancelledAccesses() else { return }
+        queue.asyncAfter(deadline: .now() + Self.interval) { self.interruptCancelledAccesses() }
     }
 }
 
@@ -82,6 +126,7 @@ final class ForcedClosing: Sendable {
 extension DatabaseQueue: ClosableDatabase {
     func cancelAccesses() { connection.cancelAccesses() }
     func allowAccesses() { connection.allowAccesses() }
+    func interruptCancelledAccesses() -> Bool { connection.interruptCancelledAccess() }
 
     /// Opens or creates the database file at `path` with `configuration`, without blocking a thread of the
     /// Swift executor: see ``init(path:configuration:)``.
@@ -127,6 +172,11 @@ extension DatabasePool: ClosableDatabase {
         readers.allowAccesses()
     }
 
+    func interruptCancelledAccesses() -> Bool {
+        let isWriting = writer.interruptCancelledAccess()
+        return readers.interruptCancelledAccesses() || isWriting
+    }
+
     /// Opens or creates the database file at `path` with `configuration`, without blocking a thread of the
     /// Swift executor: see ``init(path:configuration:)``.
     ///
@@ -162,7 +212,8 @@ extension DatabasePool: ClosableDatabase {
     ///     long as necessary, like ``close()``.
     ///   - grace: the further time for cancelled accesses to end.
     /// - Throws: ``DatabaseWaitError/timedOut(_:waited:)`` if an access has not ended after both times;
-    ///   `SQLITE_BUSY` if statements are still alive. The pool remains usable then.
+    ///   `SQLITE_BUSY` if statements are still alive. The pool remains usable then: the cancelled accesses
+    ///   remain cancelled until they end, and those that begin later run as usual.
     public func close(within limit: Duration?, grace: Duration = .seconds(5)) async throws {
         try await BlockingWork.run("Coffer.Closing") { _ in
             try ForcedClosing.close(self, within: limit, grace: grace)

@@ -359,8 +359,12 @@ extension SerializedConnection {
     /// Makes the statements of the current access and of later ones throw `CancellationError`.
     func cancelAccesses() { state.cancel(.ofConnection) }
 
-    /// Ends the effect of ``cancelAccesses()``.
-    func allowAccesses() { state.endCancellation(.ofConnection) }
+    /// Ends the effect of ``cancelAccesses()`` for later accesses.
+    func allowAccesses() { state.endCancellationOfLaterAccesses() }
+
+    /// Aborts the running statement if the current access is cancelled although later ones are allowed.
+    /// Returns false if there is no such access.
+    func interruptCancelledAccess() -> Bool { state.interruptCancelledAccess() }
 
     /// Closes the connection after the earlier accesses.
     func close(within bounds: WaitBounds = .none) throws {
@@ -371,6 +375,7 @@ extension SerializedConnection {
     ///
     /// - Precondition: no access is running, and no other will begin, for example in `deinit`.
     func closeUnused() {
+        state.beginAccess()
         unsafe database.close()
     }
 
@@ -393,6 +398,7 @@ extension SerializedConnection {
 
     private func access<T>(readsOnly: Bool, _ body: (Database) throws -> T) rethrows -> T {
         let database = unsafe self.database
+        state.beginAccess()
         return try database.withAccess {
             database.finishWork()
             if !readsOnly { database.endReadingOnly() }

@@ -70,6 +70,9 @@ extension Database.SharedState {
         case ofTask = 1
         /// The connection is about to be closed: see ``ForcedClosing``.
         case ofConnection = 2
+        /// The connection was about to be closed during the current access. An access ignores this bit if it
+        /// is set when the access begins.
+        case ofAccess = 4
     }
 
     /// True if there is a reason to end the current access.
@@ -86,6 +89,38 @@ extension Database.SharedState {
         LockWait.allow(self)
         // Another reason may have come up before the line above.
         if isCancelled { LockWait.stop(self) }
+    }
+
+    /// Ends ``Cancellation/ofConnection`` for the accesses that begin from now on. The current access remains
+    /// cancelled until it ends.
+    func endCancellationOfLaterAccesses() {
+        let (connection, access) = (Cancellation.ofConnection.rawValue, Cancellation.ofAccess.rawValue)
+        var old = cancellations.load(ordering: .relaxed)
+        while old & connection != 0 {
+            let (wasChanged, current) = cancellations.weakCompareExchange(
+                expected: old, desired: old & ~connection | access, ordering: .sequentiallyConsistent)
+            if wasChanged { return }
+            old = current
+        }
+    }
+
+    /// Ends a cancellation that was meant for an earlier access.
+    func beginAccess() {
+        guard cancellations.load(ordering: .relaxed) & Cancellation.ofAccess.rawValue != 0 else { return }
+        // The lock keeps an interruption of the earlier access from hitting this one.
+        interruptible.withLock { _ in endCancellation(.ofAccess) }
+    }
+
+    /// Aborts the running statement of an access that is still cancelled although its connection is not
+    /// about to be closed any more. Returns false if there is no such access.
+    func interruptCancelledAccess() -> Bool {
+        interruptible.withLock { handle in
+            guard cancellations.load(ordering: .relaxed) & Cancellation.ofAccess.rawValue != 0,
+                accessingThread.load(ordering: .relaxed) != 0
+            else { return false }
+            if !isShielded.load(ordering: .relaxed) { handle?.interrupt() }
+            return true
+        }
     }
 }
 

@@ -172,9 +172,100 @@ struct ClosingTests {
             }
             #expect(error?.resource == resource)
         }
-        try busy.end()
+        #expect(throws: CancellationError.self) { try busy.end() }
         try await writer.write { try $0.insertPlayer() }
-        #expect(try await writer.read { try $0.playerCount() } == 2)
+        #expect(try await writer.read { try $0.playerCount() } == 1)
+    }
+
+    @Test(
+        "R20: an access that was cancelled remains cancelled although the closing fails before it ends",
+        arguments: Access.allCases, [Duration.zero, .milliseconds(30)])
+    func failureDuringAccess(access: Access, grace: Duration) async throws {
+        let writer = try directory.makePlayers(access)
+        let (hasWritten, mayContinue) = (Gate(), Gate())
+        let write = Job<Void> {
+            try writer.writeWithoutTransaction { db in
+                try db.beginTransaction()
+                try db.insertPlayer()
+                hasWritten.open()
+                mayContinue.pass()
+                try db.insertPlayer()
+                try db.commit()
+            }
+        }
+        await Task.detached { hasWritten.pass() }.value
+        await #expect(throws: DatabaseWaitError.self) {
+            try await writer.close(within: .zero, grace: grace)
+        }
+        mayContinue.open()
+        #expect(throws: CancellationError.self) { try write.value() }
+        try await writer.write { try $0.insertPlayer() }
+        #expect(try await writer.read { try $0.playerCount() } == 1)
+    }
+
+    @Test(
+        "R20: a transaction of a cancelled access is rolled back although the closing has failed since",
+        arguments: Access.allCases)
+    func failureDuringTransaction(access: Access) throws {
+        let writer = try directory.makePlayers(access)
+        let database = try #require(writer as? any ClosableDatabase)
+        #expect(throws: CancellationError.self) {
+            try writer.writeWithoutTransaction { db in
+                try db.beginTransaction()
+                try db.insertPlayer()
+                database.cancelAccesses()
+                #expect(throws: CancellationError.self) { try db.insertPlayer() }
+                database.allowAccesses()
+                try db.insertPlayer()
+                try db.commit()
+            }
+        }
+        try writer.write { try $0.insertPlayer() }
+        #expect(try writer.read { try $0.playerCount() } == 1)
+    }
+
+    @Test(
+        "R20: a closing without any time interrupts the running statements before it fails",
+        arguments: Access.allCases)
+    func failureDuringStatement(access: Access) async throws {
+        let writer = try directory.makePlayers(access)
+        for _ in 0..<5 {
+            let hasBegun = Gate()
+            let read = Job<Void> {
+                try writer.read { db in
+                    hasBegun.open()
+                    _ = try db.int(Self.endless)
+                }
+            }
+            await Task.detached { hasBegun.pass() }.value
+            await #expect(throws: DatabaseWaitError.self) {
+                try await writer.close(within: .zero, grace: .zero)
+            }
+            #expect(throws: CancellationError.self) { try read.value() }
+        }
+        #expect(try await writer.read { try $0.playerCount() } == 0)
+    }
+
+    @Test(
+        "R20: accesses are cancelled until the last of several closings has ended", arguments: Access.allCases
+    )
+    func severalClosings(access: Access) async throws {
+        let writer = try directory.makePlayers(access)
+        let busy = BusyConnection.writing(writer)
+        let write = Task { try await writer.write { try $0.insertPlayer() } }
+        #expect(await eventuallyAwaited { writer.waitingWriteCount == 1 })
+        let closing = Task {
+            try await writer.close(within: .zero, grace: .seconds(Int64(Patience.seconds)))
+        }
+        // It has cancelled the accesses before it waits.
+        #expect(await eventuallyAwaited { writer.waitingWriteCount == 2 })
+        await #expect(throws: DatabaseWaitError.self) {
+            try await writer.close(within: .zero, grace: .zero)
+        }
+        #expect(throws: CancellationError.self) { try busy.end() }
+        await #expect(throws: CancellationError.self) { try await write.value }
+        try await closing.value
+        #expect(isMisuse { try writer.read { _ in } })
     }
 
     @Test("a read without SQL can prevent closing, and the pool remains usable")
@@ -201,10 +292,10 @@ struct ClosingTests {
             await #expect(throws: DatabaseWaitError.self) {
                 try await writer.close(within: .zero, grace: .milliseconds(2))
             }
-            try busy.end()
+            #expect(throws: CancellationError.self) { try busy.end() }
             for _ in 0..<20 { try await writer.write { try $0.insertPlayer() } }
         }
-        #expect(try await writer.read { try $0.playerCount() } == 420)
+        #expect(try await writer.read { try $0.playerCount() } == 400)
     }
 
     @Test("a statement that is still alive prevents closing", arguments: Access.allCases)

@@ -26,6 +26,7 @@ public final class DatabasePool: Sendable {
     let readers: ReaderPool
     let factory: ConnectionFactory
     let snapshotGate = SnapshotGate()
+    let cancellingClosings = CancellingClosings()
 
     /// Opens or creates the database file at a path, and sets it to WAL mode unless the configuration is
     /// read-only.

@@ -406,13 +406,20 @@ extension ReaderPool {
         }
     }
 
-    /// Ends the effect of ``cancelAccesses()``.
+    /// Ends the effect of ``cancelAccesses()`` for later reads.
     func allowAccesses() {
         state.withLock { state in
             state.isCancelling = false
             for (_, connection) in state.busy { connection.allowAccesses() }
             for lease in state.pool.idleReaders { lease.connection.allowAccesses() }
         }
+    }
+
+    /// Aborts the statements of reads that are cancelled although later ones are allowed. Returns false if
+    /// there are none.
+    func interruptCancelledAccesses() -> Bool {
+        let connections = state.withLock { $0.busy.map(\.connection) }
+        return connections.count { $0.interruptCancelledAccess() } > 0
     }
 
     /// The reader that the current thread is accessing, if any.
