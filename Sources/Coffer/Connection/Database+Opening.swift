@@ -108,13 +108,19 @@ extension Database {
             return
         }
         guard isWritten || !configuration.readonly else { return }
+        _ = try makeFile(at: path)
+    }
+
+    /// Makes an empty file that only its owner can access. Returns nil if the path is taken.
+    static func makeFile(at path: String) throws(DatabaseError) -> FileIdentity? {
         do throws(Errno) {
             // A umask may also remove permissions of the owner. Closing the descriptor drops no locks,
             // because no other connection has opened the file yet.
             let file = try Descriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
             try? file.setPermissions(0o600)
+            return try file.status().identity
         } catch {
-            guard error.code != EEXIST else { return }
+            guard error.code != EEXIST else { return nil }
             throw DatabaseError(
                 resultCode: .SQLITE_CANTOPEN,
                 message: "unable to create the database file \(path): \(error.words)"

@@ -38,7 +38,7 @@ public final class DatabasePools: Sendable {
         public var descriptorCount: Int?
 
         /// The maximum time that a request waits for a database, in seconds. It includes the time to open the
-        /// database. Nil by default: there is no limit.
+        /// database, but not the time to create it. Nil by default: there is no limit.
         public var maximumWait: TimeInterval?
 
         /// The maximum number of requests that wait at the same time. Nil by default: there is no limit.
@@ -66,7 +66,7 @@ public final class DatabasePools: Sendable {
         /// The number of open databases in use.
         public let leasedCount: Int
 
-        /// The number of databases that are open, or are being opened or closed, at most
+        /// The number of databases that are open, or are being opened, created or closed, at most
         /// ``maximumOpenCount``.
         public let usedSlotCount: Int
 
@@ -185,11 +185,14 @@ extension DatabasePools {
     ///     cancelled.
     public func lease(_ name: String, timeout: TimeInterval? = nil) async throws -> Lease {
         try opener.check(name)
-        let bounds = WaitBounds(timeout: limits.maximumWait, maximumWaiterCount: limits.maximumWaiterCount)
         let pool = try await shelf.lease(name, within: bounds.with(timeout: timeout))
         let lease = Lease(name: name, pool: pool, shelf: shelf)
         try Task.checkCancellation()
         return lease
+    }
+
+    private var bounds: WaitBounds {
+        WaitBounds(timeout: limits.maximumWait, maximumWaiterCount: limits.maximumWaiterCount)
     }
 
     /// The current number of databases, for metrics and overload protection.
@@ -211,17 +214,28 @@ extension DatabasePools {
         return opener.path(of: name)
     }
 
-    /// Creates an encrypted file with an empty database, and prepares it.
+    /// Creates an encrypted file with an empty database, prepares it, and closes it.
     ///
     ///     try await tenants.create("7")
     ///
+    /// Meanwhile, the database counts as one of those that may be open at the same time. If as many are in
+    /// use, the call waits like a lease. Leases of this database wait until it is created.
+    ///
+    /// If an error is thrown, the file is removed, and the call can be repeated. It is kept if another
+    /// process, or a connection that was not closed, uses it or has committed something to it: the next call
+    /// throws `exists`, and a lease opens and prepares the file.
+    ///
     /// - Throws: ``DatabaseFileError`` with the reason `exists` if there is a file with this name, or another
-    ///   call is creating it; `SQLITE_MISUSE` after ``close(within:grace:)``; the errors of
-    ///   ``DatabasePool/init(path:configuration:)`` and of the closures that were given to the initializer.
+    ///   call is creating it; ``DatabaseWaitError`` if the limits do not allow the wait; `SQLITE_MISUSE`
+    ///   after ``close(within:grace:)``; the errors of ``DatabasePool/init(path:configuration:)`` and of the
+    ///   closures that were given to the initializer; `CancellationError` if the task is cancelled while it
+    ///   waits.
     public func create(_ name: String) async throws {
         try opener.check(name)
-        try await BlockingWork.run("Coffer.Opening") { [opener, shelf] _ in
-            try shelf.creating(name, at: opener.path(of: name)) { try opener.create(name) }
+        try shelf.checkIsOpen()
+        try await BlockingWork.run("Coffer.Opening") { [opener] _ in try opener.checkIsFree(name) }
+        try await shelf.create(name, at: opener.path(of: name), within: bounds) { [opener] in
+            try opener.create(name)
         }
     }
 

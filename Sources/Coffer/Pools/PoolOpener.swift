@@ -37,21 +37,52 @@ extension DatabasePools {
                     error.code == ENOENT ? .missing : .inputOutput(call: "stat", errno: error.code),
                     path: path)
             }
-            return try openOrCreate(name, at: path)
-        }
-
-        func create(_ name: String) throws {
-            let path = path(of: name)
-            guard (try? FileStatus(path)) == nil else { throw DatabaseFileError(.exists, path: path) }
-            try openOrCreate(name, at: path).close()
-        }
-
-        private func openOrCreate(_ name: String, at path: String) throws -> DatabasePool {
-            var configuration = try configuration(name)
-            configuration.maximumReaderCount = readerCount
-            let pool = try DatabasePool(path: path, configuration: configuration)
+            let pool = try DatabasePool(path: path, configuration: completeConfiguration(of: name))
             try prepare(pool)
             return pool
+        }
+
+        private func completeConfiguration(of name: String) throws -> Configuration {
+            var configuration = try configuration(name)
+            configuration.maximumReaderCount = readerCount
+            return configuration
+        }
+
+        /// Throws `exists` if there is a file with this name.
+        func checkIsFree(_ name: String) throws(DatabaseFileError) {
+            let path = path(of: name)
+            guard (try? FileStatus(path)) == nil else { throw DatabaseFileError(.exists, path: path) }
+        }
+
+        /// Creates, prepares and closes a database. If this fails, the file is removed if it is safe to do
+        /// so.
+        func create(_ name: String) throws {
+            let path = path(of: name)
+            let configuration = try completeConfiguration(of: name)
+            guard !configuration.readonly else {
+                throw DatabaseFileError(
+                    .unsupported("A read-only configuration cannot create a file."), path: path)
+            }
+            guard let file = try CreatedFile(path, configuration: configuration) else {
+                throw DatabaseFileError(.exists, path: path)
+            }
+            var content = CreatedFile.Content.unknown
+            do {
+                let pool = try DatabasePool(path: path, configuration: configuration)
+                let state = try CreatedFile.State(of: pool)
+                do {
+                    try prepare(pool)
+                    try pool.close()
+                } catch {
+                    content = state.isUnchangedByOthers(in: pool) ? .own : .ofOthers
+                    try? pool.close()
+                    throw error
+                }
+            } catch {
+                // The first error matters more than one of the removal.
+                try? file.remove(content)
+                throw error
+            }
         }
 
         /// The key that the configuration of a database has now.

@@ -15,16 +15,13 @@ final class PoolShelf: Sendable {
     /// Entered by each database from the beginning of its opening to the end of its closing.
     private let files = DispatchGroup()
 
-    /// Entered by each database while it is opened.
+    /// Entered by each database while it is opened or created.
     private let openings = DispatchGroup()
 
     /// Entered by each database while it is closed because its last lease has ended.
     private let closings = DispatchGroup()
 
-    /// The names of the databases that are being created.
-    private let created = Mutex<Set<String>>([])
-
-    /// The number of files that are opened at the same time. More would only compete for the processors.
+    /// The number of files that are opened or created at the same time. More would only compete for the processors.
     private static let maximumOpeningCount = 16
 
     /// - Parameter open: opens a database. It is called on a thread of its own, and may block.
@@ -39,10 +36,17 @@ final class PoolShelf: Sendable {
     /// Leases a database. ``release(_:)`` ends the lease.
     func lease(_ name: String, within bounds: WaitBounds) async throws -> DatabasePool {
         if let pool = state.withLock({ $0.takeNow(name) }) { return pool }
+        guard case .lease(let pool) = try await wait(for: .lease(name), within: bounds) else {
+            preconditionFailure("A lease was requested.")
+        }
+        return pool
+    }
+
+    private func wait(for kind: Kind, within bounds: WaitBounds) async throws -> Grant {
         let ticket = AccessTicket<PoolShelf>()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                ticket.begin(name, in: self, within: bounds) { continuation.resume(with: $0) }
+                ticket.begin(kind, in: self, within: bounds) { continuation.resume(with: $0) }
             }
         } onCancel: {
             ticket.cancel(in: self)
@@ -60,22 +64,43 @@ final class PoolShelf: Sendable {
         }
     }
 
-    /// Runs `body`, which creates a file. Closing waits for it as for a database that is being opened.
-    func creating(_ name: String, at path: String, _ body: () throws -> Void) throws {
-        guard created.withLock({ $0.insert(name).inserted }) else {
+    // MARK: Creating
+
+    /// Runs `body`, which creates and closes a file, on a thread of its own. The database has a slot during
+    /// the call, and leases of it wait.
+    ///
+    /// - Throws: ``DatabaseFileError`` with the reason `exists` if the database is open, or another call is
+    ///   creating it; the errors of a wait that ends; the error of `body`.
+    func create(
+        _ name: String, at path: String, within bounds: WaitBounds,
+        _ body: @escaping @Sendable () throws -> Void
+    ) async throws {
+        do {
+            _ = try await wait(for: .creation(name), within: bounds)
+        } catch is DatabaseNameTaken {
             throw DatabaseFileError(.exists, path: path)
         }
-        defer { created.withLock { _ = $0.remove(name) } }
-        try state.withLock { state in
-            guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
-            files.enter()
-            openings.enter()
+        // The slot is taken, so this must run even if the task is cancelled.
+        try await BlockingWork.run("Coffer.Opening") { _ in
+            defer { self.endCreation(of: name) }
+            try body()
         }
-        defer {
-            openings.leave()
-            files.leave()
-        }
-        try body()
+    }
+
+    private func beginCreation() {
+        files.enter()
+        openings.enter()
+    }
+
+    private func endCreation(of name: String) {
+        perform(state.withLock { $0.didCreate(name) })
+        openings.leave()
+        files.leave()
+    }
+
+    /// - Throws: `SQLITE_MISUSE` after ``close()``.
+    func checkIsOpen() throws {
+        guard !state.withLock({ $0.isClosed }) else { throw DatabaseError.connectionIsClosed() }
     }
 
     // MARK: Closing
@@ -115,7 +140,11 @@ final class PoolShelf: Sendable {
             closings.enter()
             DispatchQueue(label: "Coffer.Closing").async { self.closeNow(name, pool) }
         }
-        for answer in actions.answers { answer.waiter(answer.result) }
+        for waiter in actions.creations {
+            beginCreation()
+            waiter(.success(.creation))
+        }
+        for answer in actions.answers { answer.waiter(answer.result.map { .lease($0) }) }
     }
 
     private func openNow(_ name: String) {
@@ -139,24 +168,46 @@ final class PoolShelf: Sendable {
 }
 
 extension PoolShelf: AccessGranter {
-    typealias Kind = String
-    typealias Grant = DatabasePool
+    /// A request, with the name of its database.
+    enum Kind {
+        case lease(String)
+        case creation(String)
+    }
 
-    func request(_ name: String, within bounds: WaitBounds, _ resume: @escaping Resumption) throws
-        -> AccessRequest<DatabasePool>
+    enum Grant: Sendable {
+        case lease(DatabasePool)
+
+        /// The slot in which the database is created.
+        case creation
+    }
+
+    func request(_ kind: Kind, within bounds: WaitBounds, _ resume: @escaping Resumption) throws
+        -> AccessRequest<Grant>
     {
         let (request, actions, alarm) = try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
-            if let pool = state.takeNow(name) {
-                return (AccessRequest<DatabasePool>.granted(pool), State.Actions(), nil as State.Instant?)
+            let (id, actions): (State.RequestID, State.Actions)
+            switch kind {
+            case .lease(let name):
+                if let pool = state.takeNow(name) { return granted(.lease(pool)) }
+                (id, actions) = try state.request(name, resume, within: bounds)
+            case .creation(let name):
+                if try state.createNow(name) {
+                    beginCreation()
+                    return granted(.creation)
+                }
+                (id, actions) = try state.requestCreation(name, resume, within: bounds)
             }
-            let (id, actions) = try state.request(name, resume, within: bounds)
-            return (.waiting(id), actions, state.takeAlarm())
+            return (AccessRequest<Grant>.waiting(id), actions, state.takeAlarm())
         }
-        // A request answers no other: it only opens and closes files.
+        // A request that waits answers no other: it only opens and closes files.
         perform(actions)
         if let alarm { setAlarm(at: alarm) }
         return request
+    }
+
+    private func granted(_ grant: Grant) -> (AccessRequest<Grant>, State.Actions, State.Instant?) {
+        (.granted(grant), State.Actions(), nil)
     }
 
     func cancel(_ id: RequestID) -> [@Sendable () -> Void]? { state.withLock { $0.cancel(id) } ? [] : nil }

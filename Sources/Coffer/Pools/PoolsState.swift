@@ -1,9 +1,13 @@
+/// The reason why a database cannot be created: it is open, or is being created.
+struct DatabaseNameTaken: Error {}
+
 /// Decides which of many databases are open, and which accesses may use them. It is a state machine without
 /// files, threads or locks (invariant "Pure state machines").
 ///
-/// A database has a slot from the moment when it begins to open until it is closed, so there are never more
-/// open files than slots. A lease keeps a database open. If a slot is needed and none is free, the database
-/// that has been without a lease for the longest time is closed.
+/// A database has a slot from the moment when it begins to open until it is closed, and one that is created
+/// has a slot until its file is complete and closed. So there are never more open files than slots. A lease
+/// keeps a database open. If a slot is needed and none is free, the database that has been without a lease
+/// for the longest time is closed.
 ///
 /// Each operation returns the actions that it requires. The owner takes them outside its lock.
 struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
@@ -19,12 +23,16 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         /// ``didFailToOpen(_:_:)``.
         var openings: [String] = []
 
+        /// The requests whose databases are to be created. Each creation ends with ``didCreate(_:)``.
+        var creations: [Waiter] = []
+
         /// The databases to close. Each closing ends with ``didClose(_:)``.
         var closings: [(name: String, pool: Pool)] = []
     }
 
     private enum Slot: Sendable {
         case opening
+        case creating
         /// - Parameter lastUse: the number of the last lease that has ended, for the order of closing.
         case open(Pool, leaseCount: Int, lastUse: UInt64)
         case closing
@@ -38,9 +46,14 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     /// The requests for a database that is not open.
     private struct Demand: Sendable {
+        /// The requests for a lease.
         var requests: Set<RequestID> = []
+        /// The request to create the database, which precedes the leases.
+        var creation: RequestID?
         /// The place in the line for a slot; nil for a database that has one.
         var place: RequestID?
+
+        var isEmpty: Bool { requests.isEmpty && creation == nil }
     }
 
     let slotCount: Int
@@ -104,8 +117,44 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         let request = Request(name: name, waiter: waiter)
         let id = try requests.append(request, for: .openDatabase, within: bounds, now: now)
         demands[name, default: Demand()].requests.insert(id)
-        if slots[name] == nil, demands[name]?.place == nil { demands[name]?.place = line.append(name) }
+        takePlace(name)
         return (id, serve())
+    }
+
+    /// Takes the slot in which a database is created, or returns false if the caller would have to wait.
+    ///
+    /// - Throws: ``DatabaseNameTaken`` if the database is open, or another request creates it.
+    mutating func createNow(_ name: String) throws(DatabaseNameTaken) -> Bool {
+        try checkCanCreate(name)
+        guard slots[name] == nil, demands[name] == nil, line.count == 0, slots.count < slotCount,
+            openingCount < maximumOpeningCount
+        else { return false }
+        slots[name] = .creating
+        openingCount += 1
+        return true
+    }
+
+    /// Requests the slot in which a database is created. Leases of this database wait for the creation.
+    ///
+    /// - Throws: the error of a request that may not wait; ``DatabaseNameTaken`` if the database is open, or
+    ///   another request creates it.
+    mutating func requestCreation(
+        _ name: String, _ waiter: Waiter, within bounds: WaitBounds, now: () -> Instant = { .now }
+    ) throws -> (id: RequestID, actions: Actions) {
+        try checkCanCreate(name)
+        let request = Request(name: name, waiter: waiter)
+        let id = try requests.append(request, for: .openDatabase, within: bounds, now: now)
+        demands[name, default: Demand()].creation = id
+        takePlace(name)
+        return (id, serve())
+    }
+
+    private func checkCanCreate(_ name: String) throws(DatabaseNameTaken) {
+        switch slots[name] {
+        case .open, .creating: throw DatabaseNameTaken()
+        case .opening, .closing, nil: break
+        }
+        if demands[name]?.creation != nil { throw DatabaseNameTaken() }
     }
 
     /// Withdraws a request that waits. Returns false if it has already been answered.
@@ -146,21 +195,37 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         openingCount -= 1
         useCount += 1
         var actions = Actions()
-        actions.answers = endDemand(for: name).map { ($0, .success(pool)) }
+        actions.answers = endLeases(of: name).map { ($0, .success(pool)) }
         slots[name] = .open(pool, leaseCount: actions.answers.count, lastUse: useCount)
+        if let id = demands.removeValue(forKey: name)?.creation, let request = requests.remove(id) {
+            actions.answers.append((request.waiter, .failure(DatabaseNameTaken())))
+        }
         serve(&actions)
         return actions
     }
 
-    /// Records that a database could not be opened, which is the answer to all requests for it.
+    /// Records that a database could not be opened, which is the answer to all requests for a lease.
     mutating func didFailToOpen(_ name: String, _ error: any Error) -> Actions {
         checkIsOpening(name)
         openingCount -= 1
         slots[name] = nil
         var actions = Actions()
-        actions.answers = endDemand(for: name).map { ($0, .failure(error)) }
+        actions.answers = endLeases(of: name).map { ($0, .failure(error)) }
+        takePlace(name)
         serve(&actions)
         return actions
+    }
+
+    /// Records that the creation of a database has ended, and that the database is closed. It is opened if
+    /// there are requests for it.
+    mutating func didCreate(_ name: String) -> Actions {
+        guard case .creating? = slots[name] else {
+            preconditionFailure("A database was created that was not to be created.")
+        }
+        openingCount -= 1
+        slots[name] = nil
+        takePlace(name)
+        return serve()
     }
 
     /// Records that a database was closed. It is opened again if there are requests for it.
@@ -170,7 +235,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         }
         closingCount -= 1
         slots[name] = nil
-        if demands[name] != nil { demands[name]?.place = line.append(name) }
+        takePlace(name)
         return serve()
     }
 
@@ -195,9 +260,16 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         }
     }
 
-    /// Removes the requests for a database, and returns those that wait for it.
-    private mutating func endDemand(for name: String) -> [Waiter] {
+    /// Gives a database that needs a slot a place in the line, unless it has one.
+    private mutating func takePlace(_ name: String) {
+        guard slots[name] == nil, let demand = demands[name], demand.place == nil else { return }
+        demands[name]?.place = line.append(name)
+    }
+
+    /// Removes the requests for a lease of a database, and returns those that wait for it.
+    private mutating func endLeases(of name: String) -> [Waiter] {
         guard let demand = demands.removeValue(forKey: name) else { return [] }
+        if let creation = demand.creation { demands[name] = Demand(creation: creation) }
         return demand.requests.sorted().compactMap { requests.remove($0)?.waiter }
     }
 
@@ -205,8 +277,8 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// database.
     private mutating func forget(_ id: RequestID, of name: String) {
         guard var demand = demands.removeValue(forKey: name) else { return }
-        demand.requests.remove(id)
-        if !demand.requests.isEmpty {
+        if demand.creation == id { demand.creation = nil } else { demand.requests.remove(id) }
+        if !demand.isEmpty {
             demands[name] = demand
         } else if let place = demand.place {
             _ = line.remove(place)
@@ -223,9 +295,15 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     private mutating func serve(_ actions: inout Actions) {
         while slots.count < slotCount, openingCount < maximumOpeningCount, let name = line.removeFirst() {
             demands[name]?.place = nil
-            slots[name] = .opening
             openingCount += 1
-            actions.openings.append(name)
+            if let id = demands[name]?.creation, let request = requests.remove(id) {
+                forget(id, of: name)
+                slots[name] = .creating
+                actions.creations.append(request.waiter)
+            } else {
+                slots[name] = .opening
+                actions.openings.append(name)
+            }
         }
         while isClosed || line.count > slotCount - slots.count + closingCount {
             guard let (name, pool) = leastRecentlyUsed() else { return }

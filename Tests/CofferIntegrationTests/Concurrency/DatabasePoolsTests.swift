@@ -273,6 +273,130 @@ struct DatabasePoolsTests {
         for task in tasks { try await task.value }
     }
 
+    // MARK: Creating
+
+    @Test("creations count as openings, and wait for the slots of databases in use")
+    func limitOfCreations() async throws {
+        let (mayEnd, preparing) = (Flag(), Notes<String>())
+        var limits = DatabasePools.Limits()
+        limits.poolCount = 2
+        let pools = DatabasePools(folder: directory.path, limits: limits) { _ in
+            .rawKeyed
+        } prepare: { pool in
+            preparing.append(pool.path)
+            while !mayEnd.isOpen { Thread.sleep(forTimeInterval: 0.001) }
+        }
+        let tasks = (0..<5).map { number in Task { try await pools.create("\(number)") } }
+        #expect(await eventuallyAwaited { pools.statistics.waitingCount == 3 })
+        #expect(await eventuallyAwaited { preparing.values.count == 2 })
+        #expect(pools.statistics.usedSlotCount == 2 && pools.statistics.openCount == 0)
+        mayEnd.open()
+        for task in tasks { try await task.value }
+        #expect(directory.fileNames() == (0..<5).map { "\($0).db" })
+        #expect(pools.statistics.usedSlotCount == 0)
+    }
+
+    @Test("a creation waits within the bounds, closes databases that are not in use, and can be cancelled")
+    func boundsOfCreations() async throws {
+        let pools = makePools(1) { $0.maximumWait = 0.01 }
+        try await pools.create("a")
+        var lease: DatabasePools.Lease? = try await pools.lease("a", timeout: 1000)
+        await #expect(throws: DatabaseWaitError.self) { try await pools.create("b") }
+        let patient = makePools(1)
+        let other = try await patient.lease("a")
+        let task = Task { try await patient.create("b") }
+        #expect(await eventuallyAwaited { patient.statistics.waitingCount == 1 })
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(patient.statistics.waitingCount == 0 && !directory.fileNames().contains("b.db"))
+        withExtendedLifetime((lease, other)) {}
+        lease = nil
+        #expect(await eventuallyAwaited { pools.statistics.leasedCount == 0 })
+        let impatient = makePools(1)
+        #expect(try await count("a", in: impatient) == 0)
+        try await impatient.create("b")
+        #expect(try await count("b", in: impatient) == 0)
+    }
+
+    @Test("a lease waits for the creation of its database, which a second creation cannot disturb")
+    func leaseWhileCreating() async throws {
+        let (isPreparing, mayEnd, events) = (Flag(), Flag(), Notes<String>())
+        let pools = DatabasePools(folder: directory.path) { _ in
+            events.append("open")
+            return .rawKeyed
+        } prepare: { pool in
+            try pool.write { db in
+                try db.execute(sql: "CREATE TABLE IF NOT EXISTS player (id INTEGER PRIMARY KEY, name TEXT)")
+                isPreparing.open()
+                while !mayEnd.isOpen { Thread.sleep(forTimeInterval: 0.001) }
+            }
+            events.append("prepared")
+        }
+        let creation = Task { try await pools.create("a") }
+        #expect(await eventuallyAwaited { isPreparing.isOpen })
+        let leases = (0..<3).map { _ in
+            Task { try await pools.withPool("a") { pool in try await pool.write { try $0.insertPlayer() } } }
+        }
+        #expect(await eventuallyAwaited { pools.statistics.waitingCount == 3 })
+        let exists = DatabaseFileError(.exists, path: directory.path("a.db"))
+        await #expect(throws: exists) { try await pools.create("a") }
+        mayEnd.open()
+        try await creation.value
+        for lease in leases { try await lease.value }
+        #expect(try await count("a", in: pools) == 3)
+        #expect(events.values == ["open", "prepared", "open", "prepared"])
+    }
+
+    @Test("a creation that fails leaves no file, and can be repeated")
+    func failedCreation() async throws {
+        let mended = Notes<Void>()
+        let pools = DatabasePools(folder: directory.path) { name in
+            switch name {
+            case "no-key": Configuration()
+            case "unknown": throw TestFailure()
+            default: .rawKeyed
+            }
+        } prepare: { pool in
+            try pool.write { db in
+                try db.execute(sql: "CREATE TABLE IF NOT EXISTS player (id INTEGER PRIMARY KEY, name TEXT)")
+                try db.insertPlayer()
+            }
+            if mended.values.isEmpty { throw TestFailure() }
+        }
+        await #expect(throws: DatabaseError.self) { try await pools.create("no-key") }
+        for name in ["unknown", "a", "a"] {
+            await #expect(throws: TestFailure.self) { try await pools.create(name) }
+        }
+        #expect(directory.fileNames().isEmpty && pools.statistics.usedSlotCount == 0)
+        mended.append(())
+        try await pools.create("a")
+        #expect(directory.fileNames() == ["a.db"])
+    }
+
+    @Test("the file of a failed creation is kept if another connection uses it, or has committed")
+    func usedFileOfFailedCreation() async throws {
+        let others = Notes<DatabaseQueue>()
+        let pools = DatabasePools(folder: directory.path) { _ in
+            .rawKeyed
+        } prepare: { pool in
+            let other = try DatabaseQueue(path: pool.path, configuration: .rawKeyed)
+            if pool.path.hasSuffix("open.db") {
+                others.append(other)
+            } else {
+                try other.write { try $0.execute(sql: "CREATE TABLE a (b)") }
+                try other.close()
+            }
+            throw TestFailure()
+        }
+        for name in ["committed", "open"] {
+            await #expect(throws: TestFailure.self) { try await pools.create(name) }
+            let exists = DatabaseFileError(.exists, path: directory.path("\(name).db"))
+            await #expect(throws: exists) { try await pools.create(name) }
+        }
+        for other in others.values { try other.close() }
+        #expect(directory.fileNames() == ["committed.db", "open.db"])
+    }
+
     // MARK: Errors
 
     @Test("a file that is missing is not created, and the next request finds a file that was")

@@ -84,6 +84,66 @@ struct PoolsStateTests {
         #expect(state.waitingRequestCount == 2)
     }
 
+    @Test("a creation has a slot like an opening, and leases of its database wait for it")
+    func creation() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        let isCreating = try state.createNow("a")
+        #expect(isCreating)
+        #expect(state.usedSlotCount == 1 && state.openCounts == (0, 0))
+        #expect(throws: DatabaseNameTaken.self) { _ = try state.createNow("a") }
+        #expect(try state.request("a", 1, within: .none).actions.openings.isEmpty)
+        let hasSlot = try state.createNow("b")
+        #expect(!hasSlot)
+        #expect(try state.requestCreation("b", 2, within: .none).actions.creations.isEmpty)
+        #expect(throws: DatabaseNameTaken.self) { _ = try state.requestCreation("b", 3, within: .none) }
+        let created = state.didCreate("a")
+        #expect(created.creations == [2] && created.openings.isEmpty)
+        #expect(state.didCreate("b").openings == ["a"])
+        #expect(state.didOpen("a", 7).answers.map(\.waiter) == [1])
+        #expect(throws: DatabaseNameTaken.self) { _ = try state.createNow("a") }
+    }
+
+    @Test("a creation waits for an opening, which fails, and is refused if it succeeds")
+    func creationDuringOpening() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        _ = try state.request("a", 1, within: .none)
+        let hasSlot = try state.createNow("a")
+        #expect(!hasSlot)
+        _ = try state.requestCreation("a", 2, within: .none)
+        let failed = state.didFailToOpen("a", Failure())
+        #expect(failed.answers.map(\.waiter) == [1] && failed.creations == [2])
+        #expect(state.didCreate("a").openings.isEmpty && state.usedSlotCount == 0)
+        _ = try state.request("a", 3, within: .none)
+        _ = try state.requestCreation("a", 4, within: .none)
+        let opened = state.didOpen("a", 7)
+        #expect(opened.answers.map(\.waiter) == [3, 4] && state.openCounts == (1, 1))
+        #expect(throws: DatabaseNameTaken.self) { try opened.answers[1].result.get() }
+        #expect(state.waitingRequestCount == 0)
+    }
+
+    @Test("a creation closes a database that is not in use, keeps to its bounds, and can be withdrawn")
+    func waitingCreation() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        _ = try state.request("a", 1, within: .none)
+        _ = state.didOpen("a", 7)
+        #expect(throws: DatabaseWaitError.timedOut(.openDatabase, waited: 0)) {
+            _ = try state.requestCreation("b", 2, within: WaitBounds(timeout: 0))
+        }
+        let start = ContinuousClock.now
+        _ = try state.requestCreation("b", 3, within: WaitBounds(timeout: 1)) { start }
+        #expect(state.expire(at: start + .seconds(1)).answers.map(\.waiter) == [3])
+        let id = try state.requestCreation("b", 4, within: .none).id
+        #expect(state.release("a").closings.map(\.pool) == [7])
+        let isWithdrawn = state.cancel(id)
+        #expect(isWithdrawn)
+        #expect(state.didClose("a").creations.isEmpty && state.usedSlotCount == 0)
+        let isCreating = try state.createNow("b")
+        #expect(isCreating)
+        _ = try state.request("b", 5, within: .none)
+        #expect(state.close(Failure()).answers.map(\.waiter) == [5])
+        #expect(state.didCreate("b").openings.isEmpty && state.usedSlotCount == 0)
+    }
+
     @Test("a request that is withdrawn leaves no place in the line")
     func cancellation() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
