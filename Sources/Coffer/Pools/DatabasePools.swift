@@ -114,7 +114,11 @@ public final class DatabasePools: Sendable {
         opener = Opener(
             folder: folder, fileExtension: fileExtension, readerCount: limits.readerCount,
             configuration: configuration, prepare: prepare)
-        shelf = PoolShelf(slotCount: limits.slotCount) { [opener] name in try opener.open(name) }
+        shelf = PoolShelf(slotCount: limits.slotCount) { [opener] name in
+            try opener.checkExists(name)
+        } open: { [opener] name in
+            try opener.open(name)
+        }
     }
 
     // There are no requests. Leases may outlive this object.
@@ -175,7 +179,8 @@ extension DatabasePools {
     ///   - timeout: the maximum time to wait for the database, in seconds. Nil means ``Limits/maximumWait``.
     ///     Zero or less means that the call throws unless the database is open.
     /// - Throws:
-    ///   - ``DatabaseFileError`` with the reason `missing` if there is no such file: see ``create(_:)``.
+    ///   - ``DatabaseFileError`` with the reason `missing` if there is no such file: see ``create(_:)``. The
+    ///     call does not wait for other databases then, and closes none.
     ///   - ``DatabaseError`` with the reason in ``DatabaseError/encryptionFailure``: `wrongKey`, `damaged`
     ///     and so on; with `SQLITE_MISUSE` after ``close(within:grace:)``, or for a name that is no file
     ///     name.

@@ -28,8 +28,17 @@ extension DatabasePools {
         func path(of name: String) -> String { "\(folder)/\(name).\(fileExtension)" }
 
         func open(_ name: String) throws -> DatabasePool {
-            let path = path(of: name)
             // SQLite would create the file.
+            try checkExists(name)
+            let pool = try DatabasePool(
+                path: path(of: name), configuration: completeConfiguration(of: name))
+            try prepare(pool)
+            return pool
+        }
+
+        /// Throws `missing` if there is no file with this name.
+        func checkExists(_ name: String) throws(DatabaseFileError) {
+            let path = path(of: name)
             do throws(Errno) {
                 _ = try FileStatus(path, followsLinks: true)
             } catch {
@@ -37,9 +46,6 @@ extension DatabasePools {
                     error.code == ENOENT ? .missing : .inputOutput(call: "stat", errno: error.code),
                     path: path)
             }
-            let pool = try DatabasePool(path: path, configuration: completeConfiguration(of: name))
-            try prepare(pool)
-            return pool
         }
 
         private func completeConfiguration(of name: String) throws -> Configuration {

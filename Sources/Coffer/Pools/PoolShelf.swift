@@ -10,6 +10,7 @@ final class PoolShelf: Sendable {
 
     private let state: Mutex<State>
     private let slotCount: Int
+    private let checkExists: @Sendable (_ name: String) throws -> Void
     private let open: @Sendable (_ name: String) throws -> DatabasePool
 
     /// Entered by each database from the beginning of its opening to the end of its closing.
@@ -21,13 +22,20 @@ final class PoolShelf: Sendable {
     /// Entered by each database while it is closed because its last lease has ended.
     private let closings = DispatchGroup()
 
-    /// The number of files that are opened or created at the same time. More would only compete for the processors.
+    /// The number of files that are opened or created at the same time. More would only compete for the
+    /// processors.
     private static let maximumOpeningCount = 16
 
-    /// - Parameter open: opens a database. It is called on a thread of its own, and may block.
-    init(slotCount: Int, open: @escaping @Sendable (_ name: String) throws -> DatabasePool) {
+    /// - Parameters:
+    ///   - checkExists: throws an error if a database has no file. It is called on a thread of its own.
+    ///   - open: opens a database. It is called on a thread of its own, and may block.
+    init(
+        slotCount: Int, checkExists: @escaping @Sendable (_ name: String) throws -> Void,
+        open: @escaping @Sendable (_ name: String) throws -> DatabasePool
+    ) {
         state = Mutex(State(slotCount: slotCount, maximumOpeningCount: Self.maximumOpeningCount))
         self.slotCount = slotCount
+        self.checkExists = checkExists
         self.open = open
     }
 
@@ -36,10 +44,19 @@ final class PoolShelf: Sendable {
     /// Leases a database. ``release(_:)`` ends the lease.
     func lease(_ name: String, within bounds: WaitBounds) async throws -> DatabasePool {
         if let pool = state.withLock({ $0.takeNow(name) }) { return pool }
+        // A name without a file must not close a database, nor wait for one to be released.
+        if try state.withLock({ try needsCheck(name, $0) }) {
+            try await BlockingWork.run("Coffer.Opening") { [checkExists] _ in try checkExists(name) }
+        }
         guard case .lease(let pool) = try await wait(for: .lease(name), within: bounds) else {
             preconditionFailure("A lease was requested.")
         }
         return pool
+    }
+
+    private func needsCheck(_ name: String, _ state: borrowing State) throws -> Bool {
+        guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
+        return !state.isAwaited(name)
     }
 
     private func wait(for kind: Kind, within bounds: WaitBounds) async throws -> Grant {

@@ -99,6 +99,14 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         slots.values.compactMap { if case .open(let pool, _, _) = $0 { pool } else { nil } }
     }
 
+    /// True if a database is being opened or created, or a request for it waits.
+    func isAwaited(_ name: String) -> Bool {
+        switch slots[name] {
+        case .opening, .creating: true
+        case .open, .closing, nil: demands[name] != nil
+        }
+    }
+
     // MARK: Requests
 
     /// Leases a database that is open; nil if it is not.

@@ -410,6 +410,22 @@ struct DatabasePoolsTests {
         #expect(try await count("a", in: pools) == 0)
     }
 
+    @Test("a request for a missing file waits for no other database, and closes none")
+    func manyMissingFiles() async throws {
+        let pools = makePools(2)
+        let names = try await makeFiles(2, in: pools)
+        for name in names { #expect(try await count(name, in: pools) == 0) }
+        for number in 0..<20 {
+            let missing = DatabaseFileError(.missing, path: directory.path("\(number).db"))
+            await #expect(throws: missing) { try await pools.lease("\(number)") }
+        }
+        #expect(pools.statistics.openCount == 2)
+        let leases = [try await pools.lease(names[0]), try await pools.lease(names[1])]
+        let missing = DatabaseFileError(.missing, path: directory.path("a.db"))
+        await #expect(throws: missing) { try await pools.lease("a", timeout: 0) }
+        #expect(pools.statistics.leasedCount == leases.count)
+    }
+
     @Test(
         "names that lead elsewhere are refused", arguments: ["", ".", "..", "a/b", "../a", "/a", "a\0", ".a"])
     func names(name: String) async throws {

@@ -91,6 +91,7 @@ struct PoolsStateTests {
         #expect(isCreating)
         #expect(state.usedSlotCount == 1 && state.openCounts == (0, 0))
         #expect(throws: DatabaseNameTaken.self) { _ = try state.createNow("a") }
+        #expect(state.isAwaited("a") && !state.isAwaited("b"))
         #expect(try state.request("a", 1, within: .none).actions.openings.isEmpty)
         let hasSlot = try state.createNow("b")
         #expect(!hasSlot)
