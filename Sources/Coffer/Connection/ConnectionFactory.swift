@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SQLCipherBridge
 internal import Synchronization
 internal import SystemCalls
@@ -228,6 +229,17 @@ final class ConnectionKeys: Sendable {
             return file == found
         }
         if !isSame { throw DatabaseError.fileMoved(path) }
+    }
+
+    /// Returns true if the path leads to no file, or to another one than the connections have open.
+    func hasLostFile(at path: String) -> Bool {
+        let found: FileIdentity
+        do throws(Errno) {
+            found = try FileStatus(path, followsLinks: true).identity
+        } catch {
+            return error.code == ENOENT
+        }
+        return file.withLock { file in file != nil && file != found }
     }
 
     /// Records that the empty file has received the salt that was chosen for it.

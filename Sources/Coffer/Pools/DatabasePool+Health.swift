@@ -2,6 +2,9 @@ public import Foundation
 internal import SQLCipherBridge
 
 extension DatabasePool {
+    /// True if the path leads to no file, or to another one than the pool has open.
+    var hasLostFile: Bool { factory.keys.hasLostFile(at: path) }
+
     /// The answer to ``DatabasePool/health(timeout:)``.
     public struct Health: Sendable {
         /// The key with which a pool has opened its file.

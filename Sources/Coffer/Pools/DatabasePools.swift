@@ -169,6 +169,9 @@ extension DatabasePools {
 
     /// Returns a lease of a database, for a use that does not end with a closure, such as a stream of events.
     ///
+    /// If the file of an open database was deleted or replaced, the first lease after its use has ended
+    /// closes it, and opens the file that has its name now.
+    ///
     /// ```swift
     /// let lease = try await tenants.lease(name)
     /// let counts = ValueObservation.tracking { db in try Note.fetchCount(db) }.values(in: lease.pool)
@@ -230,15 +233,19 @@ extension DatabasePools {
     /// process, or a connection that was not closed, uses it or has committed something to it: the next call
     /// throws `exists`, and a lease opens and prepares the file.
     ///
+    /// A database that is open although its file was deleted is closed first.
+    ///
     /// - Throws: ``DatabaseFileError`` with the reason `exists` if there is a file with this name, or another
-    ///   call is creating it; ``DatabaseWaitError`` if the limits do not allow the wait; `SQLITE_MISUSE`
-    ///   after ``close(within:grace:)``; the errors of ``DatabasePool/init(path:configuration:)`` and of the
+    ///   call is creating it; with the reason `busy` if the database is in use although its file was deleted;
+    ///   ``DatabaseWaitError`` if the limits do not allow the wait; `SQLITE_MISUSE` after
+    ///   ``close(within:grace:)``; the errors of ``DatabasePool/init(path:configuration:)`` and of the
     ///   closures that were given to the initializer; `CancellationError` if the task is cancelled while it
     ///   waits.
     public func create(_ name: String) async throws {
         try opener.check(name)
         try shelf.checkIsOpen()
         try await BlockingWork.run("Coffer.Opening") { [opener] _ in try opener.checkIsFree(name) }
+        try shelf.closeDeleted(name, at: opener.path(of: name))
         try await shelf.create(name, at: opener.path(of: name), within: bounds) { [opener] in
             try opener.create(name)
         }

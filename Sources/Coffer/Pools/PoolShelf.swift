@@ -43,7 +43,7 @@ final class PoolShelf: Sendable {
 
     /// Leases a database. ``release(_:)`` ends the lease.
     func lease(_ name: String, within bounds: WaitBounds) async throws -> DatabasePool {
-        if let pool = state.withLock({ $0.takeNow(name) }) { return pool }
+        if let pool = takeNow(name) { return pool }
         // A name without a file must not close a database, nor wait for one to be released.
         if try state.withLock({ try needsCheck(name, $0) }) {
             try await BlockingWork.run("Coffer.Opening") { [checkExists] _ in try checkExists(name) }
@@ -52,6 +52,16 @@ final class PoolShelf: Sendable {
             preconditionFailure("A lease was requested.")
         }
         return pool
+    }
+
+    /// Leases a database that is open. If it has no lease and its path leads to no file or to another one,
+    /// it is closed instead: each of its accesses would fail.
+    private func takeNow(_ name: String) -> DatabasePool? {
+        let (leased, idle) = state.withLock { ($0.takeLeased(name), $0.idlePool(name)) }
+        guard let idle else { return leased }
+        guard idle.hasLostFile else { return state.withLock { $0.takeNow(name) } }
+        perform(state.withLock { $0.closeIdle(name) })
+        return nil
     }
 
     private func needsCheck(_ name: String, _ state: borrowing State) throws -> Bool {
@@ -102,6 +112,18 @@ final class PoolShelf: Sendable {
             defer { self.endCreation(of: name) }
             try body()
         }
+    }
+
+    /// Closes a database that is open although it has no file.
+    ///
+    /// - Throws: ``DatabaseFileError`` with the reason `busy` if it is leased.
+    func closeDeleted(_ name: String, at path: String) throws {
+        let (isLeased, actions) = state.withLock { state in
+            let actions = state.closeIdle(name)
+            return (state.isOpen(name), actions)
+        }
+        perform(actions)
+        if isLeased { throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: path) }
     }
 
     private func beginCreation() {

@@ -99,6 +99,10 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         slots.values.compactMap { if case .open(let pool, _, _) = $0 { pool } else { nil } }
     }
 
+    func isOpen(_ name: String) -> Bool {
+        if case .open? = slots[name] { true } else { false }
+    }
+
     /// True if a database is being opened or created, or a request for it waits.
     func isAwaited(_ name: String) -> Bool {
         switch slots[name] {
@@ -113,6 +117,18 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     mutating func takeNow(_ name: String) -> Pool? {
         guard !isClosed, case .open(let pool, let leaseCount, let lastUse)? = slots[name] else { return nil }
         slots[name] = .open(pool, leaseCount: leaseCount + 1, lastUse: lastUse)
+        return pool
+    }
+
+    /// Leases a database that is leased already; nil if it is not.
+    mutating func takeLeased(_ name: String) -> Pool? {
+        guard case .open(_, let leaseCount, _)? = slots[name], leaseCount > 0 else { return nil }
+        return takeNow(name)
+    }
+
+    /// The database if it is open and has no lease.
+    func idlePool(_ name: String) -> Pool? {
+        guard case .open(let pool, 0, _)? = slots[name] else { return nil }
         return pool
     }
 
@@ -195,6 +211,13 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         useCount += 1
         slots[name] = .open(pool, leaseCount: leaseCount - 1, lastUse: useCount)
         return serve()
+    }
+
+    /// Closes a database if it is open and has no lease.
+    mutating func closeIdle(_ name: String) -> Actions {
+        var actions = Actions()
+        if let pool = idlePool(name) { close(name, pool, &actions) }
+        return actions
     }
 
     /// Records that a database was opened, and leases it to all requests for it.
@@ -315,10 +338,14 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         }
         while isClosed || line.count > slotCount - slots.count + closingCount {
             guard let (name, pool) = leastRecentlyUsed() else { return }
-            slots[name] = .closing
-            closingCount += 1
-            actions.closings.append((name, pool))
+            close(name, pool, &actions)
         }
+    }
+
+    private mutating func close(_ name: String, _ pool: Pool, _ actions: inout Actions) {
+        slots[name] = .closing
+        closingCount += 1
+        actions.closings.append((name, pool))
     }
 
     /// The database without a lease that was used least recently. It is searched for, because opening a file

@@ -426,6 +426,60 @@ struct DatabasePoolsTests {
         #expect(pools.statistics.leasedCount == leases.count)
     }
 
+    /// Removes the file of a database, with its log and the log's index.
+    private func removeFiles(of name: String) throws {
+        for path in ["", "-wal", "-shm"].map({ directory.path("\(name).db\($0)") })
+        where FileManager.default.fileExists(atPath: path) {
+            try FileManager.default.removeItem(atPath: path)
+        }
+    }
+
+    private func insert(into name: String, of pools: DatabasePools) async throws {
+        try await pools.withPool(name) { pool in try await pool.write { try $0.insertPlayer() } }
+    }
+
+    @Test("a database whose file was deleted while it was open is closed, and can be created again")
+    func deletedFile() async throws {
+        let pools = makePools()
+        let path = directory.path("a.db")
+        for isRequested in [true, false] {
+            try await pools.create("a")
+            try await insert(into: "a", of: pools)
+            try removeFiles(of: "a")
+            guard isRequested else { continue }
+            let missing = DatabaseFileError(.missing, path: path)
+            await #expect(throws: missing) { try await pools.lease("a") }
+        }
+        try await pools.create("a")
+        #expect(try await count("a", in: pools) == 0)
+        do {
+            let lease = try await pools.lease("a")
+            try removeFiles(of: "a")
+            let error = await #expect(throws: DatabaseFileError.self) { try await pools.create("a") }
+            if case .busy? = error?.reason {} else { Issue.record("\(String(describing: error))") }
+            withExtendedLifetime(lease) {}
+        }
+        #expect(await eventuallyAwaited { pools.statistics.leasedCount == 0 })
+        try await pools.create("a")
+        try await insert(into: "a", of: pools)
+        #expect(try await count("a", in: pools) == 1)
+    }
+
+    @Test("a database whose file was replaced while it was open is closed, and the new file is opened")
+    func replacedFile() async throws {
+        let pools = makePools()
+        try await pools.create("a")
+        try await insert(into: "a", of: pools)
+        let copy = directory.path("a.copy")
+        try await pools.withPool("a") { pool in try await pool.vacuum(into: copy) }
+        for _ in 0..<2 { try await insert(into: "a", of: pools) }
+        try removeFiles(of: "a")
+        try FileManager.default.moveItem(atPath: copy, toPath: directory.path("a.db"))
+        #expect(try await count("a", in: pools) == 1)
+        try await insert(into: "a", of: pools)
+        #expect(try await count("a", in: pools) == 2)
+    }
+
     @Test(
         "names that lead elsewhere are refused", arguments: ["", ".", "..", "a/b", "../a", "/a", "a\0", ".a"])
     func names(name: String) async throws {

@@ -84,6 +84,22 @@ struct PoolsStateTests {
         #expect(state.waitingRequestCount == 2)
     }
 
+    @Test("a database without a lease can be closed, and is opened again for the next request")
+    func closingOfIdle() throws {
+        var state = State(slotCount: 2, maximumOpeningCount: 1)
+        _ = try state.request("a", 1, within: .none)
+        #expect(state.closeIdle("a").closings.isEmpty && state.idlePool("a") == nil)
+        _ = state.didOpen("a", 7)
+        #expect(state.closeIdle("a").closings.isEmpty && state.idlePool("a") == nil && state.isOpen("a"))
+        #expect(state.takeLeased("a") == 7)
+        for _ in 0..<2 { _ = state.release("a") }
+        #expect(state.takeLeased("a") == nil && state.idlePool("a") == 7)
+        #expect(state.closeIdle("a").closings.map(\.pool) == [7])
+        #expect(state.takeNow("a") == nil && !state.isOpen("a") && !state.isAwaited("a"))
+        #expect(try state.request("a", 2, within: .none).actions.openings.isEmpty)
+        #expect(state.didClose("a").openings == ["a"])
+    }
+
     @Test("a creation has a slot like an opening, and leases of its database wait for it")
     func creation() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
