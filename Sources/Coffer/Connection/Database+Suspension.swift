@@ -13,6 +13,7 @@ extension Database {
     ///   immediately.
     /// - Later writes throw `SQLITE_ABORT`. So do reads, unless the database is in WAL mode, in which reads
     ///   do not block other connections.
+    /// - An observation of values continues: it fetches its value again after the suspension.
     public static let suspendNotification = Notification.Name("Coffer.Database.Suspend")
 
     /// A notification that ends the suspension begun by ``suspendNotification``.

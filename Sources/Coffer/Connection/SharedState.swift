@@ -19,6 +19,9 @@ extension Database {
         /// True if the connection must not take locks: see ``Database/suspendNotification``.
         let isSuspended = Atomic<Bool>(false)
 
+        /// The number of suspensions so far. Changed under the lock of ``interruptible``.
+        private let suspensionCount = Atomic<UInt>(0)
+
         /// Functions to call when the suspension ends.
         private let resumptions = Mutex<[@Sendable () -> Void]>([])
 
@@ -45,7 +48,11 @@ extension Database {
 
         /// The lock keeps the connection from being closed during the call.
         func interrupt() {
-            interruptible.withLock { if !isShielded.load(ordering: .relaxed) { $0?.interrupt() } }
+            interruptible.withLock { interrupt($0) }
+        }
+
+        private func interrupt(_ handle: InterruptHandle?) {
+            if !isShielded.load(ordering: .relaxed) { handle?.interrupt() }
         }
 
         /// Runs `body`, during which the connection, or the one that replaces it, cannot be interrupted.
@@ -136,13 +143,36 @@ extension Database.SharedState: StoppableAccess {
 extension Database.SharedState {
     /// Rejects locks from now on, and aborts the running statement.
     func suspend() {
-        isSuspended.store(true, ordering: .sequentiallyConsistent)
-        interrupt()
+        // One step for `suspensionMark`: a suspension has either not begun, or has interrupted the statement.
+        interruptible.withLock { handle in
+            suspensionCount.add(1, ordering: .relaxed)
+            isSuspended.store(true, ordering: .sequentiallyConsistent)
+            interrupt(handle)
+        }
     }
 
     func resume() {
         isSuspended.store(false, ordering: .sequentiallyConsistent)
         runResumptions()
+    }
+
+    /// A moment, to find out whether a suspension has had an effect since then.
+    struct SuspensionMark {
+        fileprivate let count: UInt
+        fileprivate let isSuspended: Bool
+    }
+
+    var suspensionMark: SuspensionMark {
+        interruptible.withLock { _ in
+            SuspensionMark(
+                count: suspensionCount.load(ordering: .relaxed),
+                isSuspended: isSuspended.load(ordering: .relaxed))
+        }
+    }
+
+    /// Returns true if the connection was suspended at a moment, or later. The suspension may have ended.
+    func wasSuspended(since mark: SuspensionMark) -> Bool {
+        mark.isSuspended || suspensionMark.count != mark.count
     }
 
     private func runResumptions() {

@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -63,6 +64,57 @@ struct SuspensionTests {
         await log.values(upTo: 0)
         try await writer.write { try $0.insertPlayer() }
         #expect(await log.values(upTo: 1) == [0, 1])
+        #expect(log.error == nil)
+        cancellable.cancel()
+    }
+
+    @Test(
+        "an observation whose fetch was interrupted by a suspension that has already ended fetches again",
+        arguments: Access.allCases)
+    func observationAfterShortSuspension(access: Access) async throws {
+        let writer = try directory.makePlayers(access, configuration)
+        let log = ValueLog<Int>(), isFirst = Mutex(true)
+        var observation = ValueObservation.tracking { db in
+            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return try db.playerCount() }
+            // The suspension begins during a statement, and has ended before its error is reported.
+            db.add(
+                function: DatabaseFunction("suspend", argumentCount: 0) { _ in
+                    suspend()
+                    resume()
+                    return 0
+                })
+            let endless =
+                "WITH RECURSIVE n(i) AS (SELECT suspend() UNION ALL SELECT 1 FROM n) SELECT sum(i) FROM n"
+            return try db.int(endless) ?? -1
+        }
+        // Notifications have no effect on the readers of a pool.
+        observation.requiresWriteAccess = access == .pool
+        let cancellable = observation.start(
+            in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
+        await log.values(upTo: 0)
+        try await writer.write { try $0.insertPlayer() }
+        #expect(await log.values(upTo: 1) == [0, 1])
+        #expect(log.error == nil)
+        cancellable.cancel()
+    }
+
+    @Test(
+        "an observation that was refused by a suspension that has already ended fetches again",
+        arguments: Access.allCases)
+    func observationAfterRefusal(access: Access) async throws {
+        let writer = try directory.makePlayers(access, configuration)
+        let log = ValueLog<Int>(), isFirst = Mutex(true)
+        var observation = ValueObservation.tracking { db in
+            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return try db.playerCount() }
+            suspend()
+            defer { resume() }
+            try db.insertPlayer()
+            return -1
+        }
+        observation.requiresWriteAccess = true
+        let cancellable = observation.start(
+            in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
+        #expect(await log.values(upTo: 0) == [0])
         #expect(log.error == nil)
         cancellable.cancel()
     }

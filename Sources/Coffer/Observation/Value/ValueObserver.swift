@@ -224,10 +224,11 @@ extension ValueObserver {
                 putOffToEndOfTransaction(source)
                 return nil
             }
+            let mark = db.sharedState.suspensionMark
             do {
                 return try fetch(from: source, in: db)
             } catch let error as DatabaseError
-                where error.isOfSuspension && db.sharedState.isSuspended.load(ordering: .relaxed)
+                where error.isOfSuspension && db.sharedState.wasSuspended(since: mark)
             {
                 putOffToResumption(of: db)
                 return nil
@@ -252,6 +253,7 @@ extension ValueObserver {
         if let watch = source.watch, let id { watch.waitForEnd(id) }
     }
 
+    /// Waits for the end of a suspension. If it has already ended, the value is fetched again immediately.
     private func putOffToResumption(of db: Database) {
         content.withLock { $0.state.putOff() }
         db.sharedState.afterResumption { [weak self] in self?.databaseDidChange() }
