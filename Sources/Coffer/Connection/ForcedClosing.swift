@@ -213,7 +213,8 @@ extension DatabasePool: ClosableDatabase {
     ///   - grace: the further time for cancelled accesses to end.
     /// - Throws: ``DatabaseWaitError/timedOut(_:waited:)`` if an access has not ended after both times;
     ///   `SQLITE_BUSY` if statements are still alive. The pool remains usable then: the cancelled accesses
-    ///   remain cancelled until they end, and those that begin later run as usual.
+    ///   remain cancelled until they end, those that begin later run as usual, and its observations of values
+    ///   continue.
     public func close(within limit: Duration?, grace: Duration = .seconds(5)) async throws {
         try await BlockingWork.run("Coffer.Closing") { _ in
             try ForcedClosing.close(self, within: limit, grace: grace)

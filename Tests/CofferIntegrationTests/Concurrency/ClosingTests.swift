@@ -298,6 +298,53 @@ struct ClosingTests {
         #expect(try await writer.read { try $0.playerCount() } == 400)
     }
 
+    @Test(
+        "closing that fails keeps the observations, also one whose fetch it has cancelled", arguments: Way.all
+    )
+    func observations(way: Way) async throws {
+        let writer = try directory.makePlayers(way.access)
+        let log = ValueLog<Int>(), isFirst = Mutex(true)
+        let (hasBegun, wasCancelled, mayEnd) = (Gate(), Gate(), Gate())
+        var observation = ValueObservation.tracking { db in
+            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return try db.playerCount() }
+            hasBegun.open()
+            defer {
+                wasCancelled.open()
+                // In a queue, only the fetch itself can prevent closing.
+                if !way.hasOtherAccess { mayEnd.pass() }
+            }
+            return try db.int(Self.endless) ?? -1
+        }
+        observation.requiresWriteAccess = way.writes
+        let cancellable = observation.start(
+            in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
+        await Task.detached { hasBegun.pass() }.value
+        let other = way.hasOtherAccess ? BusyConnection.reading(writer) : nil
+        await #expect(throws: DatabaseWaitError.self) {
+            try await writer.close(within: .zero, grace: .milliseconds(200))
+        }
+        await Task.detached { wasCancelled.pass() }.value
+        mayEnd.open()
+        try other?.end()
+        await log.values(upTo: 0)
+        try await writer.write { try $0.insertPlayer() }
+        #expect(await log.values(upTo: 1).last == 1)
+        #expect(log.error == nil)
+        // Closing that succeeds ends it.
+        try await writer.close(within: .zero)
+        #expect(await log.failure().map(isError(.SQLITE_MISUSE)) == true)
+        cancellable.cancel()
+    }
+
+    /// An observation, and the access that prevents closing.
+    struct Way: CustomTestStringConvertible, Sendable {
+        let access: Access
+        var writes = false
+        var hasOtherAccess: Bool { access == .pool }
+        var testDescription: String { "\(access)\(writes ? ", with write access" : "")" }
+        static let all = [Way(access: .queue), Way(access: .pool), Way(access: .pool, writes: true)]
+    }
+
     @Test("a statement that is still alive prevents closing", arguments: Access.allCases)
     func livingStatements(access: Access) async throws {
         let writer = try directory.makePlayers(access)

@@ -27,6 +27,9 @@ struct ObservationSource: Sendable {
     /// Provides a connection asynchronously, or the reason why there is none.
     let access: @Sendable (_ body: @escaping @Sendable (Result<Database, any Error>) -> Void) -> Void
 
+    /// Calls a function when no closing is waiting any more that has cancelled the accesses of ``access``.
+    let afterClosing: @Sendable (_ body: @escaping @Sendable () -> Void) -> Void
+
     /// Provides a connection synchronously.
     let accessNow: @Sendable (_ body: (Database) -> Void) throws -> Void
 }
@@ -44,6 +47,8 @@ extension DatabaseQueue {
             watch: configuration.readonly ? nil : connection.regionWatch,
             isConcurrent: false,
             access: { [self] body in connection.async { body($0.ifOpen) } },
+            // The next access waits for the closing.
+            afterClosing: { $0() },
             accessNow: { [self] body in connection.sync(body) })
         return observation.start(in: source, scheduling: scheduler, onChange: onChange)
     }
@@ -59,12 +64,15 @@ extension DatabasePool {
             let source = ObservationSource(
                 isolation: .write, watch: watch, isConcurrent: false,
                 access: { [self] body in writer.async { body($0.ifOpen) } },
+                afterClosing: { $0() },
                 accessNow: { [self] body in writer.sync(body) })
             return observation.start(in: source, scheduling: scheduler, onChange: onChange)
         }
         let source = ObservationSource(
             isolation: .read, watch: watch, isConcurrent: true,
             access: { [self] body in asyncUnsafeRead(body) },
+            // A closing that waits for the writer does not prevent reads yet, and cancels them.
+            afterClosing: { [self] body in writer.async({ _ in }, end: body) },
             accessNow: { [self] body in try readers.withReader(body) })
         return observation.start(in: source, scheduling: scheduler, onChange: onChange)
     }
@@ -78,6 +86,8 @@ extension DatabaseSnapshotReader {
         let source = ObservationSource(
             isolation: .snapshot, watch: nil, isConcurrent: false,
             access: { [self] body in asyncRead(body) },
+            // The accesses of a snapshot are never cancelled by a closing.
+            afterClosing: { $0() },
             accessNow: { [self] body in try reentrantRead(body) })
         return observation.start(in: source, scheduling: scheduler, onChange: onChange)
     }

@@ -163,10 +163,7 @@ extension ValueObserver {
 
     /// Fetches in the access that made the change, so that each of its transactions gets a value.
     private func fetch(from source: ObservationSource, inAccess db: Database) {
-        let isCancelled = { db.sharedState.isCancelled }
-        if let fetched = fetch(from: source, .success(db), isOtherAccessCancelled: isCancelled) {
-            deliver(fetched)
-        }
+        if let fetched = fetch(from: source, .success(db)) { deliver(fetched) }
     }
 
     /// Reduces a value and delivers the result asynchronously.
@@ -210,13 +207,7 @@ extension ValueObserver {
     }
 
     /// Fetches a value, or handles the reason why that is impossible and returns nil.
-    ///
-    /// - Parameter isOtherAccessCancelled: returns true if the fetch shares the access of a task that was
-    ///   cancelled. An interrupted fetch is then repeated in an access of its own.
-    private func fetch(
-        from source: ObservationSource, _ db: Result<Database, any Error>,
-        isOtherAccessCancelled: () -> Bool = { false }
-    ) -> Fetched? {
+    private func fetch(from source: ObservationSource, _ db: Result<Database, any Error>) -> Fetched? {
         guard !content.withLock({ $0.state.hasEnded }) else { return nil }
         do {
             let db = try db.get()
@@ -232,9 +223,8 @@ extension ValueObserver {
             {
                 putOffToResumption(of: db)
                 return nil
-            } catch  where isOtherAccessCancelled() {
-                content.withLock { $0.state.putOff() }
-                databaseDidChange()
+            } catch  where db.sharedState.isCancelled {
+                putOffToOtherAccess(source)
                 return nil
             }
         } catch {
@@ -251,6 +241,13 @@ extension ValueObserver {
             return content.watcherID
         }
         if let watch = source.watch, let id { watch.waitForEnd(id) }
+    }
+
+    /// Fetches again in another access, because this one was cancelled: it belongs to a cancelled task, or
+    /// the database is being closed. If closing succeeds, the observation ends; otherwise it continues.
+    private func putOffToOtherAccess(_ source: ObservationSource) {
+        content.withLock { $0.state.putOff() }
+        source.afterClosing { [weak self] in self?.databaseDidChange() }
     }
 
     /// Waits for the end of a suspension. If it has already ended, the value is fetched again immediately.
