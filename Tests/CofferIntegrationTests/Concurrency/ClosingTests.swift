@@ -345,6 +345,25 @@ struct ClosingTests {
         static let all = [Way(access: .queue), Way(access: .pool), Way(access: .pool, writes: true)]
     }
 
+    @Test("closing waits for a rotation to the same key that was requested before")
+    func rotationToTheSameKey() throws {
+        let pool = try directory.makePlayersPool()
+        let key = try #require(Configuration.rawKeyed.key)
+        let busy = BusyConnection.writing(pool)
+        let rotation = Job {
+            var options = DatabaseFile.RotationOptions()
+            options.whileInUse = DatabaseFile.WhileInUse()
+            return try pool.rotateKey(to: key, options: options)
+        }
+        #expect(eventually { pool.waitingWriteCount == 1 })
+        let closing = Job { try pool.close() }
+        #expect(eventually { pool.waitingWriteCount == 2 })
+        try busy.end()
+        let error = #expect(throws: DatabaseFileError.self) { _ = try rotation.value() }
+        #expect(error?.reason == .sameKey)
+        try closing.value()
+    }
+
     @Test("a statement that is still alive prevents closing", arguments: Access.allCases)
     func livingStatements(access: Access) async throws {
         let writer = try directory.makePlayers(access)

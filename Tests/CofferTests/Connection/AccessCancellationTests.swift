@@ -76,6 +76,21 @@ struct AccessCancellationTests {
         }
     }
 
+    @Test("is the error of a rotation that is interrupted because its connection is being closed")
+    func rotation() throws {
+        let pool = try directory.makePool()
+        try pool.writeWithoutTransaction { db in
+            // An interruption lasts while a statement is between two of its rows.
+            let cursor = try Int.fetchCursor(db, sql: "SELECT 1 UNION ALL SELECT 2")
+            #expect(try cursor.next() == 1)
+            db.sharedState.cancel(.ofConnection)
+            defer { db.sharedState.endCancellation(.ofConnection) }
+            db.sharedState.interrupt()
+            #expect(throws: CancellationError.self) { _ = try db.planLiveKeyChange(to: .random()) }
+            withExtendedLifetime(cursor) {}
+        }
+    }
+
     @Test("is the error of an operation on the file that it has ended", arguments: [false, true])
     func fileOperation(isPublished: Bool) async throws {
         let queue = try directory.makeQueue()

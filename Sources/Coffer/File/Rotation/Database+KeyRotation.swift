@@ -44,17 +44,21 @@ extension Database {
     /// Completes a rotation that failed when the file had its new key already.
     ///
     /// - Throws: `sameKey` if there is none.
+    /// - Precondition: called in the access that found that the file has this key already, because the
+    ///   connection may be closed between two accesses.
     func completeRotation(_ options: DatabaseFile.RotationOptions, since start: ContinuousClock.Instant)
         throws
         -> DatabaseFile.RotationResult
     {
         let file = try pathOfRotatableFile()
-        try endOwnStatements()
-        let isCompleted = try undisturbed {
-            try InPlaceNote.completeInterruptedRun(file, handle, currentProtection())
+        return try describingFailures(file) {
+            try endOwnStatements()
+            let isCompleted = try undisturbed {
+                try InPlaceNote.completeInterruptedRun(file, handle, currentProtection())
+            }
+            guard isCompleted else { throw DatabaseFileError(.sameKey, path: file) }
+            return FileRotation.result(nil, isResumed: true, options, since: start)
         }
-        guard isCompleted else { throw DatabaseFileError(.sameKey, path: file) }
-        return FileRotation.result(nil, isResumed: true, options, since: start)
     }
 
     /// The keys before and after a rotation.
@@ -85,7 +89,10 @@ extension Database {
             user.command = error.message.map { "this process: \($0)" } ?? user.command
             throw DatabaseFileError(.busy([user]), path: file)
         } catch {
-            throw DatabaseFileError.publicError(error, path: file)
+            let error = DatabaseFileError.publicError(error, path: file)
+            let isInterruption = (error as? any InterruptibleError)?.isInterruptionError ?? false
+            if isInterruption && sharedState.isCancelled { throw CancellationError() }
+            throw error
         }
     }
 

@@ -39,12 +39,9 @@ struct LiveRotation: Sendable {
             "The key cannot be rotated inside a read of its pool.")
         let start = ContinuousClock.now
         let keys: Database.KeyChange
-        do {
-            keys = try pool.writer.sync { db in try db.planLiveKeyChange(to: key) }
-        } catch let error as DatabaseFileError where error.reason == .sameKey {
-            return try DatabaseFileError.translated(pool.path) {
-                try pool.writer.sync { db in try db.completeRotation(options, since: start) }
-            }
+        switch try begin(since: start) {
+        case .planned(let change): keys = change
+        case .completed(let result): return result
         }
         return try DatabaseFileError.translated(keys.file) {
             let run = try LiveRun(of: pool, keys, options, bounds, progress)
@@ -59,6 +56,24 @@ struct LiveRotation: Sendable {
                     result.proof, isResumed: result.isResumed, options, since: start, pause: run.course.pause)
             } catch {
                 throw FileReplacement.describe(error, of: status, path: keys.file)
+            }
+        }
+    }
+}
+
+extension LiveRotation {
+    private enum Beginning {
+        case planned(Database.KeyChange)
+        /// An earlier rotation to the same key had failed, and is complete now.
+        case completed(DatabaseFile.RotationResult)
+    }
+
+    private func begin(since start: ContinuousClock.Instant) throws -> Beginning {
+        try pool.writer.sync { db in
+            do {
+                return .planned(try db.planLiveKeyChange(to: key))
+            } catch let error as DatabaseFileError where error.reason == .sameKey {
+                return .completed(try db.completeRotation(options, since: start))
             }
         }
     }
