@@ -65,7 +65,7 @@ final class AccessCancellation: Sendable {
     private func interrupt() {
         let isRunning = phase.withLock { phase in
             guard case .interrupted(let state) = phase else { return false }
-            state.interrupt()
+            state.interrupt(for: .ofTask)
             return true
         }
         guard isRunning else { return }

@@ -314,10 +314,10 @@ extension Database {
         statementCaches.removeAll()
     }
 
-    /// True if the task of the access was cancelled, and no operation is running that must complete
-    /// regardless.
+    /// True if the task of the access was cancelled, or the connection is being closed, and no operation is
+    /// running that must complete regardless.
     var isTaskCancelled: Bool {
-        transactions.isCancellable && sharedState.isCancelled
+        transactions.isCancellable && sharedState.endsStatements
     }
 
     /// Returns true if a statement only ends a transaction by rolling back, or by releasing its locks if

@@ -212,13 +212,25 @@ extension Database {
     /// row.
     func withoutInterruption<Result>(_ body: () throws -> Result) rethrows -> Result {
         try sharedState.shielded {
-            if handle.isInterrupted {
-                // The interruption lasts while any statement is between two of its rows.
-                interruptedExecutions.end(handle.pendingStatements)
-                withoutTrace { handle.forgetInterruption() }
-            }
+            forgetInterruption()
             return try transactions.uncancellably(body)
         }
+    }
+
+    /// Runs code that does not belong to the task of the access, such as an observer of its commit: the
+    /// statements also run if the task is cancelled. They end if the connection is being closed by force.
+    func withoutCancellationOfTask<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try sharedState.shielded(from: .ofTask) {
+            forgetInterruption()
+            return try body()
+        }
+    }
+
+    private func forgetInterruption() {
+        guard handle.isInterrupted else { return }
+        // The interruption lasts while any statement is between two of its rows.
+        interruptedExecutions.end(handle.pendingStatements)
+        withoutTrace { handle.forgetInterruption() }
     }
 }
 

@@ -7,8 +7,9 @@ extension Database {
         /// The connection that may be interrupted; nil once it is closed.
         private let interruptible: Mutex<InterruptHandle?>
 
-        /// True while the connection must not be interrupted. Changed under the lock of ``interruptible``.
-        private let isShielded = Atomic<Bool>(false)
+        /// The reasons that have no effect now, as bits of ``Cancellation``. If all bits are set, nothing
+        /// interrupts the connection. Changed under the lock of ``interruptible``.
+        private let shield = Atomic<UInt8>(0)
 
         /// The thread that is using the connection, or zero.
         let accessingThread = Atomic<UInt>(0)
@@ -46,24 +47,29 @@ extension Database {
             }
         }
 
-        /// The lock keeps the connection from being closed during the call.
-        func interrupt() {
-            interruptible.withLock { interrupt($0) }
+        /// Aborts the running statement. The lock keeps the connection from being closed during the call.
+        ///
+        /// - Parameter reason: the cancellation that causes the interruption; nil for any other cause.
+        func interrupt(for reason: Cancellation? = nil) {
+            interruptible.withLock { interrupt($0, for: reason) }
         }
 
-        private func interrupt(_ handle: InterruptHandle?) {
-            if !isShielded.load(ordering: .relaxed) { handle?.interrupt() }
+        private func interrupt(_ handle: InterruptHandle?, for reason: Cancellation? = nil) {
+            let (shield, bits) = (shield.load(ordering: .relaxed), reason?.rawValue ?? .max)
+            if shield & bits != bits { handle?.interrupt() }
         }
 
         /// Runs `body`, during which the connection, or the one that replaces it, cannot be interrupted.
-        func shielded<Result>(_ body: () throws -> Result) rethrows -> Result {
-            let wasShielded = setShielded(true)
-            defer { _ = setShielded(wasShielded) }
+        ///
+        /// - Parameter reason: the only cancellation without effect during `body`; nil for all interruptions.
+        func shielded<Result>(
+            from reason: Cancellation? = nil, _ body: () throws -> Result
+        ) rethrows -> Result {
+            let outer = interruptible.withLock { _ in
+                shield.bitwiseOr(reason?.rawValue ?? .max, ordering: .relaxed).oldValue
+            }
+            defer { interruptible.withLock { _ in shield.store(outer, ordering: .relaxed) } }
             return try body()
-        }
-
-        private func setShielded(_ isShielded: Bool) -> Bool {
-            interruptible.withLock { _ in self.isShielded.exchange(isShielded, ordering: .relaxed) }
         }
     }
 }
@@ -84,6 +90,12 @@ extension Database.SharedState {
 
     /// True if there is a reason to end the current access.
     var isCancelled: Bool { cancellations.load(ordering: .relaxed) != 0 }
+
+    /// True if there is a reason to end the current statement: see ``shielded(from:_:)``.
+    var endsStatements: Bool {
+        let reasons = cancellations.load(ordering: .relaxed)
+        return reasons != 0 && reasons & ~shield.load(ordering: .relaxed) != 0
+    }
 
     func cancel(_ reason: Cancellation) {
         cancellations.bitwiseOr(reason.rawValue, ordering: .sequentiallyConsistent)
@@ -133,8 +145,7 @@ extension Database.SharedState {
 
 extension Database.SharedState: StoppableAccess {
     var stopsWaitingOnCurrentThread: Bool {
-        isCancelled && !isShielded.load(ordering: .relaxed)
-            && accessingThread.load(ordering: .relaxed) == currentThreadID()
+        endsStatements && accessingThread.load(ordering: .relaxed) == currentThreadID()
     }
 }
 

@@ -34,7 +34,7 @@ public struct DatabaseRegionObservation: Sendable {
     ///   - onError: called if the region could not be determined, or when the database is closed. The
     ///     observation has then ended.
     ///   - onChange: called after each transaction that has changed the regions, where the connection is
-    ///     used. It may use the connection.
+    ///     used. It may use the connection, even if the task that has written is cancelled in the meantime.
     /// - Returns: a cancellable. The observation ends when it is cancelled or deinitialized.
     @preconcurrency
     public func start(
@@ -98,7 +98,8 @@ private final class RegionObserver: RegionListener {
 
     func regionDidChange(_ db: Database) {
         if case .ended = phase.withLock({ $0 }) { return }
-        onChange(db)
+        // Not part of the task that has written.
+        db.withoutCancellationOfTask { onChange(db) }
     }
 
     func databaseDidClose() {

@@ -266,17 +266,17 @@ extension ObserverNotifier {
             // Watchers that were added in the middle of a transaction without hooks are notified too.
             if !isInsideTransaction { tellWatchers(in: database) }
         case .commit?:
-            endTransaction { $0.databaseDidCommit(database) }
+            endTransaction(in: database) { $0.databaseDidCommit(database) }
             tellWatchers(in: database)
         case .emptyCommit?:
             try endEmptyTransaction(in: database)
         case .failedStatement? where !undoesWhatWasTold:
             tellWatchers(rolledBack: true, in: database)
         case .failedStatement?:
-            endTransaction { $0.databaseDidRollback(database) }
+            endTransaction(in: database) { $0.databaseDidRollback(database) }
             tellWatchers(rolledBack: true, in: database)
         case .rollback(let refusal)?:
-            endTransaction { $0.databaseDidRollback(database) }
+            endTransaction(in: database) { $0.databaseDidRollback(database) }
             tellWatchers(rolledBack: true, in: database)
             if let refusal { throw refusal }
         }
@@ -305,27 +305,34 @@ extension ObserverNotifier {
         do {
             try registrations.askForPermission()
         } catch {
-            endTransaction { $0.databaseDidRollback(database) }
+            endTransaction(in: database) { $0.databaseDidRollback(database) }
             tellWatchers(rolledBack: true, in: database)
             throw error
         }
-        endTransaction { $0.databaseDidCommit(database) }
+        endTransaction(in: database) { $0.databaseDidCommit(database) }
         tellWatchers(in: database)
     }
 
     /// Calls all observers at the end of a transaction.
     ///
     /// An observer may use the connection and run whole transactions, so all state must be final before the
-    /// first one is notified.
-    private func endTransaction(_ notify: (any TransactionObserver) -> Void) {
-        for registration in registrations.transactionDidEnd() {
-            if let observer = registration.observer { notify(observer) }
+    /// first one is notified. The observers do not belong to the task of the access, so its cancellation does
+    /// not end their statements.
+    private func endTransaction(in database: Database, _ notify: (any TransactionObserver) -> Void) {
+        let ended = registrations.transactionDidEnd()
+        if !ended.isEmpty {
+            database.withoutCancellationOfTask {
+                for registration in ended {
+                    if let observer = registration.observer { notify(observer) }
+                }
+            }
         }
         registrations.removeUseless()
         removeHooksIfUseless()
     }
 
-    /// Notifies the watchers whose regions the transaction has changed that it has ended.
+    /// Notifies the watchers whose regions the transaction has changed that it has ended. A watcher that runs
+    /// code of the application handles a cancelled task itself.
     private func tellWatchers(rolledBack: Bool = false, in database: Database) {
         guard !watch.isEmpty else { return }
         for listener in watch.transactionDidEnd(rolledBack: rolledBack) {

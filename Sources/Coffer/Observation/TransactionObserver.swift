@@ -5,7 +5,8 @@
 /// savepoint are held until it is released: changes that are rolled back with it are never reported.
 ///
 /// All functions are called where the connection is used, between its statements or during one. Only
-/// ``databaseDidCommit(_:)`` and ``databaseDidRollback(_:)`` may use the connection.
+/// ``databaseDidCommit(_:)`` and ``databaseDidRollback(_:)`` may use the connection. The cancellation of the
+/// task that has written does not end their statements.
 ///
 /// These changes are not reported: changes by other connections, changes of the schema, of tables `WITHOUT
 /// ROWID`, of rows that `ON CONFLICT REPLACE` deletes, and changes made with the raw C functions. With a

@@ -65,6 +65,28 @@ struct AccessCancellationTests {
         }
     }
 
+    @Test("of a task does not end the statements of observers, but closing the connection does")
+    func observers() throws {
+        try directory.makeQueue().inDatabase { db in
+            let cancellation = AccessCancellation()
+            #expect(cancellation.begin(db.sharedState))
+            defer { cancellation.end(db.sharedState) }
+            cancellation.cancel()
+            try db.withoutCancellationOfTask {
+                let sql = """
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+                    SELECT count(*) FROM n
+                    """
+                let count = try Int.fetchOne(db, sql: sql)
+                #expect(count == 1_000_000)
+                db.sharedState.cancel(.ofConnection)
+                defer { db.sharedState.endCancellation(.ofConnection) }
+                #expect(throws: CancellationError.self) { try Int.fetchOne(db, sql: "SELECT 1") }
+            }
+            #expect(throws: CancellationError.self) { try Int.fetchOne(db, sql: "SELECT 1") }
+        }
+    }
+
     @Test("is the error of an access that is interrupted because its connection is being closed")
     func closing() async throws {
         let queue = try directory.makeQueue()

@@ -1,4 +1,6 @@
 import CofferTestSupport
+import Dispatch
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -50,6 +52,46 @@ struct DatabaseRegionObservationTests {
         cancellable.cancel()
         try writer.write { try $0.execute(sql: "DELETE FROM player") }
         #expect(log.values.count == 4)
+    }
+
+    @Test(
+        "observers of a commit read although the task that has written is cancelled",
+        arguments: Access.allCases)
+    func cancelledTask(access: Access) async throws {
+        let writer = try makePlayers(access)
+        let log = ValueLog<Int>()
+        let task = Mutex<Task<Void, any Error>?>(nil)
+        let count: @Sendable (Database) -> Void = { db in
+            task.withLock { $0 }?.cancel()
+            do {
+                // Takes several times as long as the time between two interruptions.
+                let sql = """
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+                    SELECT count(*) FROM n, player
+                    """
+                log.append(try Int.fetchOne(db, sql: sql) ?? -1)
+            } catch {
+                log.fail(error)
+            }
+        }
+        let cancellable = DatabaseRegionObservation(tracking: players)
+            .start(in: writer, onError: log.fail, onChange: count)
+        let (isReady, mayWrite) = (ValueLog<Bool>(), DispatchSemaphore(value: 0))
+        let writing = Task {
+            try await writer.write { db in
+                isReady.append(true)
+                mayWrite.wait()
+                db.afterNextTransaction(onCommit: count)
+                try db.execute(sql: "INSERT INTO player VALUES (1, 1)")
+            }
+        }
+        await isReady.values(count: 1)
+        task.withLock { $0 = writing }
+        mayWrite.signal()
+        try await writing.value
+        #expect(log.error == nil)
+        #expect(log.values == [1_000_000, 1_000_000])
+        cancellable.cancel()
     }
 
     @Test(
