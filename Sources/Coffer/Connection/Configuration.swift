@@ -143,9 +143,9 @@ public struct Configuration: Sendable {
     /// their own, such as `read` and `write`. It does not apply to functions that only rethrow the errors of
     /// their closure (synchronous `writeWithoutTransaction`, `inDatabase`), to functions for nested accesses
     /// (`unsafeReentrantRead`), to functions with callbacks (`asyncRead`), to observations, and to
-    /// ``DatabaseReader/close()``: they wait for as long as necessary.
-    /// `read(timeout:)` and `write(timeout:)` set the limit
-    /// of one access.
+    /// ``DatabaseReader/close()``: they wait for as long as necessary. It does apply to the concurrent reads
+    /// of a pool (`concurrentRead`, `asyncConcurrentRead`), because their write waits for the reader.
+    /// `read(timeout:)` and `write(timeout:)` set the limit of one access.
     ///
     /// The time to open a reader, to wait for a busy target queue, or to wait for a lock of the file (see
     /// ``busyMode``) does not count.

@@ -85,6 +85,21 @@ struct WaitingReadTests {
         try busy.end()
     }
 
+    @Test("a concurrent read gives up in time, and its write gives the writer back")
+    func concurrentRead() throws {
+        let pool = try makePool { $0.maximumWait = 0.02 }
+        let busy = BusyConnection.reading(pool)
+        let write = Job {
+            Result { try pool.writeWithoutTransaction { _ in pool.concurrentRead(hasBegun) }.wait() }
+        }
+        expectTimeout(try write.value(), .reader, after: 0.02)
+        #expect(busy.isBusy && pool.readers.waitingRequestCount == 0)
+        try pool.write { try $0.insertPlayer() }
+        try busy.end()
+        let count = pool.writeWithoutTransaction { _ in pool.concurrentRead { try $0.playerCount() } }
+        #expect(try count.wait() == 1)
+    }
+
     @Test("reads of a snapshot and of a snapshot pool have the limits of their configuration")
     func snapshots() async throws {
         let pool = try makePool { $0.maximumWait = 0.02 }

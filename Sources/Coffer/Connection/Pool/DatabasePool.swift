@@ -235,6 +235,10 @@ extension DatabasePool {
     /// Inside a barrier, which allows no readers, `value` runs immediately on the writer connection, as in a
     /// queue.
     ///
+    /// The call waits for a free reader, even if the task is cancelled, and blocks all writes during this
+    /// time. ``Configuration/maximumWait`` and ``Configuration/maximumWaiterCount`` limit the wait: `value`
+    /// is called with a ``DatabaseWaitError`` if they do not allow it.
+    ///
     /// - Precondition: called inside a write access, outside any transaction.
     public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
         let db = writer.currentDatabase("A concurrent read must be started in a write access.")
@@ -247,7 +251,7 @@ extension DatabasePool {
         let lease: ReaderPool.Lease
         do {
             try db.checkIsOpen()
-            lease = try readers.acquire(mayHaveAnother: true)
+            lease = try readers.acquire(mayHaveAnother: true, within: writer.bounds)
         } catch {
             value(.failure(error))
             return
