@@ -137,7 +137,7 @@ extension Database.SharedState {
             guard cancellations.load(ordering: .relaxed) & Cancellation.ofAccess.rawValue != 0,
                 accessingThread.load(ordering: .relaxed) != 0
             else { return false }
-            if !isShielded.load(ordering: .relaxed) { handle?.interrupt() }
+            interrupt(handle, for: .ofAccess)
             return true
         }
     }
