@@ -115,9 +115,9 @@ struct RollbackJournal {
         return isDamaged ? .atDamage : size - offset < recordSize ? .atEnd : .beforeEnd
     }
 
-    /// Calls `body` as ``forEachRecord(_:)`` does with each record that belongs to the transaction, whether or
-    /// not SQLite would use it: those that the header counts, and those with a checksum from this
-    /// header. Behind a damaged header, they are arbitrary bytes unless they are authentic.
+    /// Calls `body` as ``forEachRecord(_:)`` does with each record that belongs to the transaction, whether
+    /// or not SQLite would use it: those that the header counts, and those with a checksum from this header.
+    /// Behind a damaged header, they are arbitrary bytes unless they are authentic.
     ///
     /// - Parameters:
     ///   - pageSize: the page size of the database.
