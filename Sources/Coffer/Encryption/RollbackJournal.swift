@@ -127,6 +127,7 @@ struct RollbackJournal {
         pageSize: Int, size: Int64, read: @escaping BlockReader.Read,
         _ body: (_ page: Int, _ offset: Int64, _ content: ArraySlice<UInt8>) throws -> Void
     ) throws {
+        guard size >= smallestSize else { return }
         let source = BlockReader(read)
         let recordSize = Int64(pageSize + 8)
         // A database on any usual disk has journals with this sector size. SQLite uses larger ones if the

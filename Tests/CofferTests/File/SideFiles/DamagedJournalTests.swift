@@ -64,6 +64,14 @@ struct DamagedJournalTests {
         #expect(try (directory.bytes(of: "a.db"), directory.bytes(of: "a.db-journal")) == before)
     }
 
+    @Test("that is cut off anywhere in its header is not used", arguments: [1, 12, 23, 28, 511, 512, 600])
+    func cutOff(size: Int) throws {
+        try makeFiles()
+        try directory.write(directory.bytes(of: "a.db-journal").prefix(size), to: "a.db-journal")
+        // Without a record, nothing shows that there was a transaction.
+        #expect(throws: Never.self) { try DatabaseFile(path: path).verify(key: DamagedJournalTests.key) }
+    }
+
     @Test("that is undamaged undoes the transaction")
     func undamaged() throws {
         try makeFiles()
