@@ -149,9 +149,9 @@ struct RollbackJournal {
                     try body(Int(bytes.word(at: 0)), record + 4, content)
                 }
                 (record, count) = (record + recordSize, count + 1)
-                // The next header, if there is one here.
+                // The next header, if there is one here. The number of records may be damaged.
                 let next = (record + sectorSize - 1) / sectorSize * sectorSize
-                if count >= stated || !isWhole, try source.bytes(at: next, count: 8).elementsEqual(magic) {
+                if try source.bytes(at: next, count: 8).elementsEqual(magic) {
                     offset = next
                     break
                 }

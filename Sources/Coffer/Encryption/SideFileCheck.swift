@@ -261,7 +261,8 @@ struct SideFileCheck {
         return (hasAuthenticPage, isWhole)
     }
 
-    private func isAuthentic(_ page: ArraySlice<UInt8>, _ number: Int) throws -> Bool {
+    /// Returns true if a stored page has the right MAC. If pages have no MACs: if it may be ciphertext.
+    func isAuthentic(_ page: ArraySlice<UInt8>, _ number: Int) throws -> Bool {
         guard page.count == pageSize, let number = UInt32(exactly: number) else { return false }
         guard cipher.layout.hmac != nil else { return try looksEncrypted(page, number) }
         return try cipher.authenticates(page.span, number: number)

@@ -48,9 +48,12 @@ final class StoredView: StoredBytes {
     ///     which its log counts.
     ///   - trustsSums: if not nil, overlays also the pages that were committed after a damaged frame of the
     ///     log, which no reader sees: only frames with the right checksum if true, all frames if false.
+    ///   - isOriginal: if not nil, overlays all pages of a hot journal for which it returns true, also those
+    ///     that SQLite would not restore because the journal is damaged.
     init(
         _ path: String, pageSize: Int?, timeout: TimeInterval, mayBeUnreadable: Bool = false,
-        behindDamageTrustingSums trustsSums: Bool? = nil
+        behindDamageTrustingSums trustsSums: Bool? = nil,
+        isOriginal: ((ArraySlice<UInt8>, _ page: Int) throws -> Bool)? = nil
     ) throws {
         self.path = path
         let connection = try StoredView.lock(path, timeout: timeout)
@@ -67,6 +70,14 @@ final class StoredView: StoredBytes {
                 pageSize: pageSize, size: journal.size, read: { try journal.read(at: $0, filling: &$1) },
                 exists: SideFiles.isThere)
             (offsets, pageCount) = (content.offsets, content.pageCount)
+            if let isOriginal {
+                offsets = [:]
+                try RollbackJournal.forEachStoredRecord(
+                    pageSize: pageSize, size: journal.size, read: { try journal.read(at: $0, filling: &$1) }
+                ) { page, offset, record in
+                    if page > 0, try isOriginal(record, page) { offsets[page] = offset }
+                }
+            }
             overlay = (.journal, journal)
         } else if let status = try SystemFile.status("\(path)-wal"), status.isRegular, status.size > 32 {
             let log = ReadFile(try FileDescriptor.open("\(path)-wal"))
@@ -128,6 +139,17 @@ final class StoredView: StoredBytes {
         guard let overlay else { return .harmless }
         return try SideFileCheck(material, settings, database: ConnectionBytes(file)).verdict(
             on: overlay.kind, overlay.file)
+    }
+
+    /// Returns a view with all authentic pages of a damaged journal; nil if it has none.
+    func restoringOriginals(
+        _ material: KeyRing.Material, _ settings: CipherSettings, timeout: TimeInterval
+    ) throws -> StoredView? {
+        guard overlay?.kind == .journal, settings.usesHMAC else { return nil }
+        let check = try SideFileCheck(material, settings, database: ConnectionBytes(file))
+        let view = try StoredView(
+            path, pageSize: pageSize, timeout: timeout, mayBeUnreadable: true, isOriginal: check.isAuthentic)
+        return view.offsets.isEmpty ? nil : view
     }
 
     /// The path of the log or journal that overlays the file, if there is one.

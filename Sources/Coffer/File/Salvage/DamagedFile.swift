@@ -33,23 +33,38 @@ struct DamagedFile {
         let (knownSalt, foreign) = try DamagedFile.salt(of: key, options, path)
         for settings in try DamagedFile.candidates(path, key, options) {
             let protection = try FileProtection.encrypted(key, cipher: settings)
-            let view = try StoredView(
+            var view = try StoredView(
                 path, pageSize: settings.pageSize, timeout: options.lockTimeout, mayBeUnreadable: true)
-            let unreadable = UnreadablePages(view, pageSize: settings.pageSize)
-            let bytes: any StoredBytes = knownSalt.map { ReplacedBytes(unreadable, at: 0, $0) } ?? unreadable
-            let file = try PageFile(bytes, protection, present: view.present)
+            func read() throws -> (UnreadablePages, any StoredBytes, PageFile) {
+                let unreadable = UnreadablePages(view, pageSize: settings.pageSize)
+                let bytes: any StoredBytes =
+                    knownSalt.map { ReplacedBytes(unreadable, at: 0, $0) } ?? unreadable
+                return (unreadable, bytes, try PageFile(bytes, protection, present: view.present))
+            }
+            var (unreadable, bytes, file) = try read()
             guard try file.isProved(usesHMAC: settings.usesHMAC) else { continue }
+            var ofJournal: [String] = []
             if let material = try protection.material(fileSalt: knownSalt ?? view.fileSalt),
                 let sideFile = view.sideFilePath,
                 case .foreign(let isFileWhole) = try view.verdictOnSideFile(material, settings)
             {
-                throw KeyError.failure(.foreignSideFile(path: sideFile, isFileWhole: isFileWhole))
+                guard !isFileWhole,
+                    let restored = try view.restoringOriginals(
+                        material, settings, timeout: options.lockTimeout)
+                else { throw KeyError.failure(.foreignSideFile(path: sideFile, isFileWhole: isFileWhole)) }
+                view = restored
+                (unreadable, bytes, file) = try read()
+                ofJournal = [
+                    "The rollback journal is damaged. \(view.overlaidPageCount) original pages were taken from "
+                        + "it. Others may have a part of a transaction that was not committed."
+                ]
             }
             (self.file, self.settings) =
                 try DamagedFile.withPlaintextHeader(
                     file, settings, key, bytes, isGiven: options.cipher != nil)
             self.unreadable = unreadable
-            problems = try DamagedFile.problems(path, pageSize: settings.pageSize, options)
+            problems =
+                try DamagedFile.problems(path, pageSize: settings.pageSize, options) + ofJournal
             behindDamage = try readBehindDamage(
                 path, knownSalt, FileProtection.encrypted(key, cipher: self.settings), options)
             return

@@ -62,6 +62,15 @@ struct DamagedJournalTests {
         }
         #expect(other?.reason == .key(refusal))
         #expect(try (directory.bytes(of: "a.db"), directory.bytes(of: "a.db-journal")) == before)
+
+        // A salvage takes the originals that are left, and says that there may be others.
+        let salvage = try DatabaseFile(path: path).salvage(
+            key: DamagedJournalTests.key, to: directory.path("b.db"))
+        #expect(salvage.tables.map(\.rowCount) == [40] && salvage.problems.count == 1, "\(salvage)")
+        let shell = SQLCipherShell(path: directory.path("b.db"), rawKey: ShellFile.key)
+        // Each page has one row. At most one record is damaged.
+        let oldCount = try shell.run("SELECT count(*) FROM t WHERE substr(x, 1, 3) = 'old'").first
+        #expect(["39", "40"].contains(oldCount))
     }
 
     @Test("that is cut off anywhere in its header is not used", arguments: [1, 12, 23, 28, 511, 512, 600])
