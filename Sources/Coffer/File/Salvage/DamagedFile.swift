@@ -55,8 +55,8 @@ struct DamagedFile {
                 view = restored
                 (unreadable, bytes, file) = try read()
                 ofJournal = [
-                    "The rollback journal is damaged. \(view.overlaidPageCount) original pages were taken from "
-                        + "it. Others may have a part of a transaction that was not committed."
+                    "The rollback journal is damaged. \(view.overlaidPageCount) original pages were taken "
+                        + "from it. Others may have a part of a transaction that was not committed."
                 ]
             }
             (self.file, self.settings) =
