@@ -68,7 +68,7 @@ struct RollbackJournal {
         case atEnd
         /// There are further bytes: records that were not synced, or the rest of an older journal.
         case beforeEnd
-        /// At, or behind, a record that is damaged although it was synced before the file was changed.
+        /// At or after a record that is damaged although it was synced before the file was changed.
         case atDamage
     }
 
@@ -117,7 +117,7 @@ struct RollbackJournal {
 
     /// Calls `body` as ``forEachRecord(_:)`` does with each record that belongs to the transaction, whether
     /// or not SQLite would use it: those that the header counts, and those with a checksum from this header.
-    /// Behind a damaged header, they are arbitrary bytes unless they are authentic.
+    /// After a damaged header, they are arbitrary bytes unless they are authentic.
     ///
     /// - Parameters:
     ///   - pageSize: the page size of the database.
@@ -132,8 +132,8 @@ struct RollbackJournal {
         let recordSize = Int64(pageSize + 8)
         // A database on any usual disk has journals with this sector size. SQLite uses larger ones if the
         // disk may damage bytes next to those that it writes.
-        let stated = try Int64(source.bytes(at: 20, count: 4).word(at: 0))
-        let sectorSize = [512, 1024, 2048, 4096].contains(stated) ? stated : 512
+        let statedSize = try Int64(source.bytes(at: 20, count: 4).word(at: 0))
+        let sectorSize = [512, 1024, 2048, 4096].contains(statedSize) ? statedSize : 512
         var offset: Int64 = 0
         while offset + sectorSize <= size {
             let header = try source.bytes(at: offset, count: 16)

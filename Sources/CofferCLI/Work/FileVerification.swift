@@ -92,9 +92,10 @@ struct FileVerification {
         count == 0
             ? []
             : [
-                "  \(counted: count, "transaction") behind a damaged frame of the log, as after a loss of "
-                    + "power. SQLite",
-                "  does not read them, and deletes them soon: 'coffer recover --damaged-log' saves them",
+                "  \(counted: count, "transaction") after a damaged frame of the log, as after a loss of "
+                    + "power.",
+                "  SQLite does not read them, and the next commit deletes them. To save them: "
+                    + "'coffer recover --damaged-log'",
             ]
     }
 

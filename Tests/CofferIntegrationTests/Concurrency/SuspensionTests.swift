@@ -47,6 +47,14 @@ struct SuspensionTests {
         }
     }
 
+    /// Inserts a player after the first value of an observation, and verifies both values.
+    private func checkValues(in log: ValueLog<Int>, of writer: any DatabaseWriter) async throws {
+        await log.values(upTo: 0)
+        try await writer.write { try $0.insertPlayer() }
+        #expect(await log.values(upTo: 1) == [0, 1])
+        #expect(log.error == nil)
+    }
+
     @Test(
         "an observation of a suspended database has its values once it is resumed", arguments: Access.allCases
     )
@@ -61,10 +69,7 @@ struct SuspensionTests {
             #expect(log.values.isEmpty)
         }
         resume()
-        await log.values(upTo: 0)
-        try await writer.write { try $0.insertPlayer() }
-        #expect(await log.values(upTo: 1) == [0, 1])
-        #expect(log.error == nil)
+        try await checkValues(in: log, of: writer)
         cancellable.cancel()
     }
 
@@ -91,10 +96,7 @@ struct SuspensionTests {
         observation.requiresWriteAccess = access == .pool
         let cancellable = observation.start(
             in: writer, scheduling: .task, onError: log.fail, onChange: log.append)
-        await log.values(upTo: 0)
-        try await writer.write { try $0.insertPlayer() }
-        #expect(await log.values(upTo: 1) == [0, 1])
-        #expect(log.error == nil)
+        try await checkValues(in: log, of: writer)
         cancellable.cancel()
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// A log of a crashed process with a damaged frame or header, and transactions behind it.
+/// A log of a crashed process with a damaged frame or header, and transactions after it.
 @Suite("A damaged write-ahead log")
 struct DamagedLogTests {
     enum Damage: CaseIterable {
@@ -45,7 +45,7 @@ struct DamagedLogTests {
         try bytes.write(to: URL(fileURLWithPath: path + "-wal"))
     }
 
-    /// Returns the number of transactions that a verification counts behind damage.
+    /// Returns the number of transactions that a verification counts after damage.
     private func unreadCount() throws -> Int {
         let result = try file.verify(key: DamagedLogTests.key)
         #expect(result.isIntact)
@@ -76,7 +76,7 @@ struct DamagedLogTests {
     @Test("that a crash during a commit may have left has no such transactions")
     func crash() throws {
         try makeFiles(rows: 2)
-        // The only transaction behind the damage is the one that may not have been reported.
+        // The only transaction after the damage is the one that may not have been reported.
         try damage(.frame)
         #expect(try unreadCount() == 0)
         // An incomplete frame at the end.

@@ -1,11 +1,11 @@
 internal import SQLCipherBridge
 internal import SystemCalls
 
-/// The transactions behind a damaged frame of a write-ahead log, or behind its damaged header. SQLite does
-/// not read them, and the next checkpoint or commit deletes them.
+/// The transactions after a damaged frame of a write-ahead log, or after its damaged header. SQLite does not
+/// read them, and the next checkpoint or commit deletes them.
 enum UnreadCommits {
     /// Returns the number of these transactions. A single one does not count: a crash during its commit may
-    /// have left its end behind an incomplete frame.
+    /// have left its end after an incomplete frame.
     ///
     /// - Returns: zero if another connection has the database open. It may be writing to the log, and reads
     ///   it through its index.
@@ -17,7 +17,7 @@ enum UnreadCommits {
         let content = ReadFile(try FileDescriptor.open("\(path)-wal"))
         let count =
             try WriteAheadLog.damaged { try content.read(at: $0, filling: &$1) }?.commitsBehindDamage() ?? 0
-        // Only afterwards, because a connection may have been opened meanwhile.
+        // Only afterwards, because a connection may have been opened in the meantime.
         guard count > 1, try FileUsers.others(of: file).isEmpty,
             try SystemFile.status("\(path)-wal") == log
         else { return 0 }

@@ -1,6 +1,7 @@
 /// The conversions that SQLite makes when a value is stored in a column:
 /// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>.
 enum ColumnAffinity {
+    /// `number` is SQLite's INTEGER or NUMERIC, which make the same conversions.
     case blob, text, number, real
 
     /// - Parameters:
@@ -9,12 +10,14 @@ enum ColumnAffinity {
     init(type: String, isStrict: Bool) {
         let type = type.uppercased()
         func has(_ words: String...) -> Bool { words.contains { type.contains($0) } }
-        self =
-            if has("INT") { .number } else if has("CHAR", "CLOB", "TEXT") {
-                .text
-            } else if has("BLOB") || type.isEmpty || isStrict && type == "ANY" {
-                .blob
-            } else if has("REAL", "FLOA", "DOUB") { .real } else { .number }
+        // The order matters.
+        switch true {
+        case has("INT"): self = .number
+        case has("CHAR", "CLOB", "TEXT"): self = .text
+        case has("BLOB"), type.isEmpty, isStrict && type == "ANY": self = .blob
+        case has("REAL", "FLOA", "DOUB"): self = .real
+        default: self = .number
+        }
     }
 
     /// Returns true if SQLite would store another value than this one: the table got its types after the

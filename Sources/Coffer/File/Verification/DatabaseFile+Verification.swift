@@ -111,12 +111,12 @@ extension DatabaseFile {
         /// They are not damage. A rotation, a backup or a vacuum leaves them out.
         public var trailingByteCount: Int64 = 0
 
-        /// The number of transactions behind a damaged frame, or the damaged header, of a write-ahead log
-        /// that no process uses; zero if there is at most one, which a crash during its commit may have left.
+        /// The number of transactions after a damaged frame, or the damaged header, of a write-ahead log that
+        /// no process uses. Zero if there is only one, which a crash during its commit may have left.
         ///
-        /// SQLite does not read these transactions, and deletes them with the next commit or checkpoint. They
-        /// are no damage of the database, because a loss of power leaves them unless each commit was synced
-        /// (`synchronous = FULL`). Otherwise the log itself was damaged. A salvage saves their rows: see
+        /// SQLite does not read these transactions, and deletes them with the next commit or checkpoint. The
+        /// database itself is not damaged: a loss of power leaves such transactions unless each commit was
+        /// synced (`synchronous = FULL`). If it was, the log was damaged. A salvage saves their rows: see
         /// ``DatabaseFile/SalvageOptions/includesDamagedLog``.
         public var unreadCommitCount = 0
 

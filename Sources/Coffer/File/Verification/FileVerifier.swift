@@ -19,13 +19,13 @@ struct FileVerifier {
                 return try verify(opened)
             }
             // Outside the repeated read, because this connection touches the log. Verification does not fail
-            // if the log cannot be compared, because of permissions or of continuous commits.
+            // if the log cannot be examined, because of permissions or of continuous commits.
             if let log, let protection,
                 let lost = try? log.lostFrameCount(protection, timeout: options.lockTimeout), lost > 0
             {
                 result.findings.append(.unrecoverable(frameCount: lost))
             }
-            result.unreadCommitCount = try UnreadCommits.count(path)
+            result.unreadCommitCount = (try? UnreadCommits.count(path)) ?? 0
             return result
         }
     }
