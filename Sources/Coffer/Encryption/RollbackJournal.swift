@@ -68,8 +68,9 @@ struct RollbackJournal {
         case atEnd
         /// There are further bytes: records that were not synced, or the rest of an older journal.
         case beforeEnd
-        /// At or after a record that is damaged although it was synced before the file was changed.
-        case atDamage
+        /// At or after a damaged record that a header counts. Its pages, and those of all records after this
+        /// header, can only differ in the file if the record was synced first.
+        case atDamage(header: Int64)
     }
 
     /// Calls `body` with each record that SQLite would write to the file, in order: the page number, from 1
@@ -80,7 +81,7 @@ struct RollbackJournal {
     func forEachRecord(_ body: (_ page: Int, _ offset: Int64, _ content: ArraySlice<UInt8>) throws -> Void)
         throws -> Ending
     {
-        var isDamaged = false
+        var damagedPart: Int64?
         let recordSize = Int64(pageSize + 8)
         let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         var offset: Int64 = 0
@@ -92,32 +93,39 @@ struct RollbackJournal {
             }
             let (stated, start) = (header.word(at: 8), header.word(at: 12))
             var record = offset + sectorSize
-            // SQLite writes this number when synchronization is off.
+            // SQLite writes this number when synchronization is off: the count is not known.
+            let damage = stated == .max ? nil : Ending.atDamage(header: damagedPart ?? offset)
             let count = stated == .max ? max(0, size - sectorSize) / recordSize : Int64(stated)
             for _ in 0..<count {
                 let bytes = try source.bytes(at: record, count: Int(recordSize))
-                guard bytes.count == Int(recordSize) else { return stated == .max ? .beforeEnd : .atDamage }
+                guard bytes.count == Int(recordSize) else { return damage ?? .beforeEnd }
                 let page = Int(bytes.word(at: 0))
-                guard page > 0, page != lockPage else { return stated == .max ? .beforeEnd : .atDamage }
+                guard page > 0, page != lockPage else { return damage ?? .beforeEnd }
                 let content = bytes.dropFirst(4).prefix(pageSize)
                 // Pages after the end are skipped, and their checksums with them.
                 if page <= pageCount {
                     guard RollbackJournal.checksum(content, start: start) == bytes.word(at: 4 + pageSize)
-                    else { return stated == .max ? .beforeEnd : .atDamage }
+                    else { return damage ?? .beforeEnd }
                     try body(page, record + 4, content)
-                } else {
-                    isDamaged = true
+                } else if damage != nil {
+                    damagedPart = damagedPart ?? offset
                 }
                 record += recordSize
             }
             offset = (record + sectorSize - 1) / sectorSize * sectorSize
         }
-        return isDamaged ? .atDamage : size - offset < recordSize ? .atEnd : .beforeEnd
+        if let damagedPart { return .atDamage(header: damagedPart) }
+        return size - offset < recordSize ? .atEnd : .beforeEnd
     }
 
     /// Calls `body` as ``forEachRecord(_:)`` does with each record that belongs to the transaction, whether
-    /// or not SQLite would use it: those that the header counts, and those with a checksum from this header.
-    /// After a damaged header, they are arbitrary bytes unless they are authentic.
+    /// or not SQLite would use it: those that the headers count, and the later ones with a checksum from the
+    /// last of these headers. If the first header is damaged, they may be arbitrary bytes: check that they
+    /// are authentic.
+    ///
+    /// With `journal_mode = PERSIST`, records and headers of older transactions follow. SQLite overwrites the
+    /// first byte of a header at the place where the next one of the transaction would be, so it is enough to
+    /// look for a header there.
     ///
     /// - Parameters:
     ///   - pageSize: the page size of the database.
@@ -139,22 +147,27 @@ struct RollbackJournal {
             let header = try source.bytes(at: offset, count: 16)
             guard header.count == 16 else { return }
             let isWhole = header.prefix(8).elementsEqual(magic)
-            let (stated, start) = (isWhole ? Int64(header.word(at: 8)) : .max, header.word(at: 12))
-            var (record, count) = (offset + sectorSize, Int64(0))
+            let (stated, start) = (header.word(at: 8), header.word(at: 12))
+            // SQLite writes the greatest number when synchronization is off.
+            let counted = isWhole ? (stated == .max ? 0 : Int64(stated)) : .max
+            var (record, index) = (offset + sectorSize, Int64(0))
             while true {
+                if index == counted || !isWhole && index > 0 {
+                    let next = (record + sectorSize - 1) / sectorSize * sectorSize
+                    let found = try source.bytes(at: next, count: 8)
+                    if found.elementsEqual(magic) {
+                        offset = next
+                        break
+                    }
+                    if !isWhole, found.dropFirst().elementsEqual(magic.dropFirst()) { return }
+                }
                 let bytes = try source.bytes(at: record, count: Int(recordSize))
                 guard bytes.count == Int(recordSize) else { return }
                 let content = bytes.dropFirst(4).prefix(pageSize)
-                if count < stated || checksum(content, start: start) == bytes.word(at: 4 + pageSize) {
+                if index < counted || checksum(content, start: start) == bytes.word(at: 4 + pageSize) {
                     try body(Int(bytes.word(at: 0)), record + 4, content)
                 }
-                (record, count) = (record + recordSize, count + 1)
-                // The next header, if there is one here. The number of records may be damaged.
-                let next = (record + sectorSize - 1) / sectorSize * sectorSize
-                if try source.bytes(at: next, count: 8).elementsEqual(magic) {
-                    offset = next
-                    break
-                }
+                (record, index) = (record + recordSize, index + 1)
             }
         }
     }

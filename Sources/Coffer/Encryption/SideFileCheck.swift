@@ -87,8 +87,9 @@ struct SideFileCheck {
         switch (verdict, ending) {
         case (.harmless, .atEnd), (.unproved, _): return verdict
         case (.harmless, .beforeEnd): break
-        // With a damaged record, it is enough that the file was changed at all.
-        case (.harmless, .atDamage), (.foreign, _): used = []
+        // Records after the same header count too, because a wrong page number hides the damaged one.
+        case (.harmless, .atDamage(let header)): used = used.filter { $0 < header }
+        case (.foreign, _): used = []
         }
         let isFileWhole = verdict == .harmless || verdict == .foreign(isFileWhole: true)
         return try isFileWhole && hasLostOriginals(bytes, used) ? .foreign(isFileWhole: false) : verdict

@@ -75,7 +75,8 @@ final class StoredView: StoredBytes {
                 try RollbackJournal.forEachStoredRecord(
                     pageSize: pageSize, size: journal.size, read: { try journal.read(at: $0, filling: &$1) }
                 ) { page, offset, record in
-                    if page > 0, try isOriginal(record, page) { offsets[page] = offset }
+                    guard page > 0, offsets[page] == nil, try isOriginal(record, page) else { return }
+                    offsets[page] = offset
                 }
             }
             overlay = (.journal, journal)
