@@ -1,10 +1,10 @@
 internal import CSQLCipher
-internal import Synchronization
+internal import Glibc
 
 /// An access whose wait for a lock may have to end early.
 package protocol StoppableAccess: AnyObject, Sendable {
-    /// True if the calling thread runs the access, and the access is to end.
-    var stopsWaitingOnCurrentThread: Bool { get }
+    /// True if the access is to end.
+    var stopsWaiting: Bool { get }
 }
 
 /// The pauses between the attempts of SQLite to get a lock that another process holds.
@@ -13,28 +13,35 @@ package protocol StoppableAccess: AnyObject, Sendable {
 /// pause, so that SQLite's busy timeout passes at once. SQLite counts the pauses that it asked for, not the
 /// time. Source: `sqliteDefaultBusyCallback` in SQLite's `main.c`.
 package enum LockWait {
-    private struct Stopped {
-        weak let access: (any StoppableAccess)?
+    /// The longest busy timeout, in seconds, whose remaining attempts take less than a second.
+    package static let longestTimeout = 10_000.0
+
+    /// Runs `body` as an access of this thread. Only the innermost access of a thread can be waiting.
+    package static func during<Result>(
+        _ access: some StoppableAccess, _ body: () throws -> Result
+    ) rethrows -> Result {
+        let outer = unsafe pthread_getspecific(key)
+        unsafe pthread_setspecific(key, Unmanaged.passUnretained(access).toOpaque())
+        defer {
+            unsafe pthread_setspecific(key, outer)
+            withExtendedLifetime(access) {}
+        }
+        return try body()
     }
 
-    private static let stopped = Mutex<[ObjectIdentifier: Stopped]>([:])
-
-    /// Adds an access that is to end.
-    package static func stop(_ access: some StoppableAccess) {
-        stopped.withLock { $0[ObjectIdentifier(access)] = Stopped(access: access) }
-    }
-
-    /// Removes an access that has ended, or is about to be released.
-    package static func allow(_ access: some StoppableAccess) {
-        stopped.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(access)) }
-    }
-
-    /// True if the calling thread is not to wait for a lock any longer.
+    /// True if the access of this thread is not to wait for a lock any longer.
     package static var isStopped: Bool {
-        // An access may be released here for the last time, which takes the lock again.
-        let accesses = stopped.withLock { $0.values.compactMap(\.access) }
-        return accesses.contains { $0.stopsWaitingOnCurrentThread }
+        guard let current = unsafe pthread_getspecific(key) else { return false }
+        let access = unsafe Unmanaged<AnyObject>.fromOpaque(current).takeUnretainedValue()
+        return (access as? any StoppableAccess)?.stopsWaiting ?? false
     }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let code = unsafe pthread_key_create(&key, nil)
+        precondition(code == 0, "a key for thread-local values could not be created")
+        return key
+    }()
 
     /// The longest time, in microseconds, until a wait notices that it is to stop.
     private static let slice: CInt = 10_000

@@ -29,6 +29,14 @@ extension Database {
         case .immediateError:
             handle.busyTimeout(seconds: configuration.hasReadersBesideWriter && purpose == .writer ? 0.05 : 0)
             return nil
+        case .timeout(let seconds) where seconds > LockWait.longestTimeout:
+            // Counts the pauses, as SQLite does.
+            let pause = 0.01
+            return BusyHandler(handle) { numberOfTries in
+                guard !LockWait.isStopped, Double(numberOfTries) < seconds / pause else { return false }
+                Thread.sleep(forTimeInterval: pause)
+                return true
+            }
         case .timeout(let seconds):
             handle.busyTimeout(seconds: seconds)
             return nil
@@ -66,7 +74,7 @@ extension Database.BusyMode {
                 if numberOfTries == 0 { start = .now }
                 return ContinuousClock.now - start
             }
-            guard waited <= .seconds(seconds) else { return false }
+            guard waited.inSeconds <= seconds else { return false }
             Thread.sleep(
                 forTimeInterval: .random(in: waited < .seconds(1) ? 0.000_01...0.000_1 : 0.000_1...0.002))
             return true

@@ -303,7 +303,8 @@ extension Database {
         }
         try observerNotifier.executionDidFail(statement, error)
         // A cancelled wait for the lock of another process ends with `SQLITE_BUSY`: see ``LockWait``.
-        if [.SQLITE_INTERRUPT, .SQLITE_BUSY].contains(error.resultCode) && isTaskCancelled {
+        // So many attempts without a pause may also make it give up with `SQLITE_PROTOCOL`.
+        if [.SQLITE_INTERRUPT, .SQLITE_BUSY, .SQLITE_PROTOCOL].contains(error.resultCode) && isTaskCancelled {
             throw CancellationError()
         }
         throw error

@@ -148,7 +148,7 @@ extension Database {
     func withAccess<T>(_ body: () throws -> T) rethrows -> T {
         let previous = sharedState.accessingThread.exchange(currentThreadID(), ordering: .relaxed)
         defer { sharedState.accessingThread.store(previous, ordering: .relaxed) }
-        return try body()
+        return try LockWait.during(sharedState, body)
     }
 
     /// Runs `body` in the middle of a backup into this database. Any use of the connection inside `body`

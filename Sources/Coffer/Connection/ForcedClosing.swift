@@ -84,7 +84,13 @@ final class ForcedClosing: Sendable {
         } else {
             closing.cancelAccesses()
         }
-        try database.close(within: WaitBounds(timeout: seconds + max(.zero, grace).inSeconds))
+        do {
+            try database.close(within: WaitBounds(timeout: seconds + max(.zero, grace).inSeconds))
+        } catch let error as DatabaseWaitError {
+            // The timer may be late if there is little grace.
+            closing.cancelAccesses()
+            throw error
+        }
     }
 
     /// Cancels the accesses, again and again until the database is closed.

@@ -79,7 +79,8 @@ final class SerializedConnection: Sendable {
     /// waiting would be a deadlock.
     private static func patience(_ configuration: Configuration) -> Duration {
         guard case .timeout(let seconds) = configuration.busyMode else { return .milliseconds(500) }
-        return .seconds(max(0.5, seconds))
+        // No clock can represent the end of any number of seconds.
+        return .seconds(min(max(0.5, seconds), 1e9))
     }
 
     /// Returns true for the error of a connection that found an empty file to which another connection has

@@ -30,8 +30,6 @@ extension Database {
             interruptible = Mutex(InterruptHandle(handle))
         }
 
-        deinit { if isCancelled { LockWait.allow(self) } }
-
         /// Sets the connection that ``interrupt()`` acts on.
         func replace(_ newHandle: ConnectionHandle?) {
             let newHandle = newHandle.map(InterruptHandle.init)
@@ -98,16 +96,11 @@ extension Database.SharedState {
     }
 
     func cancel(_ reason: Cancellation) {
-        cancellations.bitwiseOr(reason.rawValue, ordering: .sequentiallyConsistent)
-        LockWait.stop(self)
+        cancellations.bitwiseOr(reason.rawValue, ordering: .relaxed)
     }
 
     func endCancellation(_ reason: Cancellation) {
-        let (old, new) = cancellations.bitwiseAnd(~reason.rawValue, ordering: .sequentiallyConsistent)
-        guard old != 0, new == 0 else { return }
-        LockWait.allow(self)
-        // Another reason may have come up before the line above.
-        if isCancelled { LockWait.stop(self) }
+        cancellations.bitwiseAnd(~reason.rawValue, ordering: .relaxed)
     }
 
     /// Ends ``Cancellation/ofConnection`` for the accesses that begin from now on. The current access remains
@@ -144,9 +137,7 @@ extension Database.SharedState {
 }
 
 extension Database.SharedState: StoppableAccess {
-    var stopsWaitingOnCurrentThread: Bool {
-        endsStatements && accessingThread.load(ordering: .relaxed) == currentThreadID()
-    }
+    var stopsWaiting: Bool { endsStatements }
 }
 
 // MARK: - Suspension

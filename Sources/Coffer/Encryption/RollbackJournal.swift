@@ -118,14 +118,13 @@ struct RollbackJournal {
         return size - offset < recordSize ? .atEnd : .beforeEnd
     }
 
-    /// Calls `body` as ``forEachRecord(_:)`` does with each record that belongs to the transaction, whether
-    /// or not SQLite would use it: those that the headers count, and the later ones with a checksum from the
-    /// last of these headers. If the first header is damaged, they may be arbitrary bytes: check that they
-    /// are authentic.
+    /// Calls `body` as ``forEachRecord(_:)`` does with each record of the transaction, whether or not SQLite
+    /// would use it: those with a checksum from the header of their part. If the first header is damaged,
+    /// they may be arbitrary bytes: check that they are authentic.
     ///
-    /// With `journal_mode = PERSIST`, records and headers of older transactions follow. SQLite overwrites the
-    /// first byte of a header at the place where the next one of the transaction would be, so it is enough to
-    /// look for a header there.
+    /// With `journal_mode = PERSIST`, the journal also has records and headers of older transactions, even in
+    /// the place of records that were not synced. SQLite overwrites the first byte of a header at the place
+    /// where the next one of the transaction would be, so it is enough to look for a header there.
     ///
     /// - Parameters:
     ///   - pageSize: the page size of the database.
@@ -164,7 +163,7 @@ struct RollbackJournal {
                 let bytes = try source.bytes(at: record, count: Int(recordSize))
                 guard bytes.count == Int(recordSize) else { return }
                 let content = bytes.dropFirst(4).prefix(pageSize)
-                if index < counted || checksum(content, start: start) == bytes.word(at: 4 + pageSize) {
+                if !isWhole || checksum(content, start: start) == bytes.word(at: 4 + pageSize) {
                     try body(Int(bytes.word(at: 0)), record + 4, content)
                 }
                 (record, index) = (record + recordSize, index + 1)

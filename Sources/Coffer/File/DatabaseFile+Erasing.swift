@@ -32,14 +32,14 @@ extension DatabaseFile {
         try erase(confirming: name, beforehand: {})
     }
 
-    /// - Parameter destroyKeyring: called after all checks, with the database locked. If it throws, nothing
-    ///   is changed.
-    func erase(confirming name: String, beforehand destroyKeyring: () throws -> Void) throws -> ErasureResult
-    {
+    /// - Parameter prepare: called after all checks, with the database locked. If it throws, nothing is
+    ///   changed.
+    @discardableResult
+    func erase(confirming name: String, beforehand prepare: () throws -> Void) throws -> ErasureResult {
         let status = try checkCanErase(confirming: name)
         let place = try SystemFile.withoutLinks(path)
         guard place == path else {
-            return try DatabaseFile(path: place).erase(confirming: name, beforehand: destroyKeyring)
+            return try DatabaseFile(path: place).erase(confirming: name, beforehand: prepare)
         }
         try FileUsers.waitForNone(of: status, path, timeout: 0)
         try FileUsers.checkIsNotOpenHere(status, path)
@@ -60,7 +60,7 @@ extension DatabaseFile {
         }
         let directory = try SystemFile.openDirectory(of: path)
         try FailPoint.locked.pass(path)
-        try destroyKeyring()
+        try prepare()
         // The database is overwritten first: after an interruption, the remaining files are useless without
         // it. It is removed last, and notes after the files that they name, so the next run finds the rest.
         // So notes, which have no secrets, keep their content.
@@ -70,7 +70,11 @@ extension DatabaseFile {
             overwritten += try DatabaseFile.overwriteBeginning(of: file)
         }
         try FailPoint.rekeyed.pass(path)
-        for file in present.reversed() { try SystemFile.remove(file.path) }
+        for file in present.reversed() {
+            // Another file may have taken the name since then.
+            guard try SystemFile.status(file.path)?.isSameFile(as: file.status) == true else { continue }
+            try SystemFile.remove(file.path)
+        }
         try directory.synchronize()
         try FailPoint.directorySynchronized.pass(path)
         withExtendedLifetime(lock) {}

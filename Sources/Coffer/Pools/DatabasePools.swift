@@ -229,9 +229,9 @@ extension DatabasePools {
     /// Meanwhile, the database counts as one of those that may be open at the same time. If as many are in
     /// use, the call waits like a lease. Leases of this database wait until it is created.
     ///
-    /// If an error is thrown, the file is removed, and the call can be repeated. It is kept if another
-    /// process, or a connection that was not closed, uses it or has committed something to it: the next call
-    /// throws `exists`, and a lease opens and prepares the file.
+    /// If an error is thrown, the file is removed, and the call can be repeated. It is kept if a table was
+    /// committed to it, for example by the first of several migrations, or if another connection uses it. The
+    /// next call throws `exists` then, and a lease opens and prepares the file.
     ///
     /// A database that is open although its file was deleted is closed first.
     ///

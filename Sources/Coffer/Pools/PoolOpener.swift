@@ -60,8 +60,8 @@ extension DatabasePools {
             guard (try? FileStatus(path)) == nil else { throw DatabaseFileError(.exists, path: path) }
         }
 
-        /// Creates, prepares and closes a database. If this fails, the file is removed if it is safe to do
-        /// so.
+        /// Creates, prepares and closes a database. If this fails, the file is removed unless something was
+        /// committed to it.
         func create(_ name: String) throws {
             let path = path(of: name)
             let configuration = try completeConfiguration(of: name)
@@ -72,21 +72,18 @@ extension DatabasePools {
             guard let file = try CreatedFile(path, configuration: configuration) else {
                 throw DatabaseFileError(.exists, path: path)
             }
-            var content = CreatedFile.Content.unknown
             do {
                 let pool = try DatabasePool(path: path, configuration: configuration)
-                let state = try CreatedFile.State(of: pool)
                 do {
                     try prepare(pool)
                     try pool.close()
                 } catch {
-                    content = state.isUnchangedByOthers(in: pool) ? .own : .ofOthers
                     try? pool.close()
                     throw error
                 }
             } catch {
                 // The first error matters more than one of the removal.
-                try? file.remove(content)
+                try? file.removeUnlessUsed()
                 throw error
             }
         }

@@ -98,8 +98,8 @@ struct DatabasePoolsFilesTests {
             try pool.write { db in
                 try db.execute(sql: "CREATE TABLE IF NOT EXISTS player (id INTEGER PRIMARY KEY, name TEXT)")
                 try db.insertPlayer()
+                if mended.values.isEmpty { throw TestFailure() }
             }
-            if mended.values.isEmpty { throw TestFailure() }
         }
         await #expect(throws: DatabaseError.self) { try await pools.create("no-key") }
         for name in ["unknown", "a", "a"] {

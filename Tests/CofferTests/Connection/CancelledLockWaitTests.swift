@@ -9,7 +9,7 @@ import Testing
 @Suite("A cancelled wait for the lock of another connection", .timeLimit(.minutes(2)))
 struct CancelledLockWaitTests {
     enum Mode: CaseIterable {
-        case timeout, callback, pragma
+        case timeout, endlessTimeout, callback, pragma
     }
 
     let directory: TestDirectory
@@ -28,6 +28,7 @@ struct CancelledLockWaitTests {
         var configuration = Configuration.rawKeyed
         switch mode {
         case .timeout: configuration.busyMode = .timeout(3600)
+        case .endlessTimeout: configuration.busyMode = .timeout(.infinity)
         case .callback:
             configuration.busyMode = .callback { _ in
                 begin()
@@ -89,6 +90,7 @@ struct CancelledLockWaitTests {
     @Test("does not end the wait of another access, nor of an operation that must complete")
     func others() throws {
         let queue = try makeWaiting(.timeout) {}
+        let otherQueue = try directory.makeQueue("b.db")
         queue.inDatabase { db in
             db.sharedState.cancel(.ofTask)
             defer { db.sharedState.endCancellation(.ofTask) }
@@ -96,6 +98,9 @@ struct CancelledLockWaitTests {
             db.withoutInterruption { #expect(!LockWait.isStopped) }
             db.sharedState.cancel(.ofConnection)
             db.sharedState.endCancellation(.ofConnection)
+            #expect(LockWait.isStopped)
+            // The synchronous access of another database may wait, whatever the access around it does.
+            otherQueue.inDatabase { _ in #expect(!LockWait.isStopped) }
             #expect(LockWait.isStopped)
             let other = Thread { #expect(!LockWait.isStopped) }
             other.start()

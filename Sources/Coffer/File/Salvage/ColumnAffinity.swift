@@ -1,3 +1,5 @@
+internal import SQLCipherBridge
+
 /// The conversions that SQLite makes when a value is stored in a column:
 /// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>.
 enum ColumnAffinity {
@@ -22,25 +24,34 @@ enum ColumnAffinity {
 
     /// Returns true if SQLite would store another value than this one: the table got its types after the
     /// value, for example by `PRAGMA writable_schema`.
-    func changes(_ field: StoredRecord.Field, of record: Span<UInt8>) -> Bool {
+    func changes(_ field: StoredRecord.Field, of record: Span<UInt8>, _ encoding: TextEncoding) -> Bool {
         switch (self, field.kind) {
         case (.text, .integer), (.text, .real): true
         case (.number, .real):
             Int64(exactly: field.real(in: record)).map { $0 > .min && $0 < .max } ?? false
-        case (.number, .text), (.real, .text): isNumber(record.extracting(field.place))
+        case (.number, .text), (.real, .text): isNumber(record.extracting(field.place), encoding)
         default: false
         }
     }
 
     /// Returns true if a text has the form of a number: spaces, a sign, digits with a decimal point, an
     /// exponent, and spaces.
-    private func isNumber(_ text: Span<UInt8>) -> Bool {
-        // In UTF-16, each second byte of such a text is zero.
+    private func isNumber(_ text: Span<UInt8>, _ encoding: TextEncoding) -> Bool {
+        let (size, place) =
+            switch encoding {
+            case .utf8: (1, 0)
+            case .utf16LittleEndian: (2, 0)
+            case .utf16BigEndian: (2, 1)
+            }
+        guard text.count.isMultiple(of: size) else { return false }
         var bytes: [UInt8] = []
-        for index in text.indices where text[index] != 0 {
-            // The longest texts in these columns are dates and names.
-            guard text[index] < 0x3a || text[index] | 0x20 == 0x65 else { return false }
-            bytes.append(text[index])
+        for start in stride(from: 0, to: text.count, by: size) {
+            let byte = text[start + place]
+            // Most texts in these columns are dates and names.
+            guard byte < 0x3a || byte | 0x20 == 0x65, size == 1 || text[start + 1 - place] == 0 else {
+                return false
+            }
+            bytes.append(byte)
         }
         var rest = bytes[...]
         func skip(while isSkipped: (UInt8) -> Bool) -> Int {

@@ -95,6 +95,12 @@ struct DamagedFile {
             path, pageSize: pageSize, timeout: options.lockTimeout, mayBeUnreadable: true)
         let count = try view.commitsBehindDamage()
         guard count > 0 else { return [] }
+        guard count > 1 else {
+            return [
+                "The write-ahead log has a transaction after an incomplete or damaged frame, which could not be "
+                    + "read. A crash during its commit may have left it."
+            ]
+        }
         return [
             "The write-ahead log is damaged, and \(count) transactions after the damage could not be read."
         ]

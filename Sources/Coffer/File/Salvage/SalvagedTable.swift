@@ -269,7 +269,7 @@ final class SalvagedTable {
             guard let field else {
                 throw EngineError.corrupt("A record has lost values")
             }
-            guard !columns[value].affinity.changes(field, of: record) else { return false }
+            guard !columns[value].affinity.changes(field, of: record, encoding) else { return false }
             try connection.check(bind(field, of: record, to: statement, at: parameter, place: place))
             parameter += 1
         }
