@@ -498,13 +498,3 @@ extension ObserverNotifier {
         return true
     }
 }
-
-extension DatabaseEventKind {
-    fileprivate func isSameOperation(as other: DatabaseEventKind) -> Bool {
-        guard CaseInsensitiveName(tableName) == CaseInsensitiveName(other.tableName) else { return false }
-        return switch (self, other) {
-        case (.insert, .insert), (.delete, .delete), (.update, .update): true
-        default: false
-        }
-    }
-}

@@ -19,8 +19,8 @@ struct CreatedFile {
     /// Erases the file and SQLite's files next to it.
     ///
     /// - Precondition: the creation has closed its connections, or cannot.
-    /// - Throws: an error, and nothing is changed, if another connection uses the file, or if a table may have
-    ///   been committed to it.
+    /// - Throws: an error, and nothing is changed, if another connection uses the file, or if a table may
+    ///   have been committed to it.
     func removeUnlessUsed() throws {
         let file = DatabaseFile(path: path)
         try file.erase(confirming: SystemFile.name(of: path)) {

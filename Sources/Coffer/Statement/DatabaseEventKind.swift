@@ -19,3 +19,14 @@ public enum DatabaseEventKind: Hashable, Sendable {
         }
     }
 }
+
+extension DatabaseEventKind {
+    /// Returns true if both insert, update, or delete in the same table.
+    func isSameOperation(as other: DatabaseEventKind) -> Bool {
+        guard CaseInsensitiveName(tableName) == CaseInsensitiveName(other.tableName) else { return false }
+        return switch (self, other) {
+        case (.insert, .insert), (.delete, .delete), (.update, .update): true
+        default: false
+        }
+    }
+}

@@ -97,8 +97,8 @@ struct DamagedFile {
         guard count > 0 else { return [] }
         guard count > 1 else {
             return [
-                "The write-ahead log has a transaction after an incomplete or damaged frame, which could not be "
-                    + "read. A crash during its commit may have left it."
+                "The write-ahead log has a transaction after an incomplete or damaged frame, which could not "
+                    + "be read. A crash during its commit may have left it."
             ]
         }
         return [
