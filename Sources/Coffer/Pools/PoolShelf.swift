@@ -66,7 +66,7 @@ final class PoolShelf: Sendable {
 
     private func needsCheck(_ name: String, _ state: borrowing State) throws -> Bool {
         guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
-        return !state.isAwaited(name)
+        return !state.probablyHasFile(name)
     }
 
     private func wait(for kind: Kind, within bounds: WaitBounds) async throws -> Grant {
@@ -169,40 +169,66 @@ final class PoolShelf: Sendable {
 
     // MARK: Actions
 
-    private func perform(_ actions: State.Actions) {
-        for name in actions.openings {
+    /// Work that blocks a thread.
+    private enum FileWork {
+        case opening(String)
+        case closing(String, DatabasePool)
+    }
+
+    private func perform(_ actions: State.Actions) { start(begin(actions)) }
+
+    /// Answers requests, and returns the work that the actions require.
+    private func begin(_ actions: State.Actions) -> [FileWork] {
+        for _ in actions.openings {
             files.enter()
             openings.enter()
-            DispatchQueue(label: "Coffer.Opening").async { self.openNow(name) }
         }
-        for (name, pool) in actions.closings {
-            closings.enter()
-            DispatchQueue(label: "Coffer.Closing").async { self.closeNow(name, pool) }
-        }
+        for _ in actions.closings { closings.enter() }
         for waiter in actions.creations {
             beginCreation()
             waiter(.success(.creation))
         }
         for answer in actions.answers { answer.waiter(answer.result.map { .lease($0) }) }
+        return actions.openings.map { .opening($0) } + actions.closings.map { .closing($0.name, $0.pool) }
     }
 
-    private func openNow(_ name: String) {
-        defer { openings.leave() }
-        switch Result(catching: { try open(name) }) {
-        case .success(let pool): perform(state.withLock { $0.didOpen(name, pool) })
-        case .failure(let error):
-            perform(state.withLock { $0.didFailToOpen(name, error) })
-            files.leave()
+    private func start(_ works: some Collection<FileWork>) {
+        for work in works { DispatchQueue(label: "Coffer.Pools").async { self.run(work) } }
+    }
+
+    /// Does the work on the current thread, which is not one that tasks share.
+    ///
+    /// If other work follows, such as the opening for which a database was closed, the thread continues with
+    /// it: a change of the thread costs more than the half of an opening.
+    private func run(_ work: FileWork) {
+        var next: FileWork? = work
+        while let work = next {
+            let (actions, isFileOpen) = finish(work)
+            // The groups are entered for the work that follows before they are left.
+            let following = begin(actions)
+            start(following.dropFirst())
+            next = following.first
+            switch work {
+            case .opening: openings.leave()
+            case .closing: closings.leave()
+            }
+            if !isFileOpen { files.leave() }
         }
     }
 
-    private func closeNow(_ name: String, _ pool: DatabasePool) {
-        // A statement that the application still holds keeps its connection open until it is released.
-        // Nothing else can be done about it here.
-        try? pool.close()
-        perform(state.withLock { $0.didClose(name) })
-        closings.leave()
-        files.leave()
+    private func finish(_ work: FileWork) -> (actions: State.Actions, isFileOpen: Bool) {
+        switch work {
+        case .opening(let name):
+            switch Result(catching: { try open(name) }) {
+            case .success(let pool): return (state.withLock { $0.didOpen(name, pool) }, true)
+            case .failure(let error): return (state.withLock { $0.didFailToOpen(name, error) }, false)
+            }
+        case .closing(let name, let pool):
+            // A statement that the application still holds keeps its connection open until it is released.
+            // Nothing else can be done about it here.
+            try? pool.close()
+            return (state.withLock { $0.didClose(name) }, false)
+        }
     }
 }
 
