@@ -145,6 +145,7 @@ let package = Package(
             name: "SQLCipherBridgeTests",
             dependencies: [
                 "CPageLanes", "CPageProvider", "CofferTestSupport", "SQLCipherBridge", "KeyMaterial",
+                "SystemCalls",
             ],
             swiftSettings: rules),
         .testTarget(

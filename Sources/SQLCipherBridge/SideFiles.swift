@@ -43,48 +43,30 @@ package enum SideFiles {
         + "Open the database read-only, copy it to another folder, or give this user write permission "
         + "for the folder"
 
-    private struct Watch {
-        let judge: SideFileJudge
-        /// The owner of the keys. Its connections do not repeat checks of each other.
-        let owner: ObjectIdentifier
-        let isReadOnly: Bool
-        let database: FileIdentity?
-        /// The WAL file that passed the check, while the connection has it open.
-        var log: FileIdentity?
-        /// The address of the WAL file that SQLite has opened.
-        var logAddress: UInt?
-        let report: ForeignOwnerReport
-    }
-
-    /// The watches by the address of SQLite's open database file, which exists as long as its connection.
-    private static let watches = Mutex<[UInt: Watch]>([:])
+    private static let watches = Mutex(SideFileWatches())
 
     static func watch(
         _ file: UnsafeMutablePointer<sqlite3_file>, _ connection: ConnectionHandle, owner: AnyObject,
         _ judge: @escaping SideFileJudge,
         _ report: @escaping ForeignOwnerReport
     ) {
-        let watch = Watch(
+        let watch = SideFileWatch(
             judge: judge, owner: ObjectIdentifier(owner), isReadOnly: connection.isReadOnly(schema: "main"),
             database: connection.fileIdentity(schema: "main"), report: report)
-        watches.withLock { $0[UInt(bitPattern: file)] = watch }
+        watches.withLock { $0.insert(watch, UInt(bitPattern: file)) }
     }
 
     /// Removes a watch. Returns a function that restores it, for a connection that could not be closed.
     static func unwatch(_ file: UnsafeMutablePointer<sqlite3_file>) -> () -> Void {
         let key = UInt(bitPattern: file)
-        let watch = watches.withLock { $0.removeValue(forKey: key) }
-        return { if let watch { watches.withLock { $0[key] = watch } } }
+        let watch = watches.withLock { $0.remove(key) }
+        return { if let watch { watches.withLock { $0.insert(watch, key) } } }
     }
 
     /// Forgets the WAL file of a database that leaves the WAL mode: once the file is closed and removed, the
     /// system may give its identity to the WAL file of another database.
     static func willCloseLog(of database: UnsafeMutablePointer<sqlite3_file>) {
-        let key = UInt(bitPattern: database)
-        watches.withLock {
-            $0[key]?.log = nil
-            $0[key]?.logAddress = nil
-        }
+        watches.withLock { $0.setLog(nil, of: UInt(bitPattern: database)) }
     }
 
     /// Returns true if the path of an open WAL file no longer leads to it.
@@ -98,11 +80,8 @@ package enum SideFiles {
         _ path: UnsafePointer<CChar>
     ) -> Bool {
         let (key, address) = (UInt(bitPattern: database), UInt(bitPattern: journal))
-        guard let watch = watches.withLock({ $0[key] }), watch.logAddress == address, let log = watch.log
-        else {
-            return false
-        }
-        return unsafe FileIdentity(named: path) != log
+        guard let log = watches.withLock({ $0[key]?.log }), log.address == address else { return false }
+        return unsafe FileIdentity(named: path) != log.file
     }
 
     /// Returns true if the path of an open database file leads to another file.
@@ -276,7 +255,7 @@ package enum SideFiles {
         case .log:
             let log = unsafe FileIdentity(named: name)
             let (isKnown, isOfFormerFile) = watches.withLock { watches in
-                let others = log == nil ? [] : watches.values.filter { $0.log == log }
+                let others = log.map { watches.users(ofLog: $0) } ?? []
                 let ofThisFile = others.filter { $0.database == watch.database }
                 return (ofThisFile.contains { $0.owner == watch.owner }, ofThisFile.count < others.count)
             }
@@ -287,10 +266,7 @@ package enum SideFiles {
                 return false
             }
             let address = UInt(bitPattern: file)
-            watches.withLock {
-                $0[key]?.log = log
-                $0[key]?.logAddress = address
-            }
+            watches.withLock { $0.setLog(log.map { ($0, address) }, of: key) }
             return true
         }
     }
