@@ -5,8 +5,8 @@ internal import Synchronization
 /// `RLIMIT_MEMLOCK` allows, and excluded from core dumps.
 ///
 /// Small secrets share pages, because the limit is often 64 kB or 8 MB for the whole process, and the engine
-/// and its provider need most of it. A page without secrets is unmapped. A few are kept, because mapping and
-/// locking a page waits for all other threads that do the same.
+/// and its provider need most of it. A few pages are kept when their last secret is released, because threads
+/// that map and lock pages wait for each other. The others are unmapped.
 package final class SecretArena: Sendable {
     package static let shared = SecretArena()
 

@@ -29,8 +29,8 @@ package enum OwnThread {
     }
 }
 
-/// A thread. It waits for other work for a short time after its work is done, because a new thread costs more
-/// than a short work.
+/// A thread. After its work, it waits for more for a short time, because starting a thread takes longer than
+/// most of the work.
 private final class Worker: Sendable {
     private static let idle = Mutex<[Worker]>([])
     private static let maximumIdleCount = 8

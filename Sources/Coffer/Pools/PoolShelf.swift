@@ -192,43 +192,40 @@ final class PoolShelf: Sendable {
         return actions.openings.map { .opening($0) } + actions.closings.map { .closing($0.name, $0.pool) }
     }
 
-    private func start(_ works: some Collection<FileWork>) {
-        for work in works { DispatchQueue(label: "Coffer.Pools").async { self.run(work) } }
-    }
-
-    /// Does the work on the current thread, which is not one that tasks share.
-    ///
-    /// If other work follows, such as the opening for which a database was closed, the thread continues with
-    /// it: a change of the thread costs more than the half of an opening.
-    private func run(_ work: FileWork) {
-        var next: FileWork? = work
-        while let work = next {
-            let (actions, isFileOpen) = finish(work)
-            // The groups are entered for the work that follows before they are left.
-            let following = begin(actions)
-            start(following.dropFirst())
-            next = following.first
-            switch work {
-            case .opening: openings.leave()
-            case .closing: closings.leave()
+    /// Starts each piece of work on a thread of its own.
+    private func start(_ work: some Collection<FileWork>) {
+        for piece in work {
+            DispatchQueue(label: "Coffer.Pools").async {
+                switch piece {
+                case .opening(let name): self.openNow(name)
+                case .closing(let name, let pool): self.closeNow(name, pool)
+                }
             }
-            if !isFileOpen { files.leave() }
         }
     }
 
-    private func finish(_ work: FileWork) -> (actions: State.Actions, isFileOpen: Bool) {
-        switch work {
-        case .opening(let name):
-            switch Result(catching: { try open(name) }) {
-            case .success(let pool): return (state.withLock { $0.didOpen(name, pool) }, true)
-            case .failure(let error): return (state.withLock { $0.didFailToOpen(name, error) }, false)
-            }
-        case .closing(let name, let pool):
-            // A statement that the application still holds keeps its connection open until it is released.
-            // Nothing else can be done about it here.
-            try? pool.close()
-            return (state.withLock { $0.didClose(name) }, false)
+    private func openNow(_ name: String) {
+        defer { openings.leave() }
+        switch Result(catching: { try open(name) }) {
+        case .success(let pool): perform(state.withLock { $0.didOpen(name, pool) })
+        case .failure(let error):
+            perform(state.withLock { $0.didFailToOpen(name, error) })
+            files.leave()
         }
+    }
+
+    /// Closes a database. If another one can be opened then, this thread opens it, because waking another
+    /// thread takes time.
+    private func closeNow(_ name: String, _ pool: DatabasePool) {
+        // A statement that the application still holds keeps its connection open until it is released.
+        // Nothing else can be done about it here.
+        try? pool.close()
+        let following = begin(state.withLock { $0.didClose(name) })
+        closings.leave()
+        files.leave()
+        guard case .opening(let next)? = following.first else { return start(following) }
+        start(following.dropFirst())
+        openNow(next)
     }
 }
 

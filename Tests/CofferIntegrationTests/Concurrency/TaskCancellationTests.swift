@@ -186,8 +186,7 @@ struct TaskCancellationTests {
         }
         let grown = try processStatus("VmRSS") - memoryBefore
         print(
-            "10,000 awaited reads: at most \(mostThreads.withLock { $0 }) more threads, \(grown) KiB more memory"
-        )
+            "10,000 awaited reads: \(mostThreads.withLock { $0 }) more threads, \(grown) KiB more memory")
         #expect(mostThreads.withLock { $0 } < 200)
         #expect(grown < 200_000)
         #expect(pool.readers.openReaderCount <= 5)
