@@ -5,8 +5,7 @@ internal import Synchronization
 /// `RLIMIT_MEMLOCK` allows, and excluded from core dumps.
 ///
 /// Small secrets share pages, because the limit is often 64 kB or 8 MB for the whole process, and the engine
-/// and its provider need most of it. A few pages are kept when their last secret is released, because threads
-/// that map and lock pages wait for each other. The others are unmapped.
+/// and its provider need most of it. A page is unmapped together with its last secret.
 package final class SecretArena: Sendable {
     package static let shared = SecretArena()
 
@@ -48,10 +47,6 @@ private struct State {
     private var pages: [UInt: Page] = [:]
     /// The addresses of the pages with free blocks, by block size.
     private var open: [Int: [UInt]] = [:]
-
-    /// The addresses of locked pages without secrets, which are used next.
-    private var spare: [UInt] = []
-    private static let maximumSpareCount = 4
 
     private static let pageSize = Int(getpagesize())
 
@@ -108,11 +103,6 @@ private struct State {
     }
 
     private mutating func map(_ byteCount: Int, blockSize: Int) -> UInt {
-        if byteCount == State.pageSize, let address = spare.popLast() {
-            pages[address] = Page(byteCount: byteCount, blockSize: blockSize, isLocked: true)
-            count(byteCount, true)
-            return address
-        }
         let failed = unsafe UnsafeMutableRawPointer(bitPattern: -1)
         let memory = unsafe mmap(
             nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -133,9 +123,6 @@ private struct State {
             preconditionFailure("the memory of a secret is not mapped")
         }
         count(-page.byteCount, page.isLocked)
-        if page.isLocked, page.byteCount == State.pageSize, spare.count < State.maximumSpareCount {
-            return spare.append(address)
-        }
         _ = unsafe munmap(UnsafeMutableRawPointer(bitPattern: address), page.byteCount)
     }
 

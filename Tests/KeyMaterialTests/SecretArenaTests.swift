@@ -12,7 +12,7 @@ struct SecretArenaTests {
         arena.use.lockedByteCount + arena.use.unlockedByteCount
     }
 
-    @Test("are shared by small secrets, and not in use after the last one")
+    @Test("are shared by small secrets, and unmapped with the last one")
     func shared() {
         let arena = SecretArena()
         let secrets = (0..<64).map { _ in unsafe UInt(bitPattern: arena.allocate(32)) }
@@ -25,24 +25,6 @@ struct SecretArenaTests {
             }
         }
         #expect(total(arena) == 0)
-    }
-
-    @Test("are used again for secrets of another size, if they could be locked")
-    func spare() {
-        let arena = SecretArena()
-        let first = unsafe arena.allocate(32)
-        let address = UInt(bitPattern: first)
-        let isLocked = arena.use.lockedByteCount > 0
-        unsafe arena.release(first, 32)
-        let second = unsafe arena.allocate(500)
-        if isLocked { #expect(UInt(bitPattern: second) == address) }
-        #expect(total(arena) == Self.pageSize)
-        // The blocks are those of the new size.
-        let third = unsafe arena.allocate(500)
-        #expect(UInt(bitPattern: third) == UInt(bitPattern: second) + 512)
-        unsafe arena.release(second, 500)
-        unsafe arena.release(third, 500)
-        #expect(arena.use == .init())
     }
 
     @Test("never give the same bytes to two secrets, in any sizes and order of release")

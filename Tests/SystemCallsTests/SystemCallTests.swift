@@ -232,36 +232,4 @@ struct SystemCallTests {
         isDone.wait()
         #expect(thread.withLock { $0 } != pthread_self())
     }
-
-    @Test("work begins although the threads of earlier work are blocked, also on threads that were idle")
-    func manyOwnThreads() {
-        for _ in 0..<20 {
-            let (hasBegun, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-            let hasEnded = DispatchSemaphore(value: 0)
-            for _ in 0..<30 {
-                OwnThread.run {
-                    hasBegun.signal()
-                    mayEnd.wait()
-                    hasEnded.signal()
-                }
-            }
-            for _ in 0..<30 { hasBegun.wait() }
-            for _ in 0..<30 { mayEnd.signal() }
-            for _ in 0..<30 { hasEnded.wait() }
-        }
-    }
-
-    @Test("a thread of its own releases its work when it ends")
-    func releasedWork() {
-        final class Owned: Sendable {
-            let end: DispatchSemaphore
-            init(_ end: DispatchSemaphore) { self.end = end }
-            deinit { end.signal() }
-        }
-        let end = DispatchSemaphore(value: 0)
-        run(Owned(end))
-        end.wait()
-
-        func run(_ owned: Owned) { OwnThread.run { withExtendedLifetime(owned) {} } }
-    }
 }

@@ -183,8 +183,7 @@ extension DatabasePools {
     ///     Zero or less means that the call throws unless the database is open.
     /// - Throws:
     ///   - ``DatabaseFileError`` with the reason `missing` if there is no such file: see ``create(_:)``. The
-    ///     call does not wait for other databases then, and closes none, unless the database was opened
-    ///     before.
+    ///     call does not wait for other databases then, and closes none.
     ///   - ``DatabaseError`` with the reason in ``DatabaseError/encryptionFailure``: `wrongKey`, `damaged`
     ///     and so on; with `SQLITE_MISUSE` after ``close(within:grace:)``, or for a name that is no file
     ///     name.

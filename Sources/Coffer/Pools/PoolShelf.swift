@@ -66,7 +66,7 @@ final class PoolShelf: Sendable {
 
     private func needsCheck(_ name: String, _ state: borrowing State) throws -> Bool {
         guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
-        return !state.probablyHasFile(name)
+        return !state.isAwaited(name)
     }
 
     private func wait(for kind: Kind, within bounds: WaitBounds) async throws -> Grant {
@@ -169,39 +169,21 @@ final class PoolShelf: Sendable {
 
     // MARK: Actions
 
-    /// Work that blocks a thread.
-    private enum FileWork {
-        case opening(String)
-        case closing(String, DatabasePool)
-    }
-
-    private func perform(_ actions: State.Actions) { start(begin(actions)) }
-
-    /// Answers requests, and returns the work that the actions require.
-    private func begin(_ actions: State.Actions) -> [FileWork] {
-        for _ in actions.openings {
+    private func perform(_ actions: State.Actions) {
+        for name in actions.openings {
             files.enter()
             openings.enter()
+            DispatchQueue(label: "Coffer.Opening").async { self.openNow(name) }
         }
-        for _ in actions.closings { closings.enter() }
+        for (name, pool) in actions.closings {
+            closings.enter()
+            DispatchQueue(label: "Coffer.Closing").async { self.closeNow(name, pool) }
+        }
         for waiter in actions.creations {
             beginCreation()
             waiter(.success(.creation))
         }
         for answer in actions.answers { answer.waiter(answer.result.map { .lease($0) }) }
-        return actions.openings.map { .opening($0) } + actions.closings.map { .closing($0.name, $0.pool) }
-    }
-
-    /// Starts each piece of work on a thread of its own.
-    private func start(_ work: some Collection<FileWork>) {
-        for piece in work {
-            DispatchQueue(label: "Coffer.Pools").async {
-                switch piece {
-                case .opening(let name): self.openNow(name)
-                case .closing(let name, let pool): self.closeNow(name, pool)
-                }
-            }
-        }
     }
 
     private func openNow(_ name: String) {
@@ -214,18 +196,13 @@ final class PoolShelf: Sendable {
         }
     }
 
-    /// Closes a database. If another one can be opened then, this thread opens it, because waking another
-    /// thread takes time.
     private func closeNow(_ name: String, _ pool: DatabasePool) {
         // A statement that the application still holds keeps its connection open until it is released.
         // Nothing else can be done about it here.
         try? pool.close()
-        let following = begin(state.withLock { $0.didClose(name) })
+        perform(state.withLock { $0.didClose(name) })
         closings.leave()
         files.leave()
-        guard case .opening(let next)? = following.first else { return start(following) }
-        start(following.dropFirst())
-        openNow(next)
     }
 }
 

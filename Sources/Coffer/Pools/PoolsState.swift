@@ -70,10 +70,6 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// The names of the databases that need a slot, in the order of their first requests.
     private var line = WaitingLine<String>()
 
-    /// The names of databases whose last opening succeeded, at most ``maximumNameCount``.
-    private var openedNames: Set<String> = []
-    private static var maximumNameCount: Int { 100_000 }
-
     private(set) var isClosed = false
 
     init(slotCount: Int, maximumOpeningCount: Int) {
@@ -107,12 +103,11 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         if case .open? = slots[name] { true } else { false }
     }
 
-    /// True if a database probably has a file: it was opened before, or is being opened or created, or a
-    /// request for it waits.
-    func probablyHasFile(_ name: String) -> Bool {
+    /// True if a database is being opened or created, or a request for it waits.
+    func isAwaited(_ name: String) -> Bool {
         switch slots[name] {
         case .opening, .creating: true
-        case .open, .closing, nil: demands[name] != nil || openedNames.contains(name)
+        case .open, .closing, nil: demands[name] != nil
         }
     }
 
@@ -221,7 +216,6 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// Closes a database if it is open and has no lease.
     mutating func closeIdle(_ name: String) -> Actions {
         var actions = Actions()
-        openedNames.remove(name)
         if let pool = idlePool(name) { close(name, pool, &actions) }
         return actions
     }
@@ -231,8 +225,6 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         checkIsOpening(name)
         openingCount -= 1
         useCount += 1
-        if openedNames.count == Self.maximumNameCount { openedNames = [] }
-        openedNames.insert(name)
         var actions = Actions()
         actions.answers = endLeases(of: name).map { ($0, .success(pool)) }
         slots[name] = .open(pool, leaseCount: actions.answers.count, lastUse: useCount)
@@ -248,7 +240,6 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         checkIsOpening(name)
         openingCount -= 1
         slots[name] = nil
-        openedNames.remove(name)
         var actions = Actions()
         actions.answers = endLeases(of: name).map { ($0, .failure(error)) }
         takePlace(name)

@@ -95,26 +95,9 @@ struct PoolsStateTests {
         for _ in 0..<2 { _ = state.release("a") }
         #expect(state.takeLeased("a") == nil && state.idlePool("a") == 7)
         #expect(state.closeIdle("a").closings.map(\.pool) == [7])
-        #expect(state.takeNow("a") == nil && !state.isOpen("a") && !state.probablyHasFile("a"))
+        #expect(state.takeNow("a") == nil && !state.isOpen("a") && !state.isAwaited("a"))
         #expect(try state.request("a", 2, within: .none).actions.openings.isEmpty)
         #expect(state.didClose("a").openings == ["a"])
-    }
-
-    @Test("a database that was opened has a file until an opening fails, or it is closed without one")
-    func names() throws {
-        var state = State(slotCount: 1, maximumOpeningCount: 1)
-        #expect(!state.probablyHasFile("a"))
-        _ = try state.request("a", 1, within: .none)
-        _ = state.didOpen("a", 7)
-        _ = state.release("a")
-        #expect(try state.request("b", 2, within: .none).actions.closings.map(\.name) == ["a"])
-        _ = state.didClose("a")
-        #expect(state.probablyHasFile("a") && state.probablyHasFile("b"))
-        _ = state.didFailToOpen("b", Failure())
-        #expect(!state.probablyHasFile("b"))
-        _ = try state.request("a", 3, within: .none)
-        _ = state.didFailToOpen("a", Failure())
-        #expect(!state.probablyHasFile("a"))
     }
 
     @Test("a creation has a slot like an opening, and leases of its database wait for it")
@@ -124,7 +107,7 @@ struct PoolsStateTests {
         #expect(isCreating)
         #expect(state.usedSlotCount == 1 && state.openCounts == (0, 0))
         #expect(throws: DatabaseNameTaken.self) { _ = try state.createNow("a") }
-        #expect(state.probablyHasFile("a") && !state.probablyHasFile("b"))
+        #expect(state.isAwaited("a") && !state.isAwaited("b"))
         #expect(try state.request("a", 1, within: .none).actions.openings.isEmpty)
         let hasSlot = try state.createNow("b")
         #expect(!hasSlot)
