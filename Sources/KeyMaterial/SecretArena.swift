@@ -22,11 +22,19 @@ package final class SecretArena: Sendable {
     package var use: Use { state.withLock { $0.use } }
 
     func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-        let address = state.withLock { $0.take(count) }
+        let size = BlockSize(count)
+        let address = state.withLock { $0.take(size) } ?? allocateInNewPage(size)
         guard let memory = unsafe UnsafeMutableRawPointer(bitPattern: address) else {
             fatalError("The system has mapped the address 0")
         }
         return unsafe memory
+    }
+
+    /// Maps a page outside the lock, and takes a block of it. Threads that map, lock and unmap memory wait
+    /// for each other in the system; those that find a free block must not wait for them.
+    private func allocateInNewPage(_ size: BlockSize) -> UInt {
+        let mapping = Mapping(byteCount: size.pageByteCount)
+        return state.withLock { $0.take(size, in: mapping) }
     }
 
     /// - Parameters:
@@ -34,75 +42,36 @@ package final class SecretArena: Sendable {
     ///   - count: the count that it was allocated with.
     func release(_ memory: UnsafeMutableRawPointer, _ count: Int) {
         let address = UInt(bitPattern: memory)
-        state.withLock { $0.giveBack(address, count) }
+        let unused = state.withLock { $0.giveBack(address, BlockSize(count)) }
+        unused?.unmap()
     }
 }
 
-/// The bookkeeping of pages. Addresses are plain numbers here: the memory belongs to the code that allocated
-/// it.
-private struct State {
-    private(set) var use = SecretArena.Use()
+/// The size of the blocks that secrets of a count get: a power of two, or whole pages for large secrets.
+private struct BlockSize: Hashable {
+    static let pageSize = Int(getpagesize())
 
-    /// The pages by address.
-    private var pages: [UInt: Page] = [:]
-    /// The addresses of the pages with free blocks, by block size.
-    private var open: [Int: [UInt]] = [:]
+    let byteCount: Int
 
-    private static let pageSize = Int(getpagesize())
-
-    private struct Page {
-        /// The size of one page, or of several pages for one large secret.
-        let byteCount: Int
-        let blockSize: Int
-        let isLocked: Bool
-        /// The used blocks, one bit for each.
-        var taken: UInt64 = 0
-
-        var isFull: Bool { taken == (blockCount == 64 ? .max : 1 << UInt64(blockCount) - 1) }
-
-        private var blockCount: Int { min(64, byteCount / blockSize) }
-    }
-
-    /// Returns the block size for secrets of a count; nil for secrets that have pages of their own.
-    private static func blockSize(for count: Int) -> Int? {
+    init(_ count: Int) {
         var size = 64
         while size < count { size *= 2 }
-        return size <= pageSize / 4 ? size : nil
+        byteCount =
+            size <= Self.pageSize / 4 ? size : (count + Self.pageSize - 1) / Self.pageSize * Self.pageSize
     }
 
-    mutating func take(_ count: Int) -> UInt {
-        guard let size = State.blockSize(for: count) else {
-            let bytes = (count + State.pageSize - 1) / State.pageSize * State.pageSize
-            return map(bytes, blockSize: bytes)
-        }
-        let address: UInt
-        if let known = open[size]?.last {
-            address = known
-        } else {
-            address = map(State.pageSize, blockSize: size)
-            open[size, default: []].append(address)
-        }
-        guard var page = pages[address] else { preconditionFailure("a page with free blocks is not mapped") }
-        let index = (~page.taken).trailingZeroBitCount
-        page.taken |= 1 << UInt64(index)
-        pages[address] = page
-        if page.isFull { open[size]?.removeLast() }
-        return address + UInt(index * size)
-    }
+    /// The size of the pages that consist of such blocks: of one page, or of several ones for one block.
+    var pageByteCount: Int { max(byteCount, Self.pageSize) }
+}
 
-    mutating func giveBack(_ address: UInt, _ count: Int) {
-        guard let size = State.blockSize(for: count) else { return unmap(address) }
-        let start = address - address % UInt(State.pageSize)
-        guard var page = pages[start] else { preconditionFailure("the memory of a secret is not mapped") }
-        if page.isFull { open[size, default: []].append(start) }
-        page.taken &= ~(1 << UInt64((address - start) / UInt(size)))
-        pages[start] = page
-        guard page.taken == 0 else { return }
-        open[size]?.removeAll { $0 == start }
-        unmap(start)
-    }
+/// Memory of the system, in whole pages. The address is a plain number: the memory belongs to the code that
+/// allocated it.
+private struct Mapping {
+    let address: UInt
+    let byteCount: Int
+    let isLocked: Bool
 
-    private mutating func map(_ byteCount: Int, blockSize: Int) -> UInt {
+    init(byteCount: Int) {
         let failed = unsafe UnsafeMutableRawPointer(bitPattern: -1)
         let memory = unsafe mmap(
             nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -110,23 +79,78 @@ private struct State {
             fatalError("Out of memory: cannot map \(byteCount) bytes for a secret")
         }
         // Both are best effort: a low limit or an old kernel must not cause a failure.
-        let isLocked = unsafe mlock(memory, byteCount) == 0
+        isLocked = unsafe mlock(memory, byteCount) == 0
         _ = unsafe madvise(memory, byteCount, MADV_DONTDUMP)
-        let address = UInt(bitPattern: memory)
-        pages[address] = Page(byteCount: byteCount, blockSize: blockSize, isLocked: isLocked)
-        count(byteCount, isLocked)
-        return address
+        address = UInt(bitPattern: memory)
+        self.byteCount = byteCount
     }
 
-    private mutating func unmap(_ address: UInt) {
-        guard let page = pages.removeValue(forKey: address) else {
-            preconditionFailure("the memory of a secret is not mapped")
+    func unmap() { _ = unsafe munmap(UnsafeMutableRawPointer(bitPattern: address), byteCount) }
+}
+
+/// The bookkeeping of pages and their blocks. It makes no system call.
+private struct State {
+    private(set) var use = SecretArena.Use()
+
+    /// The pages by address.
+    private var pages: [UInt: Page] = [:]
+    /// The addresses of the pages with free blocks.
+    private var open: [BlockSize: [UInt]] = [:]
+
+    private struct Page {
+        let mapping: Mapping
+        let blockSize: BlockSize
+        /// The used blocks, one bit for each.
+        var taken: UInt64 = 0
+
+        var isFull: Bool { taken == (blockCount == 64 ? .max : 1 << UInt64(blockCount) - 1) }
+
+        private var blockCount: Int { min(64, mapping.byteCount / blockSize.byteCount) }
+    }
+
+    /// Takes a block of a page that is mapped, and returns its address; nil if there is no free one.
+    mutating func take(_ size: BlockSize) -> UInt? {
+        guard let start = open[size]?.last else { return nil }
+        return takeBlock(of: start)
+    }
+
+    /// Takes a block of a new page, and returns its address.
+    mutating func take(_ size: BlockSize, in mapping: Mapping) -> UInt {
+        pages[mapping.address] = Page(mapping: mapping, blockSize: size)
+        open[size, default: []].append(mapping.address)
+        count(mapping, 1)
+        return takeBlock(of: mapping.address)
+    }
+
+    /// - Parameter start: the address of the last one of the pages with free blocks of its size.
+    private mutating func takeBlock(of start: UInt) -> UInt {
+        guard var page = pages[start] else { preconditionFailure("a page with free blocks is not mapped") }
+        let index = (~page.taken).trailingZeroBitCount
+        page.taken |= 1 << UInt64(index)
+        pages[start] = page
+        if page.isFull { open[page.blockSize]?.removeLast() }
+        return start + UInt(index * page.blockSize.byteCount)
+    }
+
+    /// Returns the page of the block if it was the last one in use. The caller unmaps it.
+    mutating func giveBack(_ address: UInt, _ size: BlockSize) -> Mapping? {
+        let start = address - address % UInt(BlockSize.pageSize)
+        guard var page = pages[start] else { preconditionFailure("the memory of a secret is not mapped") }
+        if page.isFull { open[size, default: []].append(start) }
+        page.taken &= ~(1 << UInt64((address - start) / UInt(size.byteCount)))
+        pages[start] = page
+        guard page.taken == 0 else { return nil }
+        open[size]?.removeAll { $0 == start }
+        pages[start] = nil
+        count(page.mapping, -1)
+        return page.mapping
+    }
+
+    private mutating func count(_ mapping: Mapping, _ sign: Int) {
+        if mapping.isLocked {
+            use.lockedByteCount += sign * mapping.byteCount
+        } else {
+            use.unlockedByteCount += sign * mapping.byteCount
         }
-        count(-page.byteCount, page.isLocked)
-        _ = unsafe munmap(UnsafeMutableRawPointer(bitPattern: address), page.byteCount)
-    }
-
-    private mutating func count(_ byteCount: Int, _ isLocked: Bool) {
-        if isLocked { use.lockedByteCount += byteCount } else { use.unlockedByteCount += byteCount }
     }
 }

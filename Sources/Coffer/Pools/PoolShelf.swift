@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Foundation
 internal import Synchronization
 
 /// The open databases of ``DatabasePools``: the owner of a ``PoolsState``.
@@ -22,9 +23,18 @@ final class PoolShelf: Sendable {
     /// Entered by each database while it is closed because its last lease has ended.
     private let closings = DispatchGroup()
 
-    /// The number of files that are opened or created at the same time. More would only compete for the
-    /// processors.
+    /// The maximum number of files that are opened or created at the same time.
     private static let maximumOpeningCount = 16
+
+    /// The maximum number of those that have begun recently, and probably use a processor. More would compete
+    /// for the processors and for the locks of SQLite, SQLCipher and the memory: with 16 on two processors,
+    /// each opening takes a quarter more processor time.
+    private static let maximumPromptOpeningCount = min(
+        max(4, 2 * ProcessInfo.processInfo.activeProcessorCount), maximumOpeningCount)
+
+    /// The time after which an opening or creation is overdue: several times as long as one that does not
+    /// wait.
+    private static let promptness = Duration.milliseconds(20)
 
     /// - Parameters:
     ///   - checkExists: throws an error if a database has no file. It is called on a thread of its own.
@@ -33,7 +43,10 @@ final class PoolShelf: Sendable {
         slotCount: Int, checkExists: @escaping @Sendable (_ name: String) throws -> Void,
         open: @escaping @Sendable (_ name: String) throws -> DatabasePool
     ) {
-        state = Mutex(State(slotCount: slotCount, maximumOpeningCount: Self.maximumOpeningCount))
+        state = Mutex(
+            State(
+                slotCount: slotCount, maximumOpeningCount: Self.maximumOpeningCount,
+                maximumPromptOpeningCount: Self.maximumPromptOpeningCount))
         self.slotCount = slotCount
         self.checkExists = checkExists
         self.open = open
@@ -108,6 +121,7 @@ final class PoolShelf: Sendable {
             throw DatabaseFileError(.exists, path: path)
         }
         // The slot is taken, so this must run even if the task is cancelled.
+        watch(name)
         try await BlockingWork.run("Coffer.Opening") { _ in
             defer { self.endCreation(of: name) }
             try body()
@@ -173,6 +187,7 @@ final class PoolShelf: Sendable {
         for name in actions.openings {
             files.enter()
             openings.enter()
+            watch(name)
             DispatchQueue(label: "Coffer.Opening").async { self.openNow(name) }
         }
         for (name, pool) in actions.closings {
@@ -184,6 +199,15 @@ final class PoolShelf: Sendable {
             waiter(.success(.creation))
         }
         for answer in actions.answers { answer.waiter(answer.result.map { .lease($0) }) }
+    }
+
+    /// Lets others begin if the opening or creation of a database takes long. It does not matter if the one
+    /// that is found then is a later one of the same database.
+    private func watch(_ name: String) {
+        WaitQueue.schedule(at: .now + Self.promptness) { [weak self] in
+            guard let self else { return }
+            perform(state.withLock { $0.isOverdue(name) })
+        }
     }
 
     private func openNow(_ name: String) {

@@ -58,11 +58,16 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     let slotCount: Int
 
-    /// The maximum number of databases that are being opened at the same time.
+    /// The maximum number of databases that are being opened or created at the same time.
     let maximumOpeningCount: Int
+
+    /// The maximum number of those that are not overdue.
+    let maximumPromptOpeningCount: Int
 
     private var slots: [String: Slot] = [:]
     private var openingCount = 0
+    /// The names of the databases whose openings or creations have not ended in time.
+    private var overdue: Set<String> = []
     private var closingCount = 0
     private var useCount: UInt64 = 0
     private var requests = WaitingLine<Request>()
@@ -72,10 +77,14 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     private(set) var isClosed = false
 
-    init(slotCount: Int, maximumOpeningCount: Int) {
-        precondition(slotCount > 0 && maximumOpeningCount > 0, "At least one database must be allowed.")
+    /// - Parameter maximumPromptOpeningCount: see the property; nil for no limit.
+    init(slotCount: Int, maximumOpeningCount: Int, maximumPromptOpeningCount: Int? = nil) {
         self.slotCount = slotCount
         self.maximumOpeningCount = maximumOpeningCount
+        self.maximumPromptOpeningCount = maximumPromptOpeningCount ?? maximumOpeningCount
+        precondition(
+            slotCount > 0 && maximumOpeningCount > 0 && self.maximumPromptOpeningCount > 0,
+            "At least one database must be allowed.")
     }
 
     // MARK: Facts
@@ -150,8 +159,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// - Throws: ``DatabaseNameTaken`` if the database is open, or another request creates it.
     mutating func createNow(_ name: String) throws(DatabaseNameTaken) -> Bool {
         try checkCanCreate(name)
-        guard slots[name] == nil, demands[name] == nil, line.count == 0, slots.count < slotCount,
-            openingCount < maximumOpeningCount
+        guard slots[name] == nil, demands[name] == nil, line.count == 0, slots.count < slotCount, mayOpen
         else { return false }
         slots[name] = .creating
         openingCount += 1
@@ -220,10 +228,20 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         return actions
     }
 
+    /// Records that the opening or creation of a database takes long. It probably waits for the disk or for
+    /// another process, and others may begin.
+    mutating func isOverdue(_ name: String) -> Actions {
+        switch slots[name] {
+        case .opening, .creating: overdue.insert(name)
+        case .open, .closing, nil: break
+        }
+        return serve()
+    }
+
     /// Records that a database was opened, and leases it to all requests for it.
     mutating func didOpen(_ name: String, _ pool: Pool) -> Actions {
         checkIsOpening(name)
-        openingCount -= 1
+        endOpening(of: name)
         useCount += 1
         var actions = Actions()
         actions.answers = endLeases(of: name).map { ($0, .success(pool)) }
@@ -238,7 +256,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// Records that a database could not be opened, which is the answer to all requests for a lease.
     mutating func didFailToOpen(_ name: String, _ error: any Error) -> Actions {
         checkIsOpening(name)
-        openingCount -= 1
+        endOpening(of: name)
         slots[name] = nil
         var actions = Actions()
         actions.answers = endLeases(of: name).map { ($0, .failure(error)) }
@@ -253,7 +271,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         guard case .creating? = slots[name] else {
             preconditionFailure("A database was created that was not to be created.")
         }
-        openingCount -= 1
+        endOpening(of: name)
         slots[name] = nil
         takePlace(name)
         return serve()
@@ -284,6 +302,16 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     }
 
     // MARK: Implementation
+
+    /// True if another database may be opened or created, provided that it has a slot.
+    private var mayOpen: Bool {
+        openingCount < maximumOpeningCount && openingCount - overdue.count < maximumPromptOpeningCount
+    }
+
+    private mutating func endOpening(of name: String) {
+        openingCount -= 1
+        overdue.remove(name)
+    }
 
     private func checkIsOpening(_ name: String) {
         guard case .opening? = slots[name] else {
@@ -322,9 +350,10 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         return actions
     }
 
-    /// Gives free slots to the databases in the line, and closes others if there are not enough.
+    /// Gives free slots to the databases in the line, and closes others if there are not enough. No more are
+    /// closed than can be replaced soon: one that is still open may be requested again.
     private mutating func serve(_ actions: inout Actions) {
-        while slots.count < slotCount, openingCount < maximumOpeningCount, let name = line.removeFirst() {
+        while slots.count < slotCount, mayOpen, let name = line.removeFirst() {
             demands[name]?.place = nil
             openingCount += 1
             if let id = demands[name]?.creation, let request = requests.remove(id) {
@@ -336,7 +365,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
                 actions.openings.append(name)
             }
         }
-        while isClosed || line.count > slotCount - slots.count + closingCount {
+        while isClosed || min(line.count, maximumOpeningCount) > slotCount - slots.count + closingCount {
             guard let (name, pool) = leastRecentlyUsed() else { return }
             close(name, pool, &actions)
         }

@@ -84,6 +84,49 @@ struct PoolsStateTests {
         #expect(state.waitingRequestCount == 2)
     }
 
+    @Test("an opening that is overdue does not keep others from beginning, up to the limit of all openings")
+    func overdue() throws {
+        var state = State(slotCount: 9, maximumOpeningCount: 3, maximumPromptOpeningCount: 1)
+        let begun = try ["a", "b", "c", "d", "e"].map { name in
+            try state.request(name, 0, within: .none).actions.openings
+        }
+        #expect(begun == [["a"], [], [], [], []])
+        #expect(state.isOverdue("a").openings == ["b"])
+        #expect(state.isOverdue("a").openings == [] && state.isOverdue("e").openings == [])
+        #expect(state.isOverdue("b").openings == ["c"])
+        #expect(state.isOverdue("c").openings == [])
+        #expect(state.didOpen("c", 1).openings == ["d"])
+        // One is overdue, and `d` is not.
+        #expect(state.didFailToOpen("b", Failure()).openings == [])
+        #expect(state.didOpen("d", 2).openings == ["e"])
+        #expect(state.isOverdue("d").openings == [] && state.isOpen("d"))
+        let isCreating = try state.createNow("f")
+        #expect(!isCreating)
+        _ = state.isOverdue("e")
+        let isCreatingNow = try state.createNow("f")
+        #expect(isCreatingNow)
+        #expect(try state.request("g", 0, within: .none).actions.openings == [])
+        #expect(state.isOverdue("f").openings == [], "three are being opened or created")
+        #expect(state.didCreate("f").openings == ["g"])
+    }
+
+    @Test("no more databases are closed than can be opened at the same time")
+    func boundedEviction() throws {
+        var state = State(slotCount: 6, maximumOpeningCount: 2)
+        for number in 0..<6 {
+            _ = try state.request("\(number)", number, within: .none)
+            _ = state.didOpen("\(number)", number)
+            _ = state.release("\(number)")
+        }
+        let closings = try ["a", "b", "c", "d"].map { name in
+            try state.request(name, 9, within: .none).actions.closings.map(\.name)
+        }
+        #expect(closings == [["0"], ["1"], [], []])
+        #expect(state.takeNow("2") == 2)
+        let next = state.didClose("0")
+        #expect(next.openings == ["a"] && next.closings.map(\.name) == ["3"])
+    }
+
     @Test("a database without a lease can be closed, and is opened again for the next request")
     func closingOfIdle() throws {
         var state = State(slotCount: 2, maximumOpeningCount: 1)
@@ -237,7 +280,9 @@ struct PoolsStateTests {
     private struct Model {
         let slotCount: Int
         let maximumOpeningCount: Int
+        let maximumPromptOpeningCount: Int
         var opening: Set<String> = []
+        var overdue: Set<String> = []
         var closing: Set<String> = []
         /// The leases of each open database.
         var open: [String: Int] = [:]
@@ -268,6 +313,7 @@ struct PoolsStateTests {
                 closing.insert(name)
             }
             #expect(used <= slotCount && opening.count <= maximumOpeningCount)
+            #expect(opening.count - overdue.count <= maximumPromptOpeningCount)
         }
 
         /// The names that need a slot.
@@ -279,8 +325,11 @@ struct PoolsStateTests {
         func checkProgress() {
             #expect(needy.allSatisfy { open[$0] == nil }, "a request waits for an open database")
             guard !needy.isEmpty else { return }
-            #expect(used == slotCount || opening.count == maximumOpeningCount, "a slot is unused")
-            let isEnough = needy.count <= slotCount - used + closing.count
+            let mayOpen =
+                opening.count < maximumOpeningCount
+                && opening.count - overdue.count < maximumPromptOpeningCount
+            #expect(used == slotCount || !mayOpen, "a slot is unused")
+            let isEnough = min(needy.count, maximumOpeningCount) <= slotCount - used + closing.count
             #expect(isEnough || !open.values.contains(0), "a database without a lease keeps its slot")
         }
     }
@@ -292,8 +341,11 @@ struct PoolsStateTests {
         var random = SeededRandom(seed: UInt64(run), "pools")
         var model = Model(
             slotCount: Int.random(in: 1...5, using: &random),
-            maximumOpeningCount: Int.random(in: 1...3, using: &random))
-        var state = State(slotCount: model.slotCount, maximumOpeningCount: model.maximumOpeningCount)
+            maximumOpeningCount: Int.random(in: 1...3, using: &random),
+            maximumPromptOpeningCount: Int.random(in: 1...3, using: &random))
+        var state = State(
+            slotCount: model.slotCount, maximumOpeningCount: model.maximumOpeningCount,
+            maximumPromptOpeningCount: model.maximumPromptOpeningCount)
         let names = (0..<Int.random(in: 1...9, using: &random)).map { "\($0)" }
         let start = ContinuousClock.now
         var (now, nextWaiter, nextPool) = (0, 0, 0)
@@ -320,6 +372,7 @@ struct PoolsStateTests {
         }
         func endOpening(_ name: String, succeeds: Bool) {
             model.opening.remove(name)
+            model.overdue.remove(name)
             let waiters = model.waiting.filter { $0.name == name }.map(\.waiter)
             guard succeeds else {
                 return model.take(state.didFailToOpen(name, Failure()), expected: waiters)
@@ -341,7 +394,7 @@ struct PoolsStateTests {
         for _ in 0..<400 {
             let (opening, closing) = (model.opening.sorted(), model.closing.sorted())
             let leased = model.open.keys.filter { model.open[$0] != 0 }.sorted()
-            switch Int.random(in: 0..<12, using: &random) {
+            switch Int.random(in: 0..<13, using: &random) {
             case 0...4: request(names.randomElement(using: &random)!)
             case 5...6 where !opening.isEmpty:
                 let succeeds = Int.random(in: 0..<5, using: &random) > 0
@@ -355,7 +408,11 @@ struct PoolsStateTests {
                 let index = Int.random(in: model.waiting.indices, using: &random)
                 let isWithdrawn = state.cancel(model.waiting.remove(at: index).id)
                 #expect(isWithdrawn)
-            case 11:
+            case 11 where !opening.isEmpty:
+                let name = opening.randomElement(using: &random)!
+                model.overdue.insert(name)
+                model.take(state.isOverdue(name), expected: [])
+            case 12:
                 now += Int.random(in: 0...10, using: &random)
                 let ended = model.waiting.filter { ($0.end ?? .max) <= now }.map(\.waiter)
                 model.take(state.expire(at: start + .milliseconds(now)), expected: ended)
