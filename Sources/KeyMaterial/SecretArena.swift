@@ -32,9 +32,17 @@ package final class SecretArena: Sendable {
 
     /// Maps a page outside the lock, and takes a block of it. Threads that map, lock and unmap memory wait
     /// for each other in the system; those that find a free block must not wait for them.
+    ///
+    /// At the limit of locked memory, a page that another thread is about to unmap still counts.
     private func allocateInNewPage(_ size: BlockSize) -> UInt {
         let mapping = Mapping(byteCount: size.pageByteCount)
-        return state.withLock { $0.take(size, in: mapping) }
+        let (address, isUsed) = state.withLock { state in
+            // Another thread may have mapped a page in the meantime.
+            if let address = state.take(size) { return (address, false) }
+            return (state.take(size, in: mapping), true)
+        }
+        if !isUsed { mapping.unmap() }
+        return address
     }
 
     /// - Parameters:

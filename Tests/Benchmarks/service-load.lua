@@ -3,13 +3,14 @@ local tenants, kind = tonumber(os.getenv("COFFER_TENANTS")), os.getenv("COFFER_K
 local headers = { ["Content-Type"] = "application/json" }
 local body = string.format('{"title":"A new note","body":"%s"}', string.rep("several words of text ", 8))
 
-local seed = 0
+-- Each thread of wrk loads this file for itself, and has other random numbers.
+local threadCount = 0
 function setup(thread)
-    seed = seed + 1
-    thread:set("seed", seed)
+    threadCount = threadCount + 1
+    thread:set("id", threadCount)
 end
 
-function init() math.randomseed(seed) end
+function init() math.randomseed(1000 * id + os.time() % 1000) end
 
 -- 65% lists, 15% single notes, 10% searches, 10% inserts.
 local function any()

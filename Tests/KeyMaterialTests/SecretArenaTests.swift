@@ -1,4 +1,5 @@
 import CofferTestSupport
+import Dispatch
 import Foundation
 import Testing
 
@@ -55,6 +56,30 @@ struct SecretArenaTests {
         }
         while !live.isEmpty { end(0) }
         #expect(total(arena) == 0)
+    }
+
+    @Test("are exclusive to each secret, and are all unmapped, if many threads use them")
+    func threads() {
+        let arena = SecretArena()
+        DispatchQueue.concurrentPerform(iterations: 8) { number in
+            var random = SeededRandom(seed: UInt64(number), "threads of an arena")
+            for _ in 0..<2000 {
+                let secrets = (0..<Int.random(in: 1...8, using: &random)).map { _ in
+                    let count = Int.random(in: 1...2000, using: &random)
+                    let memory = unsafe arena.allocate(count)
+                    unsafe memory.initializeMemory(as: UInt8.self, repeating: UInt8(number), count: count)
+                    return (address: UInt(bitPattern: memory), count: count)
+                }
+                for (address, count) in secrets {
+                    guard let memory = unsafe UnsafeMutableRawPointer(bitPattern: address) else { continue }
+                    let bytes = unsafe UnsafeRawBufferPointer(start: memory, count: count)
+                    let isWhole = unsafe bytes.allSatisfy { $0 == UInt8(number) }
+                    #expect(isWhole)
+                    unsafe arena.release(memory, count)
+                }
+            }
+        }
+        #expect(arena.use == .init())
     }
 
     @Test("that the system refuses to lock are counted as long as they exist")

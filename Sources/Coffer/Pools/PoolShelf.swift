@@ -26,15 +26,14 @@ final class PoolShelf: Sendable {
     /// The maximum number of files that are opened or created at the same time.
     private static let maximumOpeningCount = 16
 
-    /// The maximum number of those that have begun recently, and probably use a processor. More would compete
-    /// for the processors and for the locks of SQLite, SQLCipher and the memory: with 16 on two processors,
-    /// each opening takes a quarter more processor time.
-    private static let maximumPromptOpeningCount = min(
+    /// The maximum number of those that have begun recently, and of closings that have. More would compete
+    /// for the processors, and for locks of SQLite and the kernel: with 16 openings on two processors, each
+    /// takes a quarter more processor time.
+    private static let maximumPromptCount = min(
         max(4, 2 * ProcessInfo.processInfo.activeProcessorCount), maximumOpeningCount)
 
-    /// The time after which an opening or creation is overdue: several times as long as one that does not
-    /// wait.
-    private static let promptness = Duration.milliseconds(20)
+    /// The time after which an opening, creation or closing is overdue, and others may begin.
+    private static let promptness = Duration.milliseconds(10)
 
     /// - Parameters:
     ///   - checkExists: throws an error if a database has no file. It is called on a thread of its own.
@@ -46,7 +45,7 @@ final class PoolShelf: Sendable {
         state = Mutex(
             State(
                 slotCount: slotCount, maximumOpeningCount: Self.maximumOpeningCount,
-                maximumPromptOpeningCount: Self.maximumPromptOpeningCount))
+                maximumPromptCount: Self.maximumPromptCount))
         self.slotCount = slotCount
         self.checkExists = checkExists
         self.open = open
@@ -121,7 +120,6 @@ final class PoolShelf: Sendable {
             throw DatabaseFileError(.exists, path: path)
         }
         // The slot is taken, so this must run even if the task is cancelled.
-        watch(name)
         try await BlockingWork.run("Coffer.Opening") { _ in
             defer { self.endCreation(of: name) }
             try body()
@@ -140,9 +138,10 @@ final class PoolShelf: Sendable {
         if isLeased { throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: path) }
     }
 
-    private func beginCreation() {
+    private func beginCreation(of name: String) {
         files.enter()
         openings.enter()
+        watch(name)
     }
 
     private func endCreation(of name: String) {
@@ -192,21 +191,24 @@ final class PoolShelf: Sendable {
         }
         for (name, pool) in actions.closings {
             closings.enter()
+            watch(name)
             DispatchQueue(label: "Coffer.Closing").async { self.closeNow(name, pool) }
         }
-        for waiter in actions.creations {
-            beginCreation()
+        for (name, waiter) in actions.creations {
+            beginCreation(of: name)
             waiter(.success(.creation))
         }
         for answer in actions.answers { answer.waiter(answer.result.map { .lease($0) }) }
     }
 
-    /// Lets others begin if the opening or creation of a database takes long. It does not matter if the one
-    /// that is found then is a later one of the same database.
+    /// Lets others begin if the opening, creation or closing of a database takes long.
+    ///
+    /// The timer is not cancelled. If the database is opened or closed again by then, that work counts as
+    /// overdue too early, and one more begins.
     private func watch(_ name: String) {
         WaitQueue.schedule(at: .now + Self.promptness) { [weak self] in
             guard let self else { return }
-            perform(state.withLock { $0.isOverdue(name) })
+            perform(state.withLock { $0.didBecomeOverdue(name) })
         }
     }
 
@@ -256,7 +258,7 @@ extension PoolShelf: AccessGranter {
                 (id, actions) = try state.request(name, resume, within: bounds)
             case .creation(let name):
                 if try state.createNow(name) {
-                    beginCreation()
+                    beginCreation(of: name)
                     return granted(.creation)
                 }
                 (id, actions) = try state.requestCreation(name, resume, within: bounds)

@@ -23,8 +23,8 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         /// ``didFailToOpen(_:_:)``.
         var openings: [String] = []
 
-        /// The requests whose databases are to be created. Each creation ends with ``didCreate(_:)``.
-        var creations: [Waiter] = []
+        /// The databases to create, and their requests. Each creation ends with ``didCreate(_:)``.
+        var creations: [(name: String, waiter: Waiter)] = []
 
         /// The databases to close. Each closing ends with ``didClose(_:)``.
         var closings: [(name: String, pool: Pool)] = []
@@ -61,14 +61,15 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// The maximum number of databases that are being opened or created at the same time.
     let maximumOpeningCount: Int
 
-    /// The maximum number of those that are not overdue.
-    let maximumPromptOpeningCount: Int
+    /// The maximum number of those that are not overdue, and of closings that are not.
+    let maximumPromptCount: Int
 
     private var slots: [String: Slot] = [:]
     private var openingCount = 0
-    /// The names of the databases whose openings or creations have not ended in time.
-    private var overdue: Set<String> = []
     private var closingCount = 0
+    /// The names of the databases whose opening or creation has not ended in time.
+    private var overdueOpenings: Set<String> = []
+    private var overdueClosings: Set<String> = []
     private var useCount: UInt64 = 0
     private var requests = WaitingLine<Request>()
     private var demands: [String: Demand] = [:]
@@ -77,13 +78,13 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     private(set) var isClosed = false
 
-    /// - Parameter maximumPromptOpeningCount: see the property; nil for no limit.
-    init(slotCount: Int, maximumOpeningCount: Int, maximumPromptOpeningCount: Int? = nil) {
+    /// - Parameter maximumPromptCount: see the property; nil for no limit.
+    init(slotCount: Int, maximumOpeningCount: Int, maximumPromptCount: Int? = nil) {
         self.slotCount = slotCount
         self.maximumOpeningCount = maximumOpeningCount
-        self.maximumPromptOpeningCount = maximumPromptOpeningCount ?? maximumOpeningCount
+        self.maximumPromptCount = maximumPromptCount ?? maximumOpeningCount
         precondition(
-            slotCount > 0 && maximumOpeningCount > 0 && self.maximumPromptOpeningCount > 0,
+            slotCount > 0 && maximumOpeningCount > 0 && self.maximumPromptCount > 0,
             "At least one database must be allowed.")
     }
 
@@ -228,12 +229,13 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         return actions
     }
 
-    /// Records that the opening or creation of a database takes long. It probably waits for the disk or for
-    /// another process, and others may begin.
-    mutating func isOverdue(_ name: String) -> Actions {
+    /// Records that the opening, creation or closing of a database takes long. Others may begin, because it
+    /// may be waiting for the disk, an access, or another process.
+    mutating func didBecomeOverdue(_ name: String) -> Actions {
         switch slots[name] {
-        case .opening, .creating: overdue.insert(name)
-        case .open, .closing, nil: break
+        case .opening, .creating: overdueOpenings.insert(name)
+        case .closing: overdueClosings.insert(name)
+        case .open, nil: break
         }
         return serve()
     }
@@ -283,6 +285,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
             preconditionFailure("A database was closed that was not to be closed.")
         }
         closingCount -= 1
+        overdueClosings.remove(name)
         slots[name] = nil
         takePlace(name)
         return serve()
@@ -305,12 +308,12 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     /// True if another database may be opened or created, provided that it has a slot.
     private var mayOpen: Bool {
-        openingCount < maximumOpeningCount && openingCount - overdue.count < maximumPromptOpeningCount
+        openingCount < maximumOpeningCount && openingCount - overdueOpenings.count < maximumPromptCount
     }
 
     private mutating func endOpening(of name: String) {
         openingCount -= 1
-        overdue.remove(name)
+        overdueOpenings.remove(name)
     }
 
     private func checkIsOpening(_ name: String) {
@@ -351,7 +354,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     }
 
     /// Gives free slots to the databases in the line, and closes others if there are not enough. No more are
-    /// closed than can be replaced soon: one that is still open may be requested again.
+    /// closed than can be replaced soon, because a database that stays open may be requested again.
     private mutating func serve(_ actions: inout Actions) {
         while slots.count < slotCount, mayOpen, let name = line.removeFirst() {
             demands[name]?.place = nil
@@ -359,16 +362,20 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
             if let id = demands[name]?.creation, let request = requests.remove(id) {
                 forget(id, of: name)
                 slots[name] = .creating
-                actions.creations.append(request.waiter)
+                actions.creations.append((name, request.waiter))
             } else {
                 slots[name] = .opening
                 actions.openings.append(name)
             }
         }
-        while isClosed || min(line.count, maximumOpeningCount) > slotCount - slots.count + closingCount {
+        while isClosed || min(line.count, maximumPromptCount) > soonFreeSlotCount {
             guard let (name, pool) = leastRecentlyUsed() else { return }
             close(name, pool, &actions)
         }
+    }
+
+    private var soonFreeSlotCount: Int {
+        slotCount - slots.count + closingCount - overdueClosings.count
     }
 
     private mutating func close(_ name: String, _ pool: Pool, _ actions: inout Actions) {

@@ -86,33 +86,33 @@ struct PoolsStateTests {
 
     @Test("an opening that is overdue does not keep others from beginning, up to the limit of all openings")
     func overdue() throws {
-        var state = State(slotCount: 9, maximumOpeningCount: 3, maximumPromptOpeningCount: 1)
+        var state = State(slotCount: 9, maximumOpeningCount: 3, maximumPromptCount: 1)
         let begun = try ["a", "b", "c", "d", "e"].map { name in
             try state.request(name, 0, within: .none).actions.openings
         }
         #expect(begun == [["a"], [], [], [], []])
-        #expect(state.isOverdue("a").openings == ["b"])
-        #expect(state.isOverdue("a").openings == [] && state.isOverdue("e").openings == [])
-        #expect(state.isOverdue("b").openings == ["c"])
-        #expect(state.isOverdue("c").openings == [])
+        #expect(state.didBecomeOverdue("a").openings == ["b"])
+        #expect(state.didBecomeOverdue("a").openings == [] && state.didBecomeOverdue("e").openings == [])
+        #expect(state.didBecomeOverdue("b").openings == ["c"])
+        #expect(state.didBecomeOverdue("c").openings == [])
         #expect(state.didOpen("c", 1).openings == ["d"])
         // One is overdue, and `d` is not.
         #expect(state.didFailToOpen("b", Failure()).openings == [])
         #expect(state.didOpen("d", 2).openings == ["e"])
-        #expect(state.isOverdue("d").openings == [] && state.isOpen("d"))
+        #expect(state.didBecomeOverdue("d").openings == [] && state.isOpen("d"))
         let isCreating = try state.createNow("f")
         #expect(!isCreating)
-        _ = state.isOverdue("e")
+        _ = state.didBecomeOverdue("e")
         let isCreatingNow = try state.createNow("f")
         #expect(isCreatingNow)
         #expect(try state.request("g", 0, within: .none).actions.openings == [])
-        #expect(state.isOverdue("f").openings == [], "three are being opened or created")
+        #expect(state.didBecomeOverdue("f").openings == [], "three are being opened or created")
         #expect(state.didCreate("f").openings == ["g"])
     }
 
-    @Test("no more databases are closed than can be opened at the same time")
+    @Test("no more databases are closed than can be opened at the same time, unless a closing is overdue")
     func boundedEviction() throws {
-        var state = State(slotCount: 6, maximumOpeningCount: 2)
+        var state = State(slotCount: 6, maximumOpeningCount: 6, maximumPromptCount: 2)
         for number in 0..<6 {
             _ = try state.request("\(number)", number, within: .none)
             _ = state.didOpen("\(number)", number)
@@ -125,6 +125,12 @@ struct PoolsStateTests {
         #expect(state.takeNow("2") == 2)
         let next = state.didClose("0")
         #expect(next.openings == ["a"] && next.closings.map(\.name) == ["3"])
+        #expect(state.didBecomeOverdue("1").closings.map(\.name) == ["4"])
+        #expect(state.didBecomeOverdue("1").closings.isEmpty)
+        let late = state.didClose("1")
+        #expect(late.openings == ["b"] && late.closings.isEmpty)
+        #expect(state.didBecomeOverdue("a").openings.isEmpty, "no slot is free")
+        #expect(state.didClose("3").openings == ["c"])
     }
 
     @Test("a database without a lease can be closed, and is opened again for the next request")
@@ -157,7 +163,7 @@ struct PoolsStateTests {
         #expect(try state.requestCreation("b", 2, within: .none).actions.creations.isEmpty)
         #expect(throws: DatabaseNameTaken.self) { _ = try state.requestCreation("b", 3, within: .none) }
         let created = state.didCreate("a")
-        #expect(created.creations == [2] && created.openings.isEmpty)
+        #expect(created.creations.map(\.waiter) == [2] && created.openings.isEmpty)
         #expect(state.didCreate("b").openings == ["a"])
         #expect(state.didOpen("a", 7).answers.map(\.waiter) == [1])
         #expect(throws: DatabaseNameTaken.self) { _ = try state.createNow("a") }
@@ -171,7 +177,7 @@ struct PoolsStateTests {
         #expect(!hasSlot)
         _ = try state.requestCreation("a", 2, within: .none)
         let failed = state.didFailToOpen("a", Failure())
-        #expect(failed.answers.map(\.waiter) == [1] && failed.creations == [2])
+        #expect(failed.answers.map(\.waiter) == [1] && failed.creations.map(\.waiter) == [2])
         #expect(state.didCreate("a").openings.isEmpty && state.usedSlotCount == 0)
         _ = try state.request("a", 3, within: .none)
         _ = try state.requestCreation("a", 4, within: .none)
@@ -280,9 +286,10 @@ struct PoolsStateTests {
     private struct Model {
         let slotCount: Int
         let maximumOpeningCount: Int
-        let maximumPromptOpeningCount: Int
+        let maximumPromptCount: Int
         var opening: Set<String> = []
-        var overdue: Set<String> = []
+        var overdueOpenings: Set<String> = []
+        var overdueClosings: Set<String> = []
         var closing: Set<String> = []
         /// The leases of each open database.
         var open: [String: Int] = [:]
@@ -295,6 +302,11 @@ struct PoolsStateTests {
         mutating func use(_ name: String) {
             order.removeAll { $0 == name }
             order.append(name)
+        }
+
+        mutating func endClosing(_ name: String) {
+            closing.remove(name)
+            overdueClosings.remove(name)
         }
 
         mutating func take(_ actions: State.Actions, expected: [Int]) {
@@ -313,7 +325,7 @@ struct PoolsStateTests {
                 closing.insert(name)
             }
             #expect(used <= slotCount && opening.count <= maximumOpeningCount)
-            #expect(opening.count - overdue.count <= maximumPromptOpeningCount)
+            #expect(opening.count - overdueOpenings.count <= maximumPromptCount)
         }
 
         /// The names that need a slot.
@@ -327,9 +339,10 @@ struct PoolsStateTests {
             guard !needy.isEmpty else { return }
             let mayOpen =
                 opening.count < maximumOpeningCount
-                && opening.count - overdue.count < maximumPromptOpeningCount
+                && opening.count - overdueOpenings.count < maximumPromptCount
             #expect(used == slotCount || !mayOpen, "a slot is unused")
-            let isEnough = min(needy.count, maximumOpeningCount) <= slotCount - used + closing.count
+            let soonFree = slotCount - used + closing.count - overdueClosings.count
+            let isEnough = min(needy.count, maximumPromptCount) <= soonFree
             #expect(isEnough || !open.values.contains(0), "a database without a lease keeps its slot")
         }
     }
@@ -342,10 +355,10 @@ struct PoolsStateTests {
         var model = Model(
             slotCount: Int.random(in: 1...5, using: &random),
             maximumOpeningCount: Int.random(in: 1...3, using: &random),
-            maximumPromptOpeningCount: Int.random(in: 1...3, using: &random))
+            maximumPromptCount: Int.random(in: 1...3, using: &random))
         var state = State(
             slotCount: model.slotCount, maximumOpeningCount: model.maximumOpeningCount,
-            maximumPromptOpeningCount: model.maximumPromptOpeningCount)
+            maximumPromptCount: model.maximumPromptCount)
         let names = (0..<Int.random(in: 1...9, using: &random)).map { "\($0)" }
         let start = ContinuousClock.now
         var (now, nextWaiter, nextPool) = (0, 0, 0)
@@ -372,7 +385,7 @@ struct PoolsStateTests {
         }
         func endOpening(_ name: String, succeeds: Bool) {
             model.opening.remove(name)
-            model.overdue.remove(name)
+            model.overdueOpenings.remove(name)
             let waiters = model.waiting.filter { $0.name == name }.map(\.waiter)
             guard succeeds else {
                 return model.take(state.didFailToOpen(name, Failure()), expected: waiters)
@@ -402,16 +415,20 @@ struct PoolsStateTests {
             case 7...8 where !leased.isEmpty: release(leased.randomElement(using: &random)!)
             case 9 where !closing.isEmpty:
                 let name = closing.randomElement(using: &random)!
-                model.closing.remove(name)
+                model.endClosing(name)
                 model.take(state.didClose(name), expected: [])
             case 10 where !model.waiting.isEmpty:
                 let index = Int.random(in: model.waiting.indices, using: &random)
                 let isWithdrawn = state.cancel(model.waiting.remove(at: index).id)
                 #expect(isWithdrawn)
-            case 11 where !opening.isEmpty:
-                let name = opening.randomElement(using: &random)!
-                model.overdue.insert(name)
-                model.take(state.isOverdue(name), expected: [])
+            case 11 where !opening.isEmpty || !closing.isEmpty:
+                let name = (opening + closing).randomElement(using: &random)!
+                if opening.contains(name) {
+                    model.overdueOpenings.insert(name)
+                } else {
+                    model.overdueClosings.insert(name)
+                }
+                model.take(state.didBecomeOverdue(name), expected: [])
             case 12:
                 now += Int.random(in: 0...10, using: &random)
                 let ended = model.waiting.filter { ($0.end ?? .max) <= now }.map(\.waiter)
@@ -428,7 +445,7 @@ struct PoolsStateTests {
         {
             if let name = model.opening.first { endOpening(name, succeeds: true) }
             if let name = model.closing.first {
-                model.closing.remove(name)
+                model.endClosing(name)
                 model.take(state.didClose(name), expected: [])
             }
             if let name = model.open.keys.first(where: { model.open[$0] != 0 }) { release(name) }

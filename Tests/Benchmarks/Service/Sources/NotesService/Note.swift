@@ -32,7 +32,7 @@ struct Note: Codable, FetchableRecord, MutablePersistableRecord, ResponseCodable
         return migrator
     }()
 
-    /// Returns a note of 40 words, of which some are in one of eight notes.
+    /// Returns a note of 40 words, each of which is also in up to four other notes.
     private static func sample(_ number: Int) -> Note {
         let words = (0..<40).map { position in "word\((number * 7 + position * position) % 320)" }
         return Note(

@@ -12,7 +12,7 @@ protocol Tenants: Sendable {
 private let master = DatabaseKey.hexadecimal(String(repeating: "5a", count: 32))
 #endif
 
-/// The same configuration with both libraries, except for the key.
+/// The same configuration with both libraries, except for the key and the defaults.
 func configuration(of name: String) -> Configuration {
     var configuration = Configuration()
     configuration.maximumReaderCount = 2
