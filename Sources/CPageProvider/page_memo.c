@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ways = 2, stripe_count = 64, least = 4096, tag_size = page_memo_tag_size };
+// With 32 stripes, the header of a memo for pages of 4096 bytes fits into two pages.
+enum { ways = 2, stripe_count = 32, least = 4096, tag_size = page_memo_tag_size };
 
 // The tags of the pages that share a bucket, newest first. A bucket is one cache line.
 typedef struct {

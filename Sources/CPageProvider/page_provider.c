@@ -98,8 +98,8 @@ typedef struct {
     code_slot codes[slots];
     cipher_slot ciphers[slots];
     int next_code, next_cipher;
-    random_store *random; // NULL: drawn for each page
-    int is_locked, is_random_locked;
+    random_store *random; // NULL: made at the first draw, because connections that only read have none
+    int is_locked, is_random_locked, is_random_refused;
 } kept;
 
 static const size_t kept_size = (sizeof(kept) + 4095) / 4096 * 4096;
@@ -153,12 +153,6 @@ static kept *make_kept(page_memo *memo) {
     kept *made = own_pages(kept_size, &is_locked);
     if (!made) return NULL;
     made->is_locked = is_locked;
-    made->random = own_pages(sizeof *made->random, &made->is_random_locked);
-    // Keep random bytes only if the kernel guarantees that a child does not inherit them.
-    if (made->random && madvise(made->random, sizeof *made->random, MADV_WIPEONFORK) != 0) {
-        give_back(made->random, sizeof *made->random, made->is_random_locked);
-        made->random = NULL;
-    }
     if (memo) {
         page_memo_retain(memo);
         made->memo = memo;
@@ -188,12 +182,25 @@ static int context_free(void **context) {
 
 // MARK: - Random bytes
 
+// Returns NULL if there is no memory, or if the kernel does not guarantee that a child does not inherit the
+// bytes.
+static random_store *random_store_of(kept *kept) {
+    if (kept->random || kept->is_random_refused) return kept->random;
+    kept->random = own_pages(sizeof *kept->random, &kept->is_random_locked);
+    if (kept->random && madvise(kept->random, sizeof *kept->random, MADV_WIPEONFORK) != 0) {
+        give_back(kept->random, sizeof *kept->random, kept->is_random_locked);
+        kept->random = NULL;
+        kept->is_random_refused = 1;
+    }
+    return kept->random;
+}
+
 // The engine calls this before it uses the key of a page that it writes.
 static int random_bytes(void *context, void *buffer, int length) {
     kept *kept = context;
     if (!process_exit_allows()) return engine_error;
-    if (!kept || !kept->random || length <= 0 || length > 1024) return stock.random(NULL, buffer, length);
-    random_store *store = kept->random;
+    random_store *store = kept && 0 < length && length <= 1024 ? random_store_of(kept) : NULL;
+    if (!store) return stock.random(NULL, buffer, length);
     if (store->left < (size_t)length) {
         store->left = 0;
         if (RAND_bytes(store->bytes, sizeof store->bytes) != 1) return engine_error;

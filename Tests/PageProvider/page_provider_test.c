@@ -159,6 +159,26 @@ static void fork_and_draw(void) {
     end(&context);
 }
 
+// MARK: - Memory
+
+static size_t key_bytes(void) {
+    size_t locked, unlocked;
+    page_memory_use(&locked, &unlocked);
+    return locked + unlocked;
+}
+
+// A connection has a page for its states, and one for random bytes from the first draw on.
+static void count_pages(void) {
+    size_t before = key_bytes();
+    void *context = context_with(NULL);
+    if (key_bytes() != before + 4096) fail("a connection that draws nothing has other pages than that of its states");
+    unsigned char drawn[80];
+    for (int i = 0; i < 3; i++) draw(context, drawn, sizeof drawn);
+    if (key_bytes() != before + 2 * 4096) fail("a connection that draws has no page for random bytes, or several");
+    end(&context);
+    if (key_bytes() != before) fail("pages of a closed connection are counted");
+}
+
 // MARK: - Keys in memory
 
 // Returns the number of occurrences of 32 bytes in the writable memory of the process. Every byte of the
@@ -273,6 +293,7 @@ int main(int count, char **arguments) {
     apply = (cipher_function *)functions[7];
     begin = (context_function *)functions[13];
     end = (context_function *)functions[14];
+    count_pages();
     fork_and_draw();
     look_for_keys();
     compare_in_threads((unsigned)atoi(arguments[1]), atol(arguments[2]));
