@@ -24,6 +24,48 @@ package struct Descriptor: ~Copyable {
 
     deinit { close(number) }
 
+    // MARK: - Files without names
+
+    /// Creates a file without a name in the folder of a path. It exists as long as its descriptor, unless it
+    /// gets that path by ``link(to:)``.
+    ///
+    /// - Parameters:
+    ///   - path: a free path. An empty file has it for a moment.
+    ///   - mode: the permissions, regardless of the umask.
+    /// - Returns: nil if the file system does not support such files, or does not let this process name them.
+    package static func unnamed(for path: String, mode: UInt32) -> Descriptor? {
+        do throws(Errno) {
+            // A process that may not name its file must know this before the file has content.
+            try nameProbe(path)
+            return try createUnnamed(for: path, mode)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Creates an empty file without a name, gives it a path, and removes it.
+    private static func nameProbe(_ path: String) throws(Errno) {
+        let probe = try createUnnamed(for: path, 0o600)
+        try probe.link(to: path)
+        guard try FileStatus(path).isSameFile(as: probe.status()) else { throw Errno(EEXIST) }
+        try systemCall("unlink") { unsafe unlink(path) }
+    }
+
+    private static func createUnnamed(for path: String, _ mode: UInt32) throws(Errno) -> Descriptor {
+        // O_TMPFILE, which Swift does not import.
+        let file = try Descriptor(
+            opening: path.folder, 0o20_000_000 | O_DIRECTORY | O_RDWR, mode: mode)
+        try file.setPermissions(mode)
+        return file
+    }
+
+    /// Gives a file without a name its first one, which must be free.
+    package func link(to path: String) throws(Errno) {
+        try systemCall("linkat") {
+            unsafe linkat(AT_FDCWD, "/proc/self/fd/\(number)", AT_FDCWD, path, AT_SYMLINK_FOLLOW)
+        }
+    }
+
     /// Linux's `O_PATH`, which Swift does not import: refers to a file without opening it. The system does
     /// not reuse its inode number, and closing the descriptor drops no locks. The number is the same on all
     /// processors that Swift supports.

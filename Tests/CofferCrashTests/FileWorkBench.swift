@@ -61,6 +61,14 @@ struct FileWorkBench {
         }
     }
 
+    /// Returns the names of the files in the folder of a file that are plaintext databases.
+    func plaintextFiles(beside path: String) throws -> [String] {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+            try Data(contentsOf: folder.appendingPathComponent($0)).starts(with: Data("SQLite format 3".utf8))
+        }
+    }
+
     /// Repeats the work and checks that it completes and leaves nothing next to the file.
     ///
     /// - Parameters:

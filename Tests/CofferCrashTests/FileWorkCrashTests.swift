@@ -29,6 +29,9 @@ struct FileWorkCrashTests {
                     "\(step), \(bench.mode): \(killed.outputText) \(killed.errorText)")
                 let form = try bench.form(of: path)
                 #expect(form == (work.isDone(at: step) ? work.after : work.before), "\(step), \(bench.mode)")
+                if work == .decrypt, form == work.before, TestDirectory.hasUnnamedFiles {
+                    #expect(try bench.plaintextFiles(beside: path) == [], "\(step), \(bench.mode)")
+                }
                 try bench.complete(path, changed: !work.isDone(at: step))
                 try bench.remove(path)
             }

@@ -37,6 +37,13 @@ public final class TestDirectory: Sendable {
         }
     }()
 
+    /// True if the file system of such directories supports files without names (`O_TMPFILE`).
+    public static let hasUnnamedFiles: Bool = {
+        let descriptor = unsafe open(parent.path, 0o20_000_000 | O_DIRECTORY | O_RDWR, 0o600)
+        close(descriptor)
+        return descriptor >= 0
+    }()
+
     /// Returns the path of a file in the directory, which may not exist.
     public func path(_ name: String) -> String { "\(path)/\(name)" }
 

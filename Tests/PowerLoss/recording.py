@@ -110,7 +110,11 @@ class Recording:
     def opened(self, call, name, flags):
         self.descriptors.pop(call.result, None)
         if name is None: return
-        if {"O_TMPFILE", "O_APPEND"} & set(flags): self.refuse(call)
+        if "O_APPEND" in flags: self.refuse(call)
+        if "O_TMPFILE" in flags:
+            self.descriptors[call.result], self.positions[call.result] = self.count, 0
+            self.count += 1
+            return
         if name == "":
             self.descriptors[call.result] = "folder"
             return
@@ -184,7 +188,10 @@ class Recording:
 
     def on_link(self, call): self.linked(call, self.local(call, 0), self.local(call, 1))
 
-    def on_linkat(self, call): self.linked(call, self.local(call, 0, 0), self.local(call, 1, 2))
+    def on_linkat(self, call):
+        own, new = re.fullmatch(rb"/proc/self/fd/(\d+)", call.strings[0]), self.local(call, 1, 2)
+        if not own: self.linked(call, self.local(call, 0, 0), new)
+        elif new: self.change(f"link a file without a name as {new}", (new, self.descriptors[int(own[1])]))
 
     def on_mmap(self, call):
         mapped = re.match(r"\d+", call.arguments[4])

@@ -217,7 +217,7 @@ struct KeyringFile {
             try new.apply(attributes)
             try new.synchronize()
             try FailPoint.copySynchronized.pass(path)
-            try new.checkName(new.path, attributes: attributes)
+            try new.takeName(attributes: attributes)
             guard try SystemFile.status(path) == status else { throw problem(.changed) }
             try SystemFile.rename(new.path, to: path)
         } catch {

@@ -9,6 +9,7 @@ struct NewFile: ~Copyable {
     /// The name of the file until it is published.
     private let name: String
     private let descriptor: Descriptor
+    private let isUnnamed: Bool
 
     static func exists(_ path: String) -> Bool { (try? FileStatus(path)) != nil }
 
@@ -29,16 +30,24 @@ struct NewFile: ~Copyable {
         Failure(.outputExists, "output_exists", "'\(path)' exists, and is not overwritten.")
     }
 
-    /// - Parameter comesWhole: true to give the file a temporary name until it is published, so a partial
-    ///   file is never mistaken for a complete one.
+    /// - Parameter comesWhole: true if the file gets its name when it is published, so a partial file is
+    ///   never mistaken for a complete one. Until then it has no name, and disappears if the process is
+    ///   killed, or a temporary name on file systems that do not support this.
     init(_ path: String, comesWhole: Bool = false) throws(Failure) {
         self.path = path
         let number = String(UInt64.random(in: 0 ... .max), radix: 16)
         name = comesWhole ? "\(FileNames.folder(of: path))/\(NewFile.partPrefix)\(number).tmp" : path
-        do throws(Failure) {
-            descriptor = try NewFile.make(name, for: path)
-        } catch {
-            throw Failure(error.status, error.reason, error.message.replacing("'\(name)'", with: "'\(path)'"))
+        descriptor = try comesWhole ? NewFile.makeWithoutName(name, for: path) : NewFile.make(path, for: path)
+        isUnnamed = (try? descriptor.status().linkCount) == 0
+    }
+
+    /// Creates a file without a name, or with a temporary one.
+    private static func makeWithoutName(_ name: String, for final: String) throws(Failure) -> Descriptor {
+        try checkIsNew(final)
+        if let file = Descriptor.unnamed(for: name, mode: 0o600) { return file }
+        do throws(Failure) { return try make(name, for: final) } catch {
+            throw Failure(
+                error.status, error.reason, error.message.replacing("'\(name)'", with: "'\(final)'"))
         }
     }
 
@@ -95,6 +104,7 @@ struct NewFile: ~Copyable {
 
     /// Gives the file its final name, which must not exist.
     private func takeName() throws(Errno) {
+        guard !isUnnamed else { return try descriptor.link(to: path) }
         if unsafe link(name, path) == 0 {
             unsafe unlink(name)
             return

@@ -48,7 +48,7 @@ struct NewDatabaseFile: ~Copyable {
         do {
             let run = RunIdentifier.random()
             let file = NewDatabaseFile(
-                place, file: try note.makeCopy(names, run, for: place), run, note: note)
+                place, file: try note.makeCopy(names, run, for: place, isPlaintext), run, note: note)
             try FailPoint.copyCreated.pass(path)
             return file
         } catch {
@@ -175,7 +175,7 @@ struct NewDatabaseFile: ~Copyable {
         let path = try place.name?(file.read(at: 0, count: 16)) ?? path
         try file.synchronize()
         try FailPoint.copySynchronized.pass(path)
-        try file.checkName(file.path, attributes: file.ownAttributes)
+        try file.takeName(attributes: file.ownAttributes)
         try NewDatabaseFile.checkIsAlone(path)
         // No other connection may use the file before its name is permanent, as the file may lose the name
         // again. On file systems without locks, SQLite cannot use the file either.
@@ -229,14 +229,14 @@ struct NewDatabaseFile: ~Copyable {
             try note.write(content)
         }
         guard var aside = try setAside(names) else {
-            try file.checkName(file.path, attributes: attributes)
+            try file.takeName(attributes: attributes)
             try NewDatabaseFile.checkIsAlone(path)
             try SystemFile.renameExclusively(file.path, to: path)
             isPublished = true
             return nil
         }
         try aside.checkIsUnused()
-        try file.checkName(file.path, attributes: attributes)
+        try file.takeName(attributes: attributes)
         try SystemFile.rename(file.path, to: path)
         isPublished = true
         aside.didReplace()
@@ -307,16 +307,16 @@ extension TakenNote {
 
 extension NoteFile {
     /// Creates the file of a run.
-    fileprivate func makeCopy(_ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace) throws
-        -> HeldFile
-    {
+    fileprivate func makeCopy(
+        _ names: NewFileNames, _ run: RunIdentifier, for place: NewFilePlace, _ isPlaintext: Bool
+    ) throws -> HeldFile {
         // The run that had the note before may have completed.
         guard try place.name != nil || place.replaces || SystemFile.status(place.path) == nil else {
             throw DatabaseFileError(.exists, path: place.path)
         }
         // The identifier is on disk before there is a file of that name.
         try write(ReplacementNote(nil, id: run, step: "copy"))
-        return try makeCopy(names.temporary(run))
+        return try makeCopy(names.temporary(run), isPlaintext: isPlaintext)
     }
 }
 

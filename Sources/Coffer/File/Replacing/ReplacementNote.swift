@@ -176,8 +176,8 @@ final class NoteFile {
     }
 
     /// Creates the file of the run, after the note with its name was written.
-    func makeCopy(_ path: String) throws(DatabaseFileError) -> HeldFile {
-        let file = try HeldFile(creating: path)
+    func makeCopy(_ path: String, isPlaintext: Bool = false) throws(DatabaseFileError) -> HeldFile {
+        let file = try HeldFile(creating: path, isPlaintext: isPlaintext)
         copy = (path, try file.status().identity)
         return file
     }

@@ -163,7 +163,7 @@ extension RestoredPlace {
         try FailPoint.oldKept.pass(path)
         if let merged {
             guard merged.lock() else { throw DatabaseFileError(.busy([]), path: path) }
-            try merged.checkName(merged.path, attributes: attributes ?? merged.ownAttributes)
+            try merged.takeName(attributes: attributes ?? merged.ownAttributes)
             try SystemFile.rename(merged.path, to: path)
             aside.didMerge()
             try SystemFile.synchronize(directoryOf: path)

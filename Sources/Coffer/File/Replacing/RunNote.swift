@@ -90,8 +90,9 @@ struct RunNote: ~Copyable {
     }
 
     /// Creates the copy.
-    func makeCopy(_ names: ReplacementNames) throws(DatabaseFileError) -> HeldFile {
-        try file.makeCopy(names.copy(id))
+    func makeCopy(_ names: ReplacementNames, isPlaintext: Bool = false) throws(DatabaseFileError) -> HeldFile
+    {
+        try file.makeCopy(names.copy(id), isPlaintext: isPlaintext)
     }
 
     /// Notes the identity of the copy before the copy has content.

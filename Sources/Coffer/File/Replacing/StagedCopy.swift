@@ -8,7 +8,7 @@ struct CopyFile: ~Copyable {
     private var hasItsPlace = false
 
     init(_ examined: ExaminedFile, _ note: borrowing RunNote) throws(DatabaseFileError) {
-        file = try note.makeCopy(examined.names)
+        file = try note.makeCopy(examined.names, isPlaintext: examined.job.after.ring == nil)
     }
 
     deinit {
@@ -46,7 +46,7 @@ struct CopyFile: ~Copyable {
 
     /// Renames the copy over the file. If this throws, the file has not been replaced.
     mutating func takePlace(of examined: ExaminedFile) throws(DatabaseFileError) {
-        try file.checkName(file.path, attributes: examined.attributes)
+        try file.takeName(attributes: examined.attributes)
         do throws(DatabaseFileError) {
             try SystemFile.rename(file.path, to: examined.path)
         } catch {

@@ -56,6 +56,25 @@ struct FileDescriptor: ~Copyable {
         try FileDescriptor(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
     }
 
+    /// Creates a file without a name, which may get this path later: see ``Descriptor/unnamed(for:mode:)``.
+    static func createUnnamed(_ path: String, mode: UInt32) -> FileDescriptor? {
+        guard let file = Descriptor.unnamed(for: path, mode: mode) else { return nil }
+        return FileDescriptor(file, path)
+    }
+
+    private init(_ file: consuming Descriptor, _ path: String) {
+        self.file = file
+        self.path = path
+    }
+
+    /// Gives a file without a name its path, which must be free.
+    func takeName() throws(DatabaseFileError) {
+        do throws(Errno) { try file.link(to: path) } catch {
+            if error.code == EEXIST { throw DatabaseFileError(.exists, path: path) }
+            throw SystemFile.failure("linkat", path, errno: error.code)
+        }
+    }
+
     static func open(_ path: String, forWriting: Bool = false) throws(DatabaseFileError) -> FileDescriptor {
         try FileDescriptor(path, flags: forWriting ? O_RDWR : O_RDONLY)
     }

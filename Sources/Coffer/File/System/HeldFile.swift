@@ -7,26 +7,37 @@ internal import SystemCalls
 /// All content is written, read, and compared through this descriptor, both by Coffer and by the engine
 /// (``FileView``). The name is used only in the step that puts the file in its place. So another user with
 /// permission to rename files in the directory cannot see the content, and cannot get another file published:
-/// ``checkName(_:attributes:)`` is called right before that step.
+/// ``takeName(attributes:)`` is called right before that step.
 final class HeldFile: WritableBytes, Sendable {
     let path: String
     private let file: FileDescriptor
     private let identity: FileIdentity
+    private let isUnnamed: Bool
     /// The attributes that the file has until others are applied.
     let ownAttributes: FileAttributes
 
     /// Creates the file, empty and for its owner only, regardless of the directory's defaults.
     ///
+    /// - Parameter isPlaintext: whether its content is readable without a key. Such a file has no name before
+    ///   ``takeName(attributes:)``, if the file system supports this: the system removes it if the process is
+    ///   killed.
     /// - Throws: `exists` if the path is taken.
-    init(creating path: String) throws(DatabaseFileError) {
+    init(creating path: String, isPlaintext: Bool = false) throws(DatabaseFileError) {
         self.path = path
-        let file = try FileDescriptor.create(path, mode: 0o600)
+        let file: FileDescriptor
+        if isPlaintext, let unnamed = FileDescriptor.createUnnamed(path, mode: 0o600) {
+            file = unnamed
+            isUnnamed = true
+        } else {
+            file = try FileDescriptor.create(path, mode: 0o600)
+            isUnnamed = false
+        }
         let status: FileStatus
         do throws(DatabaseFileError) {
             try file.removeAccessControlList()
             status = try file.status()
         } catch {
-            try? SystemFile.remove(path)
+            if !isUnnamed { try? SystemFile.remove(path) }
             throw error
         }
         identity = status.identity
@@ -87,16 +98,17 @@ final class HeldFile: WritableBytes, Sendable {
 
     func synchronize() throws(DatabaseFileError) { try file.synchronize() }
 
-    /// Verifies that a path leads to this file, and that the file has one name, the expected owner, and no
-    /// additional permissions.
+    /// Gives the file its name if it has none yet. Verifies that the path leads to this file, and that the
+    /// file has one name, the expected owner, and no additional permissions.
     ///
-    /// - Throws: `unsafeFile(.replaced)`.
-    func checkName(_ name: String, attributes: FileAttributes) throws(DatabaseFileError) {
+    /// - Throws: `unsafeFile(.replaced)`; `exists` if another file has got the name.
+    func takeName(attributes: FileAttributes) throws(DatabaseFileError) {
+        if isUnnamed { try file.takeName() }
         let own = try file.status()
         guard own.isRegular, own.linkCount == 1, own.userID == attributes.userID,
             own.groupID == attributes.groupID,
-            own.permissions & ~attributes.permissions == 0, try hasName(name)
-        else { throw DatabaseFileError(.unsafeFile(.replaced), path: name) }
+            own.permissions & ~attributes.permissions == 0, try hasName(path)
+        else { throw DatabaseFileError(.unsafeFile(.replaced), path: path) }
     }
 
     /// Returns true if a path leads to this file.

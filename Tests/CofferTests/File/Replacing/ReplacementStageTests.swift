@@ -69,8 +69,10 @@ struct ReplacementStageTests {
                 .map { $0.hasPrefix(".coffer-") ? "copy" : $0 }
             if seen.last != names { seen.append(names) }
         }
-        // Only the file; a note; the copy and the note.
-        #expect(seen == [["a.db"], ["a.db", note], ["copy", "a.db", note]])
+        // Only the file; a note; the copy and the note. A plaintext copy has no name yet.
+        let withNote = [["a.db"], ["a.db", note]]
+        let isUnnamed = work == .decrypt && TestDirectory.hasUnnamedFiles
+        #expect(seen == withNote + (isUnnamed ? [] : [["copy", "a.db", note]]))
         #expect(directory.fileNames() == ["a.db"])
     }
 

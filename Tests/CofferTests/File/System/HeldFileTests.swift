@@ -18,6 +18,7 @@ struct HeldFileTests {
         case rotate, vacuum, decrypt, backup, vacuumInto, decryptInto
 
         var makesNewFile: Bool { [.backup, .vacuumInto, .decryptInto].contains(self) }
+        var makesPlaintext: Bool { [.decrypt, .decryptInto].contains(self) }
     }
 
     private func run(_ work: Work, _ file: DatabaseFile, _ progress: DatabaseFile.ProgressFunction? = nil)
@@ -45,7 +46,7 @@ struct HeldFileTests {
 
     @Test(
         "a file that is put in the place of the copy gets no byte of the content, and is not published",
-        arguments: Work.allCases,
+        arguments: Work.allCases.filter { !$0.makesPlaintext },
         [DatabaseFile.Progress.Phase.copying, .verifying, .publishing])
     func exchange(work: Work, phase: DatabaseFile.Progress.Phase) throws {
         let file = try directory.makeFile(rows: 2000)
@@ -70,6 +71,34 @@ struct HeldFileTests {
         #expect(directory.fileNames() == [name, "a.db", "stolen"].sorted())
     }
 
+    @Test(
+        "a plaintext copy has no name until it is in place",
+        .enabled(
+            if: TestDirectory.hasUnnamedFiles,
+            "the temporary directory does not support files without names"),
+        arguments: Work.allCases.filter(\.makesPlaintext))
+    func unnamed(work: Work) throws {
+        let file = try directory.makeFile(rows: 2000)
+        var phases: Set<DatabaseFile.Progress.Phase> = []
+        try run(work, file) { progress in
+            phases.insert(progress.phase)
+            #expect(unfinishedCopies() == [])
+        }
+        #expect(phases.isSuperset(of: [.copying, .verifying, .publishing]))
+        let result = work.makesNewFile ? "copy.db" : "a.db"
+        #expect(directory.fileNames() == (work.makesNewFile ? ["a.db", "copy.db"] : ["a.db"]))
+        #expect(try directory.bytes(of: result).starts(with: Array("SQLite format 3".utf8)))
+    }
+
+    @Test("a plaintext copy whose name is taken at the end is not published, and the other file stays")
+    func takenName() throws {
+        let path = directory.path("taken")
+        let file = try HeldFile(creating: path, isPlaintext: true)
+        try directory.write([1], to: "taken")
+        #expect(throws: DatabaseFileError.self) { try file.takeName(attributes: file.ownAttributes) }
+        #expect(try directory.bytes(of: "taken") == [1])
+    }
+
     @Test("the copy is for its owner only until it is in place", arguments: Work.allCases)
     func permissions(work: Work) throws {
         let file = try directory.makeFile(rows: 2000)
@@ -80,7 +109,7 @@ struct HeldFileTests {
                 modes.insert(try SystemFile.status(directory.path(name))?.permissions ?? 0)
             }
         }
-        #expect(modes == [0o600])
+        #expect(modes == (work.makesPlaintext && TestDirectory.hasUnnamedFiles ? [] : [0o600]))
         // The content that everyone was able to read was encrypted.
         let result = try SystemFile.status(work.makesNewFile ? directory.path("copy.db") : file.path)?
             .permissions
