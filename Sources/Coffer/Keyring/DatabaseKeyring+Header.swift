@@ -16,7 +16,7 @@ extension DatabaseKeyring {
     }
 
     /// Replaces the keyring with an exported one, whether the present keyring is intact, damaged or missing.
-    /// If the path has a file that is not a regular file, move it away first.
+    /// If the path has a file that is neither a keyring nor the remains of one, move it away first.
     ///
     /// - Parameters:
     ///   - exportPath: the path of a file written by ``exportHeader(to:)``.
@@ -25,8 +25,8 @@ extension DatabaseKeyring {
     ///   - allowsOlder: true to accept an export older than the present keyring. Slots that were removed
     ///     since then are restored.
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
-    /// - Throws: `unsupported` if the database does not confirm the export, and a present keyring would be
-    ///   lost; `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` if no database confirms
+    /// - Throws: `unsupported` if the path has another file than a keyring, or if the database does not confirm
+    ///   the export, and a present keyring would be lost; `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` if no database confirms
     ///   an export that belongs to another user. Nothing is changed then.
     public func restoreHeader(
         from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false,
@@ -50,6 +50,12 @@ extension DatabaseKeyring {
                 return place.giveOwnerOfDatabase(to: unlocked)
             }
             try file.replace(waiting: lockTimeout, isCut: true) { present in
+                guard KeyringFile.isKeyringOrRemains(present) else {
+                    throw DatabaseFileError(
+                        .unsupported(
+                            "This is not a keyring, and is not replaced. Move it away, and restore the header "
+                                + "again."), path: file.path)
+                }
                 // Check only while holding the lock: a rotation holds it as long as only the present keyring
                 // has the new data key of the database.
                 try checkIsOfDatabase()

@@ -241,19 +241,22 @@ struct KeyringFile {
         guard status.linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
         }
-        // A damaged keyring is accepted if the title of a copy remains, or if it is empty. A run that was
-        // killed after overwriting the content leaves zeros.
-        let title = Array(KeyringText.title.utf8)
-        guard
-            content.count <= KeyringText.limit,
-            content.allSatisfy({ $0 == 0 })
-                || content.indices.contains(where: { content[$0...].starts(with: title) })
-        else {
+        guard content.count <= KeyringText.limit, KeyringFile.isKeyringOrRemains(content) else {
             throw DatabaseFileError(
                 .unsupported("This is not a keyring. Nothing was destroyed. Inspect it, and move it away."),
                 path: path)
         }
         return status
+    }
+
+    /// Returns true for a keyring, and for a damaged one in which the title of a copy remains, or nothing. A
+    /// run that was killed after overwriting the content leaves zeros.
+    ///
+    /// - Parameter content: the content of the file, or its beginning.
+    static func isKeyringOrRemains(_ content: [UInt8]) -> Bool {
+        let title = Array(KeyringText.title.utf8)
+        return content.allSatisfy { $0 == 0 }
+            || content.indices.contains { content[$0...].starts(with: title) }
     }
 
     /// Overwrites and removes the file while its lock is held: see ``changing(waiting:isCut:_:)``.

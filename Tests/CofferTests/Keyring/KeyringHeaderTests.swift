@@ -125,6 +125,14 @@ struct KeyringHeaderTests {
             }
             #expect(try SystemFile.status(keyring.path)?.isRegular == false)
         }
+        try files.removeItem(atPath: keyring.path)
+        let letter = Array("Dear Anna, these are the keys to the garden.".utf8)
+        try fixture.directory.write(letter, to: "items.db.keys")
+        let error = #expect(throws: DatabaseFileError.self) {
+            try keyring.restoreHeader(from: header, unlockedBy: anna)
+        }
+        #expect("\(error as Any)".contains("This is not a keyring"))
+        #expect(try fixture.directory.bytes(of: "items.db.keys") == letter)
         // The error message recommends moving it away.
         try files.moveItem(atPath: keyring.path, toPath: fixture.directory.path("away"))
         try keyring.restoreHeader(from: header, unlockedBy: anna)

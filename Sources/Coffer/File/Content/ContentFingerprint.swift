@@ -99,7 +99,26 @@ struct ContentFingerprint: Equatable, Sendable {
         if userVersion != other.userVersion || applicationID != other.applicationID {
             return "user_version or application_id"
         }
-        let names = Set(tables.keys).union(other.tables.keys).sorted()
-        return names.first { tables[$0] != other.tables[$0] }.map { "the rows of the table \($0.text)" }
+        return tableWithOtherRows(in: other).map { "the rows of the table \($0.text)" }
+    }
+
+    /// Returns the first table with different rows.
+    private func tableWithOtherRows(in other: ContentFingerprint) -> ExactText? {
+        Set(tables.keys).union(other.tables.keys).sorted().first { tables[$0] != other.tables[$0] }
+    }
+
+    /// Returns a description of the difference to a copy whose rows were inserted, with the remedy for the
+    /// most probable cause; nil if there is none.
+    func difference(fromInserted copy: ContentFingerprint) -> String? {
+        guard let difference = difference(from: copy) else { return nil }
+        guard let table = tableWithOtherRows(in: copy),
+            tables[table]?.rowCount == copy.tables[table]?.rowCount
+        else { return difference }
+        // Values whose type the column does not store, which another program left there by a change of the
+        // schema, are converted when they are inserted.
+        return
+            "\(difference). Its columns may contain values that they convert when they are written, such as "
+            + "the text '1' in an INTEGER column. To convert them, execute UPDATE \(table.text) SET column = column "
+            + "for each column, and try again"
     }
 }

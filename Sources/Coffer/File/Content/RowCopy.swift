@@ -108,7 +108,7 @@ struct RowProof: ContentProof {
             try progress(
                 .verifying, min(pageCount, pageCount * rows / max(1, fingerprint.rowCount)), of: pageCount)
         }
-        if let difference = fingerprint.difference(from: found) {
+        if let difference = fingerprint.difference(fromInserted: found) {
             throw DatabaseFileError(.copyRejected("it differs in \(difference)"), path: path)
         }
         try progress(.verifying, pageCount, of: pageCount)

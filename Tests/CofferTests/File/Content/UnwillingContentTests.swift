@@ -41,6 +41,27 @@ struct UnwillingContentTests {
     }
 
     @Test(
+        "values that their columns would convert are reported with a remedy, and nothing is changed",
+        arguments: [("INTEGER", "'12'"), ("TEXT", "12")])
+    func unconverted(type: String, value: String) throws {
+        let file = try make(
+            """
+            CREATE TABLE t (a); INSERT INTO t VALUES (\(value)); PRAGMA writable_schema = 1;
+            UPDATE sqlite_master SET sql = 'CREATE TABLE t (a \(type))'; PRAGMA writable_schema = 0
+            """)
+        let before = try directory.bytes(of: "a.db")
+        let problem = try #require(reason { try file.encrypt(key: Keys.old) })
+        guard case .copyRejected(let words) = problem else {
+            Issue.record("\(problem)")
+            return
+        }
+        #expect(words.contains("UPDATE t SET column = column"))
+        #expect(try directory.bytes(of: "a.db") == before)
+        _ = try make("UPDATE t SET a = a")
+        #expect(try file.encrypt(key: Keys.old).isChanged)
+    }
+
+    @Test(
         "rows that violate their schema are reported as such, and nothing is changed",
         arguments: ["CREATE TABLE t (a NOT NULL, b)", "CREATE TABLE t (a, b PRIMARY KEY)"])
     func contradictions(schema: String) throws {
