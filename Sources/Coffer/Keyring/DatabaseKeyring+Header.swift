@@ -25,9 +25,10 @@ extension DatabaseKeyring {
     ///   - allowsOlder: true to accept an export older than the present keyring. Slots that were removed
     ///     since then are restored.
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
-    /// - Throws: `unsupported` if the path has another file than a keyring, or if the database does not confirm
-    ///   the export, and a present keyring would be lost; `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` if no database confirms
-    ///   an export that belongs to another user. Nothing is changed then.
+    /// - Throws: `unsupported` if the path has another file than a keyring, or if the database does not
+    ///   confirm the export, and a present keyring would be lost; `olderKeyring`, `ofAnotherFile` and other
+    ///   problems; `ofAnotherUser` if no database confirms an export that belongs to another user. Nothing is
+    ///   changed then.
     public func restoreHeader(
         from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false,
         lockTimeout: TimeInterval = 0
@@ -53,8 +54,8 @@ extension DatabaseKeyring {
                 guard KeyringFile.isKeyringOrRemains(present) else {
                     throw DatabaseFileError(
                         .unsupported(
-                            "This is not a keyring, and is not replaced. Move it away, and restore the header "
-                                + "again."), path: file.path)
+                            "This is not a keyring, and is not replaced. Move it away, and restore the "
+                                + "header again."), path: file.path)
                 }
                 // Check only while holding the lock: a rotation holds it as long as only the present keyring
                 // has the new data key of the database.

@@ -118,7 +118,7 @@ struct ContentFingerprint: Equatable, Sendable {
         // schema, are converted when they are inserted.
         return
             "\(difference). Its columns may contain values that they convert when they are written, such as "
-            + "the text '1' in an INTEGER column. To convert them, execute UPDATE \(table.text) SET column = column "
-            + "for each column, and try again"
+            + "the text '1' in an INTEGER column. To convert them, execute UPDATE \(table.text) SET column = "
+            + "column for each column, and try again"
     }
 }
