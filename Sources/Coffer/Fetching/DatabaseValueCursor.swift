@@ -9,8 +9,8 @@ public final class DatabaseValueCursor<Value: DatabaseValueConvertible>: Databas
     public typealias Element = Value
 
     public let _statement: Statement
-    public var _isDone = false
-    public var _failure: (any Error)?
+    @safe @exclusivity(unchecked) public var _isDone = false
+    @safe @exclusivity(unchecked) public var _failure: (any Error)?
     @usableFromInline let columnIndex: CInt
     private let execution: Int
 
@@ -48,8 +48,8 @@ public final class FastDatabaseValueCursor<Value: DatabaseValueConvertible & Sta
     public typealias Element = Value
 
     public let _statement: Statement
-    public var _isDone = false
-    public var _failure: (any Error)?
+    @safe @exclusivity(unchecked) public var _isDone = false
+    @safe @exclusivity(unchecked) public var _failure: (any Error)?
     @usableFromInline let columnIndex: CInt
     private let execution: Int
 

@@ -2,15 +2,17 @@
 public final class RowCursor: DatabaseCursor {
     public typealias Element = Row
 
+    // The properties that each step uses are not checked for exclusive access, which would take a tenth of
+    // the time of a row. A cursor cannot be used by several threads, and no access to them calls other code.
     public let _statement: Statement
-    public var _isDone = false
-    public var _failure: (any Error)?
-    @usableFromInline private(set) var row: Row
+    @safe @exclusivity(unchecked) public var _isDone = false
+    @safe @exclusivity(unchecked) public var _failure: (any Error)?
+    @safe @exclusivity(unchecked) @usableFromInline private(set) var row: Row
 
     /// The row without the adapter.
     private var liveRow: Row
     private let adapter: (any RowAdapter)?
-    @usableFromInline var isBeforeFirstRow = true
+    @safe @exclusivity(unchecked) @usableFromInline var isBeforeFirstRow = true
 
     init(statement: Statement, arguments: StatementArguments?, adapter: (any RowAdapter)?) throws {
         _statement = statement

@@ -6,8 +6,8 @@ public final class RecordCursor<Record: FetchableRecord>: DatabaseCursor {
     public typealias Element = Record
 
     public let _statement: Statement
-    public var _isDone = false
-    public var _failure: (any Error)?
+    @safe @exclusivity(unchecked) public var _isDone = false
+    @safe @exclusivity(unchecked) public var _failure: (any Error)?
 
     /// The rows. They end the execution when they are deallocated.
     @usableFromInline let rows: RowCursor

@@ -80,13 +80,13 @@ final class RecordEncodingState {
     /// The type whose strategies apply.
     let record: any EncodableRecord.Type
 
-    private(set) var isEncoding = false
+    @safe @exclusivity(unchecked) private(set) var isEncoding = false
     @exclusivity(unchecked) private var container = PersistenceContainer(capacity: 0)
     private var conversions: [(type: ObjectIdentifier, conversion: Conversion)] = []
     private let column: ((any CodingKey) -> String)?
     private var columns: [String: String] = [:]
-    private var nestedContainers: [(column: String, tree: JSONTree)] = []
-    private var refusal: EncodingError?
+    @safe @exclusivity(unchecked) private var nestedContainers: [(column: String, tree: JSONTree)] = []
+    @safe @exclusivity(unchecked) private var refusal: EncodingError?
 
     init(_ record: any EncodableRecord.Type) {
         self.record = record
