@@ -108,6 +108,9 @@ extension ConnectionHandle {
     /// The reason why this connection cannot use WAL mode for the main database file, or nil if it can.
     package var otherName: OtherName? { unsafe mainFile.flatMap { unsafe SideFiles.otherName(of: $0) } }
 
+    /// True if the connection has its journal or its log open.
+    package var hasOpenJournal: Bool { unsafe file(SQLITE_FCNTL_JOURNAL_POINTER)?.pointee.pMethods != nil }
+
     /// Returns true if the open WAL file was removed, renamed or replaced: other connections would not find
     /// further writes. Only for connections whose side files are watched.
     package func isLogMoved() -> Bool {

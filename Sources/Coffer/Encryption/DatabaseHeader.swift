@@ -24,6 +24,11 @@ struct DatabaseHeader {
         return stored == 1 ? 65536 : stored
     }
 
+    /// Returns true if SQLite supports pages of a size.
+    static func isPageSize(_ size: some BinaryInteger) -> Bool {
+        (512...65536).contains(Int(clamping: size)) && Int(clamping: size).nonzeroBitCount == 1
+    }
+
     /// Returns the number of the page at 1 GiB, on which SQLite places its locks and stores no data.
     static func lockPage(pageSize: Int) -> Int { (1 << 30) / pageSize + 1 }
 

@@ -40,11 +40,8 @@ struct RollbackJournal {
         let (sector, page) = (
             header.word(at: 20), header.word(at: 24) == 0 ? UInt32(defaultPageSize) : header.word(at: 24)
         )
-        guard (32...65536).contains(sector), sector.nonzeroBitCount == 1, (512...65536).contains(page),
-            page.nonzeroBitCount == 1
-        else {
-            return nil
-        }
+        guard (32...65536).contains(sector), sector.nonzeroBitCount == 1, DatabaseHeader.isPageSize(page)
+        else { return nil }
         commonName = try RollbackJournal.commonName(size, source)
         // A transaction on several files is committed by deleting its super-journal.
         if let commonName, try !exists(commonName) { return nil }

@@ -47,9 +47,7 @@ struct WriteAheadLog {
         let header = try source.bytes(at: 0, count: 32)
         guard header.count == 32 else { return nil }
         let (magic, page) = (header.word(at: 0), header.word(at: 8))
-        guard magic & ~1 == 0x377f_0682, (512...65536).contains(page), page.nonzeroBitCount == 1 else {
-            return nil
-        }
+        guard magic & ~1 == 0x377f_0682, DatabaseHeader.isPageSize(page) else { return nil }
         isBigEndian = magic & 1 == 1
         var sum = LogChecksum()
         sum.add(header.prefix(24), isBigEndian: isBigEndian)

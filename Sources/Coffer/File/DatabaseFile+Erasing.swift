@@ -1,6 +1,8 @@
 internal import Glibc
 internal import SystemCalls
 
+public import Foundation
+
 extension DatabaseFile {
     /// The outcome of erasing a file.
     public struct ErasureResult: Sendable, Hashable, Codable {
@@ -23,25 +25,30 @@ extension DatabaseFile {
     ///
     ///     try DatabaseFile(path: path).erase(confirming: "vault.db")
     ///
-    /// - Parameter name: the name of the file without its directory, as a confirmation.
+    /// - Parameters:
+    ///   - name: the name of the file without its directory, as a confirmation.
+    ///   - lockTimeout: the time to wait for other connections to be closed, in seconds.
     /// - Throws: a ``DatabaseFileError``, before anything is changed: `unsupported` if the name does not
     ///   match the file, `busy` if another connection or process has it open, `unsafeFile` for links and
     ///   files with several names.
     @discardableResult
-    public func erase(confirming name: String) throws -> ErasureResult {
-        try erase(confirming: name, beforehand: {})
+    public func erase(confirming name: String, lockTimeout: TimeInterval = 0) throws -> ErasureResult {
+        try erase(confirming: name, lockTimeout: lockTimeout, beforehand: {})
     }
 
     /// - Parameter prepare: called after all checks, with the database locked. If it throws, nothing is
     ///   changed.
     @discardableResult
-    func erase(confirming name: String, beforehand prepare: () throws -> Void) throws -> ErasureResult {
+    func erase(
+        confirming name: String, lockTimeout: TimeInterval, beforehand prepare: () throws -> Void
+    ) throws -> ErasureResult {
         let status = try checkCanErase(confirming: name)
         let place = try SystemFile.withoutLinks(path)
         guard place == path else {
-            return try DatabaseFile(path: place).erase(confirming: name, beforehand: prepare)
+            return try DatabaseFile(path: place).erase(
+                confirming: name, lockTimeout: lockTimeout, beforehand: prepare)
         }
-        try FileUsers.waitForNone(of: status, path, timeout: 0)
+        try FileUsers.waitForNone(of: status, path, timeout: lockTimeout)
         try FileUsers.checkIsNotOpenHere(status, path)
         // From here on no other connection can start to use the file.
         let lock = try FileDescriptor.open(path, forWriting: true)
@@ -83,7 +90,7 @@ extension DatabaseFile {
             limits: DatabaseFile.erasureLimits)
     }
 
-    /// Returns the paths of the files that ``erase(confirming:)`` would remove. Nothing is changed.
+    /// Returns the paths of the files that ``erase(confirming:lockTimeout:)`` would remove. Nothing is changed.
     public func erasurePlan() throws -> [String] {
         _ = try checkCanErase(confirming: SystemFile.name(of: path))
         return try erasedFiles().map(\.path)

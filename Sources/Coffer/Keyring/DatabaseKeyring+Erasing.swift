@@ -34,7 +34,7 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Erases the database as ``DatabaseFile/erase(confirming:)`` does, and destroys its keyring; or
+    /// Erases the database as ``DatabaseFile/erase(confirming:lockTimeout:)`` does, and destroys its keyring; or
     /// completes an interrupted run.
     ///
     /// The keyring and the database are locked together, and the keyring is destroyed first. So it is never
@@ -43,7 +43,7 @@ extension DatabaseKeyring {
     /// the file that it was about to keep is destroyed before.
     ///
     /// - Returns: the paths of the removed files.
-    /// - Throws: the errors of ``DatabaseFile/erase(confirming:)`` and ``destroy(confirming:lockTimeout:)``,
+    /// - Throws: the errors of ``DatabaseFile/erase(confirming:lockTimeout:)`` and ``destroy(confirming:lockTimeout:)``,
     ///   before anything is changed.
     package func eraseDatabase(confirming name: String, lockTimeout: TimeInterval) throws -> [String] {
         try located { place in
@@ -53,7 +53,8 @@ extension DatabaseKeyring {
                 let left =
                     try place.removeKeptCopy() + LeftKeyrings.removedNotes(ofKeyring: file.path)
                 if !left.isEmpty, try SystemFile.status(databasePath) == nil { return left }
-                return try DatabaseFile(path: databasePath).erase(confirming: name).removedPaths + left
+                return try DatabaseFile(path: databasePath).erase(confirming: name, lockTimeout: lockTimeout)
+                    .removedPaths + left
             }
             var erased: [String] = []
             try file.changing(waiting: lockTimeout, isCut: true) { content, _ in
@@ -63,7 +64,7 @@ extension DatabaseKeyring {
                     try HeldFile.whilePlaceholderHasName(databasePath) { try file.destroy(content) }
                 } else {
                     erased += try DatabaseFile(path: databasePath).erase(
-                        confirming: name, beforehand: { try file.destroy(content) }
+                        confirming: name, lockTimeout: lockTimeout, beforehand: { try file.destroy(content) }
                     ).removedPaths
                 }
             }

@@ -23,7 +23,7 @@ struct CreatedFile {
     ///   have been committed to it.
     func removeUnlessUsed() throws {
         let file = DatabaseFile(path: path)
-        try file.erase(confirming: SystemFile.name(of: path)) {
+        try file.erase(confirming: SystemFile.name(of: path), lockTimeout: 0) {
             // No other connection can commit now. The setup of a connection writes the first page, and the
             // first table takes another one.
             let status = try SystemFile.regularFile(path)

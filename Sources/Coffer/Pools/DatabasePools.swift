@@ -251,6 +251,42 @@ extension DatabasePools {
         }
     }
 
+    /// Runs `body` with the file of a database while the database is closed: for example to restore a backup,
+    /// to erase the file, or to move it.
+    ///
+    /// ```swift
+    /// try await tenants.withFile(of: "7") { file in
+    ///     try file.restore(from: backup, key: key)
+    /// }
+    /// ```
+    ///
+    /// The call waits until the database has no lease, and closes it. From then on, requests for the database
+    /// wait until `body` has ended. A database in use keeps giving leases until then, so stop sending
+    /// requests to it if it is never without one. Do not call this method while you have a lease of the
+    /// database: it would wait for you.
+    ///
+    /// The file need not exist. Other databases are not affected, except that this one counts as one of those
+    /// that may be open at the same time.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the database.
+    ///   - timeout: the maximum time to wait for the beginning of `body`, in seconds. Nil means
+    ///     ``Limits/maximumWait``.
+    ///   - body: called on a thread of its own, and may block. Its task-local values and its priority are not
+    ///     those of the caller.
+    /// - Returns: the result of `body`.
+    /// - Throws: the error of `body`; ``DatabaseWaitError`` if the database was in use for too long;
+    ///   ``DatabaseError`` with `SQLITE_MISUSE` after ``close(within:grace:)``, or for a name that is no file
+    ///   name; `CancellationError` if the task is cancelled before `body` begins.
+    @discardableResult
+    public func withFile<T: Sendable>(
+        of name: String, timeout: TimeInterval? = nil,
+        _ body: @escaping @Sendable (DatabaseFile) throws -> T
+    ) async throws -> T {
+        let file = DatabaseFile(path: try path(of: name))
+        return try await shelf.work(on: name, within: bounds.with(timeout: timeout)) { try body(file) }
+    }
+
     /// Returns the names of all databases in the folder, in alphabetical order.
     ///
     ///     for name in try await tenants.names() { print(name) }

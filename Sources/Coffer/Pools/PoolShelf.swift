@@ -17,7 +17,7 @@ final class PoolShelf: Sendable {
     /// Entered by each database from the beginning of its opening to the end of its closing.
     private let files = DispatchGroup()
 
-    /// Entered by each database while it is opened or created.
+    /// Entered by each database while it is opened or claimed.
     private let openings = DispatchGroup()
 
     /// Entered by each database while it is closed because its last lease has ended.
@@ -105,8 +105,8 @@ final class PoolShelf: Sendable {
 
     // MARK: Creating
 
-    /// Runs `body`, which creates and closes a file, on a thread of its own. The database has a slot during
-    /// the call, and leases of it wait.
+    /// Runs `body`, which creates and closes a file, on a thread of its own. The database is claimed during
+    /// the call.
     ///
     /// - Throws: ``DatabaseFileError`` with the reason `exists` if the database is open, or another call is
     ///   creating it; the errors of a wait that ends; the error of `body`.
@@ -115,14 +115,38 @@ final class PoolShelf: Sendable {
         _ body: @escaping @Sendable () throws -> Void
     ) async throws {
         do {
-            _ = try await wait(for: .creation(name), within: bounds)
+            _ = try await wait(for: .claim(name, .creation), within: bounds)
         } catch is DatabaseNameTaken {
             throw DatabaseFileError(.exists, path: path)
         }
-        // The slot is taken, so this must run even if the task is cancelled.
-        try await BlockingWork.run("Coffer.Opening") { _ in
-            defer { self.endCreation(of: name) }
-            try body()
+        // This must run even if the task is cancelled.
+        try await endClaim(of: name) { _ in try body() }
+    }
+
+    /// Runs `body`, which works on the file of a database, on a thread of its own. The database is claimed
+    /// during the call.
+    ///
+    /// - Throws: the errors of a wait that ends; the error of `body`.
+    func work<T: Sendable>(
+        on name: String, within bounds: WaitBounds, _ body: @escaping @Sendable () throws -> T
+    ) async throws -> T {
+        _ = try await wait(for: .claim(name, .work), within: bounds)
+        return try await endClaim(of: name) { signal in
+            try signal.check()
+            return try body()
+        }
+    }
+
+    private func endClaim<T: Sendable>(
+        of name: String, after body: @escaping @Sendable (StopSignal) throws -> T
+    ) async throws -> T {
+        try await BlockingWork.run("Coffer.Claim") { signal in
+            defer {
+                self.perform(self.state.withLock { $0.didEndClaim(name) })
+                self.openings.leave()
+                self.files.leave()
+            }
+            return try body(signal)
         }
     }
 
@@ -138,16 +162,10 @@ final class PoolShelf: Sendable {
         if isLeased { throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: path) }
     }
 
-    private func beginCreation(of name: String) {
+    private func beginClaim(of name: String) {
         files.enter()
         openings.enter()
         watch(name)
-    }
-
-    private func endCreation(of name: String) {
-        perform(state.withLock { $0.didCreate(name) })
-        openings.leave()
-        files.leave()
     }
 
     /// - Throws: `SQLITE_MISUSE` after ``close()``.
@@ -194,9 +212,9 @@ final class PoolShelf: Sendable {
             watch(name)
             DispatchQueue(label: "Coffer.Closing").async { self.closeNow(name, pool) }
         }
-        for (name, waiter) in actions.creations {
-            beginCreation(of: name)
-            waiter(.success(.creation))
+        for (name, waiter) in actions.claims {
+            beginClaim(of: name)
+            waiter(.success(.claim))
         }
         for answer in actions.answers { answer.waiter(answer.result.map { .lease($0) }) }
     }
@@ -236,14 +254,14 @@ extension PoolShelf: AccessGranter {
     /// A request, with the name of its database.
     enum Kind {
         case lease(String)
-        case creation(String)
+        case claim(String, State.Claim)
     }
 
     enum Grant: Sendable {
         case lease(DatabasePool)
 
-        /// The slot in which the database is created.
-        case creation
+        /// The exclusive use of the file.
+        case claim
     }
 
     func request(_ kind: Kind, within bounds: WaitBounds, _ resume: @escaping Resumption) throws
@@ -256,12 +274,12 @@ extension PoolShelf: AccessGranter {
             case .lease(let name):
                 if let pool = state.takeNow(name) { return granted(.lease(pool)) }
                 (id, actions) = try state.request(name, resume, within: bounds)
-            case .creation(let name):
-                if try state.createNow(name) {
-                    beginCreation(of: name)
-                    return granted(.creation)
+            case .claim(let name, let claim):
+                if try state.claimNow(name, for: claim) {
+                    beginClaim(of: name)
+                    return granted(.claim)
                 }
-                (id, actions) = try state.requestCreation(name, resume, within: bounds)
+                (id, actions) = try state.requestClaim(name, for: claim, resume, within: bounds)
             }
             return (AccessRequest<Grant>.waiting(id), actions, state.takeAlarm())
         }

@@ -4,15 +4,25 @@ struct DatabaseNameTaken: Error {}
 /// Decides which of many databases are open, and which accesses may use them. It is a state machine without
 /// files, threads or locks (invariant "Pure state machines").
 ///
-/// A database has a slot from the moment when it begins to open until it is closed, and one that is created
-/// has a slot until its file is complete and closed. So there are never more open files than slots. A lease
-/// keeps a database open. If a slot is needed and none is free, the database that has been without a lease
-/// for the longest time is closed.
+/// A database has a slot from the moment when it begins to open until it is closed, and one that is claimed
+/// has a slot until the claim ends. So there are never more open files than slots. A lease keeps a database
+/// open. If a slot is needed and none is free, the database that has been without a lease for the longest
+/// time is closed.
+///
+/// A claim is the exclusive use of the file of a closed database: to create it, or for work on it. A database
+/// with a lease keeps giving leases while a claim waits, because a task that has one may need another one.
 ///
 /// Each operation returns the actions that it requires. The owner takes them outside its lock.
 struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     typealias RequestID = UInt64
     typealias Instant = ContinuousClock.Instant
+
+    /// The purpose of a claim.
+    enum Claim: Sendable {
+        case creation
+        /// Work that may take long. It does not count as an opening.
+        case work
+    }
 
     /// The actions that an operation requires.
     struct Actions {
@@ -23,8 +33,8 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         /// ``didFailToOpen(_:_:)``.
         var openings: [String] = []
 
-        /// The databases to create, and their requests. Each creation ends with ``didCreate(_:)``.
-        var creations: [(name: String, waiter: Waiter)] = []
+        /// The claims that begin, and their requests. Each one ends with ``didEndClaim(_:)``.
+        var claims: [(name: String, waiter: Waiter)] = []
 
         /// The databases to close. Each closing ends with ``didClose(_:)``.
         var closings: [(name: String, pool: Pool)] = []
@@ -32,7 +42,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     private enum Slot: Sendable {
         case opening
-        case creating
+        case claimed(Claim)
         /// - Parameter lastUse: the number of the last lease that has ended, for the order of closing.
         case open(Pool, leaseCount: Int, lastUse: UInt64)
         case closing
@@ -48,12 +58,25 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     private struct Demand: Sendable {
         /// The requests for a lease.
         var requests: Set<RequestID> = []
-        /// The request to create the database, which precedes the leases.
+        /// The request to create the database.
         var creation: RequestID?
+        /// The requests for other claims, in order.
+        var works: [RequestID] = []
         /// The place in the line for a slot; nil for a database that has one.
         var place: RequestID?
 
-        var isEmpty: Bool { requests.isEmpty && creation == nil }
+        var isEmpty: Bool { requests.isEmpty && nextClaim == nil }
+
+        /// The next claim. Claims precede leases.
+        var nextClaim: (id: RequestID, claim: Claim)? {
+            creation.map { ($0, .creation) } ?? works.first.map { ($0, .work) }
+        }
+
+        mutating func remove(_ id: RequestID) {
+            if creation == id { creation = nil }
+            works.removeAll { $0 == id }
+            requests.remove(id)
+        }
     }
 
     let slotCount: Int
@@ -113,10 +136,10 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         if case .open? = slots[name] { true } else { false }
     }
 
-    /// True if a database is being opened or created, or a request for it waits.
+    /// True if a database is being opened, is claimed, or a request for it waits.
     func isAwaited(_ name: String) -> Bool {
         switch slots[name] {
-        case .opening, .creating: true
+        case .opening, .claimed: true
         case .open, .closing, nil: demands[name] != nil
         }
     }
@@ -155,37 +178,45 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         return (id, serve())
     }
 
-    /// Takes the slot in which a database is created, or returns false if the caller would have to wait.
+    /// Claims a database, or returns false if the caller would have to wait.
     ///
-    /// - Throws: ``DatabaseNameTaken`` if the database is open, or another request creates it.
-    mutating func createNow(_ name: String) throws(DatabaseNameTaken) -> Bool {
-        try checkCanCreate(name)
+    /// - Throws: ``DatabaseNameTaken`` if the claim is for a creation, and the database is open, or another
+    ///   request creates it.
+    mutating func claimNow(_ name: String, for claim: Claim) throws(DatabaseNameTaken) -> Bool {
+        try checkCanClaim(name, for: claim)
         guard slots[name] == nil, demands[name] == nil, line.count == 0, slots.count < slotCount, mayOpen
         else { return false }
-        slots[name] = .creating
-        openingCount += 1
+        begin(claim, of: name)
         return true
     }
 
-    /// Requests the slot in which a database is created. Leases of this database wait for the creation.
+    /// Requests a claim. A database without a lease is closed for it, and leases of it then wait for the end
+    /// of the claim.
     ///
-    /// - Throws: the error of a request that may not wait; ``DatabaseNameTaken`` if the database is open, or
-    ///   another request creates it.
-    mutating func requestCreation(
-        _ name: String, _ waiter: Waiter, within bounds: WaitBounds, now: () -> Instant = { .now }
+    /// - Throws: the error of a request that may not wait; ``DatabaseNameTaken`` as in
+    ///   ``claimNow(_:for:)``.
+    mutating func requestClaim(
+        _ name: String, for claim: Claim, _ waiter: Waiter, within bounds: WaitBounds,
+        now: () -> Instant = { .now }
     ) throws -> (id: RequestID, actions: Actions) {
-        try checkCanCreate(name)
+        try checkCanClaim(name, for: claim)
         let request = Request(name: name, waiter: waiter)
         let id = try requests.append(request, for: .openDatabase, within: bounds, now: now)
-        demands[name, default: Demand()].creation = id
+        switch claim {
+        case .creation: demands[name, default: Demand()].creation = id
+        case .work: demands[name, default: Demand()].works.append(id)
+        }
+        var actions = closeIdle(name)
         takePlace(name)
-        return (id, serve())
+        serve(&actions)
+        return (id, actions)
     }
 
-    private func checkCanCreate(_ name: String) throws(DatabaseNameTaken) {
+    private func checkCanClaim(_ name: String, for claim: Claim) throws(DatabaseNameTaken) {
+        guard claim == .creation else { return }
         switch slots[name] {
-        case .open, .creating: throw DatabaseNameTaken()
-        case .opening, .closing, nil: break
+        case .open, .claimed(.creation): throw DatabaseNameTaken()
+        case .opening, .closing, .claimed(.work), nil: break
         }
         if demands[name]?.creation != nil { throw DatabaseNameTaken() }
     }
@@ -219,7 +250,9 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         }
         useCount += 1
         slots[name] = .open(pool, leaseCount: leaseCount - 1, lastUse: useCount)
-        return serve()
+        var actions = closeClaimed(name)
+        serve(&actions)
+        return actions
     }
 
     /// Closes a database if it is open and has no lease.
@@ -233,9 +266,9 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// may be waiting for the disk, an access, or another process.
     mutating func didBecomeOverdue(_ name: String) -> Actions {
         switch slots[name] {
-        case .opening, .creating: overdueOpenings.insert(name)
+        case .opening, .claimed(.creation): overdueOpenings.insert(name)
         case .closing: overdueClosings.insert(name)
-        case .open, nil: break
+        case .open, .claimed(.work), nil: break
         }
         return serve()
     }
@@ -248,9 +281,11 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         var actions = Actions()
         actions.answers = endLeases(of: name).map { ($0, .success(pool)) }
         slots[name] = .open(pool, leaseCount: actions.answers.count, lastUse: useCount)
-        if let id = demands.removeValue(forKey: name)?.creation, let request = requests.remove(id) {
+        if let id = demands[name]?.creation, let request = requests.remove(id) {
+            forget(id, of: name)
             actions.answers.append((request.waiter, .failure(DatabaseNameTaken())))
         }
+        actions.closings = closeClaimed(name).closings
         serve(&actions)
         return actions
     }
@@ -267,13 +302,13 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         return actions
     }
 
-    /// Records that the creation of a database has ended, and that the database is closed. It is opened if
-    /// there are requests for it.
-    mutating func didCreate(_ name: String) -> Actions {
-        guard case .creating? = slots[name] else {
-            preconditionFailure("A database was created that was not to be created.")
+    /// Records that a claim has ended, and that the database is closed. The next claim begins, or the
+    /// database is opened if there are requests for it.
+    mutating func didEndClaim(_ name: String) -> Actions {
+        guard case .claimed(let claim)? = slots[name] else {
+            preconditionFailure("A claim ended that had not begun.")
         }
-        endOpening(of: name)
+        if claim == .creation { endOpening(of: name) }
         slots[name] = nil
         takePlace(name)
         return serve()
@@ -311,6 +346,16 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         openingCount < maximumOpeningCount && openingCount - overdueOpenings.count < maximumPromptCount
     }
 
+    private mutating func begin(_ claim: Claim, of name: String) {
+        slots[name] = .claimed(claim)
+        if claim == .creation { openingCount += 1 }
+    }
+
+    /// Closes a database without a lease if a claim waits for it.
+    private mutating func closeClaimed(_ name: String) -> Actions {
+        demands[name]?.nextClaim == nil ? Actions() : closeIdle(name)
+    }
+
     private mutating func endOpening(of name: String) {
         openingCount -= 1
         overdueOpenings.remove(name)
@@ -330,16 +375,18 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     /// Removes the requests for a lease of a database, and returns those that wait for it.
     private mutating func endLeases(of name: String) -> [Waiter] {
-        guard let demand = demands.removeValue(forKey: name) else { return [] }
-        if let creation = demand.creation { demands[name] = Demand(creation: creation) }
-        return demand.requests.sorted().compactMap { requests.remove($0)?.waiter }
+        guard var demand = demands.removeValue(forKey: name) else { return [] }
+        let ids = demand.requests.sorted()
+        demand.requests = []
+        if !demand.isEmpty { demands[name] = demand }
+        return ids.compactMap { requests.remove($0)?.waiter }
     }
 
     /// Removes a request that was withdrawn, and the place in the line if it was the last one for its
     /// database.
     private mutating func forget(_ id: RequestID, of name: String) {
         guard var demand = demands.removeValue(forKey: name) else { return }
-        if demand.creation == id { demand.creation = nil } else { demand.requests.remove(id) }
+        demand.remove(id)
         if !demand.isEmpty {
             demands[name] = demand
         } else if let place = demand.place {
@@ -358,13 +405,13 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     private mutating func serve(_ actions: inout Actions) {
         while slots.count < slotCount, mayOpen, let name = line.removeFirst() {
             demands[name]?.place = nil
-            openingCount += 1
-            if let id = demands[name]?.creation, let request = requests.remove(id) {
+            if let (id, claim) = demands[name]?.nextClaim, let request = requests.remove(id) {
                 forget(id, of: name)
-                slots[name] = .creating
-                actions.creations.append((name, request.waiter))
+                begin(claim, of: name)
+                actions.claims.append((name, request.waiter))
             } else {
                 slots[name] = .opening
+                openingCount += 1
                 actions.openings.append(name)
             }
         }

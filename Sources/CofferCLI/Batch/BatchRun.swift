@@ -101,9 +101,11 @@ struct BatchRun: Sendable {
         others.wait()
     }
 
-    /// Returns true unless a signal, or a failure, keeps the run from starting on further files.
+    /// Returns true unless a signal, or a failure, keeps the run from starting on further files. A state that
+    /// cannot be written would say of them that they are not done.
     private func mayBegin(_ board: Board) -> Bool {
-        session.interruption.status == nil && !(failsFast && board.tally.failed > 0)
+        let tally = board.tally
+        return session.interruption.status == nil && !(failsFast && tally.failed > 0) && tally.unrecorded == 0
     }
 
     private func end(_ board: Board, _ items: [Manifest.Item], _ job: BatchJob) throws -> ExitStatus {
@@ -164,7 +166,7 @@ struct BatchRun: Sendable {
                 do throws(Failure) {
                     try note(.done, item, job)
                 } catch {
-                    throw job.isUnrepeatable ? error.after(.all) : error
+                    throw error.after(.all)
                 }
             case .failed(let failure):
                 switch failure.done {

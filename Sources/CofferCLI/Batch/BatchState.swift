@@ -28,6 +28,8 @@ final class BatchState: Sendable {
     init(path: String, command: String, continues: Bool, of manifest: Manifest) throws(Failure) {
         self.path = path
         if !continues, NewFile.exists(path) {
+            // Another file must not be removed.
+            _ = try BatchState.entries(of: BatchState.openLocked(path), path, manifest)
             throw Failure(
                 .outputExists, "state_exists",
                 "An earlier run of this batch did not complete; its state is '\(path)'. Give --continue, or "

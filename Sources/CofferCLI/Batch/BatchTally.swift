@@ -20,6 +20,9 @@ struct BatchTally: Sendable {
     /// The failures by reason.
     private var failures: [String: Failures] = [:]
 
+    /// The number of failures after which the work on the file is done, but the state does not say so.
+    private(set) var unrecorded = 0
+
     /// True if statements stay that were run before one that failed.
     private(set) var hasPartialChange = false
 
@@ -38,6 +41,7 @@ struct BatchTally: Sendable {
         if same.paths.count < 3 { same.paths.append(path) }
         failures[failure.reason] = same
         if failure.done == .some { hasPartialChange = true }
+        if failure.done == .all { unrecorded += 1 }
     }
 
     private func notBegun(of total: Int) -> Int { max(0, total - succeeded - failed - skipped) }
@@ -52,6 +56,11 @@ struct BatchTally: Sendable {
                 + (rest > 0 ? ", \(grouped: rest) not begun" : "")
                 + " (\(size: bytes), \(time))"
         ]
+        if unrecorded > 0 {
+            lines.append(
+                "  \(counted: unrecorded, "failed file") of these was done all the same, and only the record "
+                    + "of it is missing")
+        }
         if groups.count > 1 || failures["wrong_key"] != nil {
             for (name, count) in groups.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
                 lines.append("  \(harmless: name): \(counted: count, "file")")
@@ -71,7 +80,8 @@ struct BatchTally: Sendable {
     func json(of total: Int) -> JSONObject {
         [
             "files": total, "done": succeeded, "changed": changed, "failed": failed, "done_before": skipped,
-            "not_begun": notBegun(of: total), "opened_by_no_key": failures["wrong_key"]?.count ?? 0,
+            "done_unrecorded": unrecorded, "not_begun": notBegun(of: total),
+            "opened_by_no_key": failures["wrong_key"]?.count ?? 0,
             "bytes": bytes,
             "groups": BatchTally.sorted(groups), "reasons": BatchTally.sorted(failures.mapValues(\.count)),
         ]

@@ -48,7 +48,10 @@ extension Failure {
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED: (.busy, "busy", "The database is in use")
         case .SQLITE_INTERRUPT: (.runAgain, "interrupted", "Interrupted")
-        case .SQLITE_FULL: (.inputOutput, "disk_full", "The disk is full")
+        case .SQLITE_FULL:
+            (.inputOutput, "disk_full", "The disk is full, or the database or a table has reached a limit")
+        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
+            (.inputOutput, "disk_full", "There is no room on the disk for the index of the log")
         case .SQLITE_IOERR: (.inputOutput, "io", "Reading or writing failed")
         case .SQLITE_CANTOPEN: (.inputMissing, "cannot_open", "The file cannot be opened")
         case .SQLITE_READONLY_DBMOVED: (.busy, "replaced", "Another process has replaced the file")

@@ -86,8 +86,6 @@ extension Failure {
 
     private static func meaning(of code: ResultCode) -> (ExitStatus, String) {
         switch Failure.content(code) {
-        // Problems with the schema or a row have separate reasons. This one concerns a statement of the tool.
-        case let content? where content.reason == "content": return (.internalError, "engine")
         case let content?: return (content.status, content.reason)
         case nil:
             let failure = Failure(DatabaseError(resultCode: code))

@@ -7,9 +7,18 @@ enum FileNames {
     /// Throws if the path does not exist or this user cannot read the file. Called before a key is prompted
     /// for.
     static func checkReadable(_ path: String) throws(Failure) {
+        try checkIsNoMemory(path)
         for (mode, verb) in [(F_OK, "found"), (R_OK, "read")] where unsafe access(path, mode) != 0 {
             throw Failure(Errno.last, "'\(path)' cannot be \(verb)", denied: .inputMissing).about(path)
         }
+    }
+
+    /// Throws for SQLite's name of a database in memory: changes to it would be lost.
+    static func checkIsNoMemory(_ path: String) throws(Failure) {
+        guard path == ":memory:" else { return }
+        throw Failure.usage(
+            "':memory:' is SQLite's name for a database without a file. Give './:memory:' for a file of that "
+                + "name.")
     }
 
     /// Throws for an empty file. The engine treats it as an empty database under any key, but it may be a

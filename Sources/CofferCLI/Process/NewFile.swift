@@ -21,6 +21,7 @@ struct NewFile: ~Copyable {
 
     /// Throws if SQLite or Coffer could remove a file of this name.
     static func checkName(_ path: String) throws(Failure) {
+        try FileNames.checkIsNoMemory(path)
         if let objection = DatabaseFile.objection(toNameOf: path) {
             throw Failure.usage("'\(path)' cannot be created: \(objection)")
         }

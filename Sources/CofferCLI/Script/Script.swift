@@ -55,6 +55,9 @@ struct Script: Sendable {
         bytes.count { $0 == UInt8(ascii: "\n") }
     }
 
+    /// The maximum length of a script, in bytes.
+    private static let longest = 256 << 20
+
     /// Reads a script from a file, or from standard input for "-".
     ///
     /// - Parameters:
@@ -85,6 +88,13 @@ struct Script: Sendable {
             }
             guard !part.isEmpty else { break }
             bytes += part
+            // The rest may be a disk. The caller refuses the byte.
+            if part.contains(0) { break }
+            guard bytes.count <= longest else {
+                throw Failure(
+                    .badData, "script",
+                    "\(name) is longer than 256 MiB, which is read into memory as a whole. Split it.")
+            }
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Failure.usage("\(name) is not UTF-8.")

@@ -3,6 +3,7 @@ internal import Coffer
 /// Reads the statements of a script one at a time, so the script can be of any length.
 final class ScriptReader {
     private let input: InputFile
+    private let longestStatement: Int
     private var splitter = StatementSplitter()
     private var buffer: [UInt8] = []
     /// The start of the next statement, and the end of the part that has been searched.
@@ -19,7 +20,12 @@ final class ScriptReader {
     /// The text after the last statement, at the end.
     var rest: [UInt8] { Array(buffer[start...]) }
 
-    init(_ input: InputFile) { self.input = input }
+    /// - Parameter longestStatement: the maximum length of a statement, in bytes. SQLite accepts no longer one
+    ///   (`SQLITE_MAX_SQL_LENGTH`).
+    init(_ input: InputFile, longestStatement: Int = 1_000_000_000) {
+        self.input = input
+        self.longestStatement = longestStatement
+    }
 
     /// Returns the next statement, or nil at the end.
     func next() throws -> [UInt8]? {
@@ -58,9 +64,17 @@ final class ScriptReader {
         buffer.removeFirst(start)
         searched -= start
         start = 0
+        guard buffer.count <= longestStatement else {
+            throw Failure(
+                .badData, "script",
+                "\(input.name), statement \(statementNumber + 1) (line \(line)): It is longer than SQLite "
+                    + "allows. Is this an SQL script, and is a quote or a semicolon missing?")
+        }
         let part = try input.read()
-        hasEnded = part.isEmpty
-        buffer += part
+        // No statement contains a NUL byte: the rest is not read, because it may be a disk.
+        let text = part.prefix { $0 != 0 }
+        hasEnded = part.isEmpty || text.count < part.count
+        buffer += text.count < part.count ? part.prefix(text.count + 1) : text
     }
 
     /// Returns a failure that names the statement.

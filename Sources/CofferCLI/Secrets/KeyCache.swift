@@ -18,6 +18,9 @@ final class KeyCache: Sendable {
         self.subject = subject
     }
 
+    /// The time to wait for locks of the database that a key is tried on, in seconds.
+    var lockTimeout: Double { reader.lockTimeout }
+
     func key(_ request: KeyRequest) throws(Failure) -> Key {
         let slot = slots.withLock { slots in
             let slot = slots[request] ?? Slot()

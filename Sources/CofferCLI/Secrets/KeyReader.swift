@@ -41,6 +41,8 @@ struct KeyReader {
     private static let isInputRead = Latch()
     /// The time limit for commands, in seconds.
     let commandTimeout: Double
+    /// The time to wait for locks of the database that a key is tried on, in seconds.
+    let lockTimeout: Double
     /// The input of the command that comes from the standard input, capitalized, if there is one.
     let otherInputUse: String?
 

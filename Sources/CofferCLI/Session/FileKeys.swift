@@ -16,6 +16,7 @@ struct FileKey: Sendable {
 struct FileKeys: Sendable {
     /// The distinct keys, the current one first. Never empty.
     private let keys: [FileKey]
+    private let lockTimeout: Double
 
     /// Reads each source once.
     ///
@@ -39,10 +40,12 @@ struct FileKeys: Sendable {
             }
         }
         self.keys = keys
+        lockTimeout = cache.lockTimeout
     }
 
-    private init(_ keys: [FileKey]) {
+    private init(_ keys: [FileKey], lockTimeout: Double) {
         self.keys = keys
+        self.lockTimeout = lockTimeout
     }
 
     var isOne: Bool { keys.count == 1 }
@@ -53,7 +56,7 @@ struct FileKeys: Sendable {
     /// Returns the keys that differ from `key`, or nil if there are none.
     func except(_ key: Key) -> FileKeys? {
         let rest = keys.filter { !$0.key.isSame(as: key) }
-        return rest.isEmpty ? nil : FileKeys(rest)
+        return rest.isEmpty ? nil : FileKeys(rest, lockTimeout: lockTimeout)
     }
 
     /// Calls `body` with the key that opens a file. If no key does, `body` gets the current key and reports
@@ -86,7 +89,7 @@ struct FileKeys: Sendable {
         for key in keys where key.key.slotSecret == nil || KeyringFacts(of: path) != nil {
             do {
                 var found = key
-                found.id = try file.keyID(key.database, cipher: cipher)
+                found.id = try file.keyID(key.database, cipher: cipher, lockTimeout: lockTimeout)
                 return found
             } catch let error where Failure(error).status == .keyRejected {
                 continue

@@ -63,6 +63,7 @@ extension RecordedOperation {
     func run(in session: Session) throws -> ExitStatus {
         let intent: JSONObject? = (self as? any ChangingOperation).map { ["dry_run": $0.dryRun] }
         session.reporter.start(["files": names], intent ?? [:])
+        try names.forEach(FileNames.checkIsNoMemory)
         return try run(in: session, trail(session))
     }
 }

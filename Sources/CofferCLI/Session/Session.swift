@@ -19,7 +19,8 @@ struct Session: Sendable {
 
     var keys: KeyReader {
         KeyReader(
-            reporter: reporter, advice: keyAdvice, commandTimeout: keyTimeout, otherInputUse: inputUse)
+            reporter: reporter, advice: keyAdvice, commandTimeout: keyTimeout, lockTimeout: lockTimeout,
+            otherInputUse: inputUse)
     }
 
     /// Returns the key of a file. Checks that the file exists before anyone is prompted for a key.

@@ -187,7 +187,8 @@ extension DatabaseFile.Work {
 extension Conversion {
     /// Collects the facts about the file before the vacuum, for the report.
     mutating func lookBefore(_ key: DatabaseKey) throws {
-        let before = try DatabaseFile(path: source).inspect(key: key, cipher: options.cipher)
+        let before = try DatabaseFile(path: source).inspect(
+            key: key, cipher: options.cipher, lockTimeout: options.lockTimeout)
         let free = TextLayout.counted(before.freePageCount, "free page")
         remark = "before: \(free) of \(grouped: before.pageCount)"
         facts = ["pages_before": before.pageCount, "free_pages_before": before.freePageCount]

@@ -11,12 +11,16 @@ struct FileFacts {
 
     /// Collects the facts that need a key.
     ///
-    /// - Parameter isKeyTold: true to show people which key opened the file.
-    init(_ path: String, _ key: FileKey, _ cipher: CipherSettings?, _ site: SiteSecret?, isKeyTold: Bool)
-        throws
-    {
+    /// - Parameters:
+    ///   - isKeyTold: true to show people which key opened the file.
+    ///   - lockTimeout: the time to wait for locks of other connections, in seconds.
+    init(
+        _ path: String, _ key: FileKey, _ cipher: CipherSettings?, _ site: SiteSecret?, isKeyTold: Bool,
+        lockTimeout: Double
+    ) throws {
         let file = DatabaseFile(path: path)
-        self.init(path, try file.inspect(), try file.inspect(key: key.database, cipher: cipher))
+        let contents = try file.inspect(key: key.database, cipher: cipher, lockTimeout: lockTimeout)
+        self.init(path, try file.inspect(), contents)
         add("opened by", isKeyTold ? key.option : "", try key.json(site))
         if isKeyTold { add("key id", key.id ?? "", [:]) }
         if isKeyTold, let site { add("site key id", try site.id(of: key.key), [:]) }

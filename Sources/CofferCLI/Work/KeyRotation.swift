@@ -12,7 +12,10 @@ struct KeyRotation {
     private var file: DatabaseFile { DatabaseFile(path: path) }
 
     /// True if the new key opens the file.
-    var hasNewKey: Bool { (try? file.inspect(key: new.database, cipher: options.cipher)) != nil }
+    var hasNewKey: Bool {
+        (try? file.inspect(key: new.database, cipher: options.cipher, lockTimeout: options.lockTimeout))
+            != nil
+    }
 
     func plan(in session: Session) throws {
         let plan = try file.rotationPlan(from: old.database, to: new.database, options: options)

@@ -11,6 +11,65 @@ struct DatabasePoolsFilesTests {
 
     init() throws { folder = try TenantFolder() }
 
+    // MARK: Work on files
+
+    @Test("work on a file waits for the leases of its database, and requests wait for its end")
+    func work() async throws {
+        let pools = folder.makePools(2)
+        try await pools.create("a")
+        var lease: DatabasePools.Lease? = try await pools.lease("a")
+        let (hasBegun, mayEnd) = (TenantFolder.Flag(), TenantFolder.Flag())
+        let working = Task {
+            try await pools.withFile(of: "a") { file in
+                hasBegun.open()
+                while !mayEnd.isOpen { Thread.sleep(forTimeInterval: 0.001) }
+                try file.erase(confirming: "a.db")
+                return file.path
+            }
+        }
+        #expect(await eventuallyAwaited { pools.statistics.waitingCount == 1 })
+        #expect(!hasBegun.isOpen)
+        // A task that has a lease can get another one.
+        #expect(try await folder.count("a", in: pools) == 0)
+        withExtendedLifetime(lease) {}
+        lease = nil
+        #expect(await eventuallyAwaited { hasBegun.isOpen })
+        #expect(pools.statistics.openCount == 0 && pools.statistics.usedSlotCount == 1)
+        await #expect(throws: DatabaseWaitError.self) { _ = try await pools.lease("a", timeout: 0.01) }
+        let late = Task { try await pools.lease("a") }
+        #expect(await eventuallyAwaited { pools.statistics.waitingCount == 1 })
+        mayEnd.open()
+        #expect(try await working.value == folder.directory.path("a.db"))
+        await #expect(throws: DatabaseFileError(.missing, path: folder.directory.path("a.db"))) {
+            _ = try await late.value
+        }
+        try await pools.create("a")
+        #expect(try await folder.count("a", in: pools) == 0)
+        try await pools.close()
+        await #expect(throws: DatabaseError.self) { try await pools.withFile(of: "a") { _ in } }
+    }
+
+    @Test("work on a file ends with its error, its time or its task, and the database can be used again")
+    func failedWork() async throws {
+        struct Failure: Error {}
+        let pools = folder.makePools(1)
+        try await pools.create("a")
+        await #expect(throws: Failure.self) { try await pools.withFile(of: "a") { _ in throw Failure() } }
+        let lease = try await pools.lease("a")
+        await #expect(throws: DatabaseWaitError.self) {
+            try await pools.withFile(of: "a", timeout: 0.01) { _ in Issue.record("the database is in use") }
+        }
+        let waiting = Task {
+            try await pools.withFile(of: "a") { _ in Issue.record("the task was cancelled") }
+        }
+        #expect(await eventuallyAwaited { pools.statistics.waitingCount == 1 })
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        #expect(try await folder.count("a", in: pools) == 0)
+        withExtendedLifetime(lease) {}
+        await #expect(throws: DatabaseError.self) { try await pools.withFile(of: "../a") { _ in } }
+    }
+
     // MARK: Creating
 
     @Test("creations count as openings, and wait for the slots of databases in use")

@@ -100,14 +100,14 @@ struct PoolsStateTests {
         #expect(state.didFailToOpen("b", Failure()).openings == [])
         #expect(state.didOpen("d", 2).openings == ["e"])
         #expect(state.didBecomeOverdue("d").openings == [] && state.isOpen("d"))
-        let isCreating = try state.createNow("f")
+        let isCreating = try state.claimNow("f", for: .creation)
         #expect(!isCreating)
         _ = state.didBecomeOverdue("e")
-        let isCreatingNow = try state.createNow("f")
+        let isCreatingNow = try state.claimNow("f", for: .creation)
         #expect(isCreatingNow)
         #expect(try state.request("g", 0, within: .none).actions.openings == [])
         #expect(state.didBecomeOverdue("f").openings == [], "three are being opened or created")
-        #expect(state.didCreate("f").openings == ["g"])
+        #expect(state.didEndClaim("f").openings == ["g"])
     }
 
     @Test("no more databases are closed than can be opened at the same time, unless a closing is overdue")
@@ -152,35 +152,37 @@ struct PoolsStateTests {
     @Test("a creation has a slot like an opening, and leases of its database wait for it")
     func creation() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
-        let isCreating = try state.createNow("a")
+        let isCreating = try state.claimNow("a", for: .creation)
         #expect(isCreating)
         #expect(state.usedSlotCount == 1 && state.openCounts == (0, 0))
-        #expect(throws: DatabaseNameTaken.self) { _ = try state.createNow("a") }
+        #expect(throws: DatabaseNameTaken.self) { _ = try state.claimNow("a", for: .creation) }
         #expect(state.isAwaited("a") && !state.isAwaited("b"))
         #expect(try state.request("a", 1, within: .none).actions.openings.isEmpty)
-        let hasSlot = try state.createNow("b")
+        let hasSlot = try state.claimNow("b", for: .creation)
         #expect(!hasSlot)
-        #expect(try state.requestCreation("b", 2, within: .none).actions.creations.isEmpty)
-        #expect(throws: DatabaseNameTaken.self) { _ = try state.requestCreation("b", 3, within: .none) }
-        let created = state.didCreate("a")
-        #expect(created.creations.map(\.waiter) == [2] && created.openings.isEmpty)
-        #expect(state.didCreate("b").openings == ["a"])
+        #expect(try state.requestClaim("b", for: .creation, 2, within: .none).actions.claims.isEmpty)
+        #expect(throws: DatabaseNameTaken.self) {
+            _ = try state.requestClaim("b", for: .creation, 3, within: .none)
+        }
+        let created = state.didEndClaim("a")
+        #expect(created.claims.map(\.waiter) == [2] && created.openings.isEmpty)
+        #expect(state.didEndClaim("b").openings == ["a"])
         #expect(state.didOpen("a", 7).answers.map(\.waiter) == [1])
-        #expect(throws: DatabaseNameTaken.self) { _ = try state.createNow("a") }
+        #expect(throws: DatabaseNameTaken.self) { _ = try state.claimNow("a", for: .creation) }
     }
 
     @Test("a creation waits for an opening, which fails, and is refused if it succeeds")
     func creationDuringOpening() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
         _ = try state.request("a", 1, within: .none)
-        let hasSlot = try state.createNow("a")
+        let hasSlot = try state.claimNow("a", for: .creation)
         #expect(!hasSlot)
-        _ = try state.requestCreation("a", 2, within: .none)
+        _ = try state.requestClaim("a", for: .creation, 2, within: .none)
         let failed = state.didFailToOpen("a", Failure())
-        #expect(failed.answers.map(\.waiter) == [1] && failed.creations.map(\.waiter) == [2])
-        #expect(state.didCreate("a").openings.isEmpty && state.usedSlotCount == 0)
+        #expect(failed.answers.map(\.waiter) == [1] && failed.claims.map(\.waiter) == [2])
+        #expect(state.didEndClaim("a").openings.isEmpty && state.usedSlotCount == 0)
         _ = try state.request("a", 3, within: .none)
-        _ = try state.requestCreation("a", 4, within: .none)
+        _ = try state.requestClaim("a", for: .creation, 4, within: .none)
         let opened = state.didOpen("a", 7)
         #expect(opened.answers.map(\.waiter) == [3, 4] && state.openCounts == (1, 1))
         #expect(throws: DatabaseNameTaken.self) { try opened.answers[1].result.get() }
@@ -193,21 +195,78 @@ struct PoolsStateTests {
         _ = try state.request("a", 1, within: .none)
         _ = state.didOpen("a", 7)
         #expect(throws: DatabaseWaitError.timedOut(.openDatabase, waited: 0)) {
-            _ = try state.requestCreation("b", 2, within: WaitBounds(timeout: 0))
+            _ = try state.requestClaim("b", for: .creation, 2, within: WaitBounds(timeout: 0))
         }
         let start = ContinuousClock.now
-        _ = try state.requestCreation("b", 3, within: WaitBounds(timeout: 1)) { start }
+        _ = try state.requestClaim("b", for: .creation, 3, within: WaitBounds(timeout: 1)) { start }
         #expect(state.expire(at: start + .seconds(1)).answers.map(\.waiter) == [3])
-        let id = try state.requestCreation("b", 4, within: .none).id
+        let id = try state.requestClaim("b", for: .creation, 4, within: .none).id
         #expect(state.release("a").closings.map(\.pool) == [7])
         let isWithdrawn = state.cancel(id)
         #expect(isWithdrawn)
-        #expect(state.didClose("a").creations.isEmpty && state.usedSlotCount == 0)
-        let isCreating = try state.createNow("b")
+        #expect(state.didClose("a").claims.isEmpty && state.usedSlotCount == 0)
+        let isCreating = try state.claimNow("b", for: .creation)
         #expect(isCreating)
         _ = try state.request("b", 5, within: .none)
         #expect(state.close(Failure()).answers.map(\.waiter) == [5])
-        #expect(state.didCreate("b").openings.isEmpty && state.usedSlotCount == 0)
+        #expect(state.didEndClaim("b").openings.isEmpty && state.usedSlotCount == 0)
+    }
+
+    @Test("work on a file closes its database after the last lease, and precedes the requests that wait")
+    func work() throws {
+        var state = State(slotCount: 2, maximumOpeningCount: 1)
+        _ = try state.request("a", 1, within: .none)
+        _ = state.didOpen("a", 7)
+        let isClaimed = try state.claimNow("a", for: .work)
+        #expect(!isClaimed)
+        #expect(try state.requestClaim("a", for: .work, 2, within: .none).actions.closings.isEmpty)
+        // A task with a lease may need another one.
+        #expect(state.takeNow("a") == 7)
+        #expect(state.release("a").closings.isEmpty)
+        #expect(state.release("a").closings.map(\.pool) == [7])
+        #expect(state.takeNow("a") == nil && state.isAwaited("a"))
+        _ = try state.request("a", 3, within: .none)
+        #expect(try state.requestClaim("a", for: .work, 4, within: .none).actions.claims.isEmpty)
+        #expect(state.didClose("a").claims.map(\.waiter) == [2])
+        #expect(state.openCounts == (0, 0) && state.usedSlotCount == 1)
+        // It does not count as an opening, however long it takes.
+        #expect(try state.request("b", 5, within: .none).actions.openings == ["b"])
+        #expect(state.didBecomeOverdue("a").openings.isEmpty)
+        #expect(state.didOpen("b", 8).answers.map(\.waiter) == [5])
+        let next = state.didEndClaim("a")
+        #expect(next.claims.map(\.waiter) == [4] && next.openings.isEmpty)
+        #expect(state.didEndClaim("a").openings == ["a"])
+        #expect(state.didOpen("a", 9).answers.map(\.waiter) == [3])
+    }
+
+    @Test("work on a file begins at once if its database is closed, and a creation waits for it")
+    func workOnClosed() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        let isClaimed = try state.claimNow("a", for: .work)
+        #expect(isClaimed)
+        let isCreating = try state.claimNow("a", for: .creation)
+        #expect(!isCreating)
+        _ = try state.requestClaim("a", for: .creation, 1, within: .none)
+        _ = try state.requestClaim("a", for: .work, 2, within: .none)
+        let withdrawn = try state.requestClaim("a", for: .work, 3, within: .none).id
+        let isWithdrawn = state.cancel(withdrawn)
+        #expect(isWithdrawn)
+        #expect(state.didEndClaim("a").claims.map(\.waiter) == [1])
+        #expect(state.didEndClaim("a").claims.map(\.waiter) == [2])
+        #expect(state.close(Failure()).answers.isEmpty)
+        #expect(state.didEndClaim("a").claims.isEmpty && state.usedSlotCount == 0)
+    }
+
+    @Test("work that waits for an opening closes the database if it has no lease")
+    func workDuringOpening() throws {
+        var state = State(slotCount: 1, maximumOpeningCount: 1)
+        let id = try state.request("a", 1, within: .none).id
+        _ = try state.requestClaim("a", for: .work, 2, within: .none)
+        let isWithdrawn = state.cancel(id)
+        #expect(isWithdrawn)
+        let opened = state.didOpen("a", 7)
+        #expect(opened.answers.isEmpty && opened.closings.map(\.pool) == [7])
+        #expect(state.didClose("a").claims.map(\.waiter) == [2])
     }
 
     @Test("a request that is withdrawn leaves no place in the line")
@@ -291,13 +350,17 @@ struct PoolsStateTests {
         var overdueOpenings: Set<String> = []
         var overdueClosings: Set<String> = []
         var closing: Set<String> = []
+        /// The databases on whose files there is work.
+        var working: Set<String> = []
         /// The leases of each open database.
         var open: [String: Int] = [:]
         /// The open databases, the most recently used one last.
         var order: [String] = []
-        var waiting: [(id: UInt64, waiter: Int, name: String, end: Int?)] = []
+        var waiting: [(id: UInt64, waiter: Int, name: String, isWork: Bool, end: Int?)] = []
 
-        var used: Int { opening.count + closing.count + open.count }
+        var used: Int { opening.count + closing.count + open.count + working.count }
+
+        func hasWork(_ name: String) -> Bool { waiting.contains { $0.name == name && $0.isWork } }
 
         mutating func use(_ name: String) {
             order.removeAll { $0 == name }
@@ -315,11 +378,19 @@ struct PoolsStateTests {
             for name in actions.openings {
                 #expect(!opening.contains(name) && !closing.contains(name) && open[name] == nil)
                 #expect(waiting.contains { $0.name == name }, "nobody waits for \(name)")
+                #expect(!hasWork(name) && !working.contains(name))
                 opening.insert(name)
+            }
+            for (name, waiter) in actions.claims {
+                #expect(waiting.first { $0.name == name && $0.isWork }?.waiter == waiter)
+                #expect(!opening.contains(name) && !closing.contains(name) && open[name] == nil)
+                #expect(working.insert(name).inserted)
+                waiting.removeAll { $0.waiter == waiter }
             }
             for (name, _) in actions.closings {
                 #expect(open[name] == 0, "\(name) has a lease, or is not open")
-                #expect(order.first { open[$0] == 0 } == name, "another was used less recently")
+                let isOldest = order.first { open[$0] == 0 } == name
+                #expect(isOldest || hasWork(name), "another was used less recently")
                 open[name] = nil
                 order.removeAll { $0 == name }
                 closing.insert(name)
@@ -330,12 +401,17 @@ struct PoolsStateTests {
 
         /// The names that need a slot.
         var needy: Set<String> {
-            Set(waiting.map(\.name)).filter { !opening.contains($0) && !closing.contains($0) }
+            Set(waiting.filter { !$0.isWork || open[$0.name] == nil }.map(\.name)).filter {
+                !opening.contains($0) && !closing.contains($0) && !working.contains($0)
+            }
         }
 
         /// Nothing stands still that could go on.
         func checkProgress() {
             #expect(needy.allSatisfy { open[$0] == nil }, "a request waits for an open database")
+            #expect(
+                open.allSatisfy { $0.value > 0 || !hasWork($0.key) },
+                "work waits for a database without a lease")
             guard !needy.isEmpty else { return }
             let mayOpen =
                 opening.count < maximumOpeningCount
@@ -350,7 +426,7 @@ struct PoolsStateTests {
     @Test(
         "random schedules keep to the limits, lose no request, and never close a leased database",
         arguments: 0..<300)
-    func model(run: Int) {
+    func model(run: Int) throws {
         var random = SeededRandom(seed: UInt64(run), "pools")
         var model = Model(
             slotCount: Int.random(in: 1...5, using: &random),
@@ -364,29 +440,37 @@ struct PoolsStateTests {
         var (now, nextWaiter, nextPool) = (0, 0, 0)
         var pools: [String: Int] = [:]
 
-        func request(_ name: String) {
-            if let pool = state.takeNow(name) {
+        func request(_ name: String, isWork: Bool) throws {
+            if isWork {
+                if try state.claimNow(name, for: .work) {
+                    #expect(model.working.insert(name).inserted)
+                    return
+                }
+            } else if let pool = state.takeNow(name) {
                 #expect(pool == pools[name])
                 model.open[name, default: 0] += 1
                 return
             }
-            #expect(model.open[name] == nil)
+            #expect(isWork || model.open[name] == nil)
             let timeout = Bool.random(using: &random) ? nil : Int.random(in: 0...20, using: &random)
             let bounds = WaitBounds(timeout: timeout.map { Double($0) / 1000 })
             nextWaiter += 1
-            do throws(DatabaseWaitError) {
-                let time = start + .milliseconds(now)
-                let (id, actions) = try state.request(name, nextWaiter, within: bounds) { time }
-                model.waiting.append((id, nextWaiter, name, timeout.map { now + $0 }))
+            let time = start + .milliseconds(now)
+            do {
+                let (id, actions) =
+                    isWork
+                    ? try state.requestClaim(name, for: .work, nextWaiter, within: bounds) { time }
+                    : try state.request(name, nextWaiter, within: bounds) { time }
+                model.waiting.append((id, nextWaiter, name, isWork, timeout.map { now + $0 }))
                 model.take(actions, expected: [])
-            } catch {
+            } catch let error as DatabaseWaitError {
                 #expect(timeout == 0 && error == .timedOut(.openDatabase, waited: 0))
             }
         }
         func endOpening(_ name: String, succeeds: Bool) {
             model.opening.remove(name)
             model.overdueOpenings.remove(name)
-            let waiters = model.waiting.filter { $0.name == name }.map(\.waiter)
+            let waiters = model.waiting.filter { $0.name == name && !$0.isWork }.map(\.waiter)
             guard succeeds else {
                 return model.take(state.didFailToOpen(name, Failure()), expected: waiters)
             }
@@ -407,8 +491,14 @@ struct PoolsStateTests {
         for _ in 0..<400 {
             let (opening, closing) = (model.opening.sorted(), model.closing.sorted())
             let leased = model.open.keys.filter { model.open[$0] != 0 }.sorted()
-            switch Int.random(in: 0..<13, using: &random) {
-            case 0...4: request(names.randomElement(using: &random)!)
+            let working = model.working.sorted()
+            switch Int.random(in: 0..<15, using: &random) {
+            case 0...4: try request(names.randomElement(using: &random)!, isWork: false)
+            case 13: try request(names.randomElement(using: &random)!, isWork: true)
+            case 14 where !working.isEmpty:
+                let name = working.randomElement(using: &random)!
+                model.working.remove(name)
+                model.take(state.didEndClaim(name), expected: [])
             case 5...6 where !opening.isEmpty:
                 let succeeds = Int.random(in: 0..<5, using: &random) > 0
                 endOpening(opening.randomElement(using: &random)!, succeeds: succeeds)
@@ -449,6 +539,9 @@ struct PoolsStateTests {
                 model.take(state.didClose(name), expected: [])
             }
             if let name = model.open.keys.first(where: { model.open[$0] != 0 }) { release(name) }
+            if let name = model.working.popFirst() {
+                model.take(state.didEndClaim(name), expected: [])
+            }
             model.checkProgress()
         }
     }

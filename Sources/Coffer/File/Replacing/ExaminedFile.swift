@@ -35,6 +35,7 @@ struct ExaminedFile {
         names = ReplacementNames(path: path, operation: job.operation)
         try ExaminedFile.checkLength(names)
         try SystemFile.checkIsWritable(directoryOf: path)
+        if job.lentConnection == nil { try SystemFile.checkIsWritable(path) }
         self.status = status
         keptPath = try job.keepOldPath.map { kept in
             _ = try SystemFile.statusOfDirectory(of: kept)

@@ -129,9 +129,11 @@ final class NoteFile {
             guard isOwn(opened) else { throw DatabaseFileError(.unsafeFile(.foreignNote), path: path) }
             let previous = ReplacementNote.decode(try file.read(at: 0, count: 65536))
             if previous == nil {
-                guard isUnwritten(opened), try !isInUse(opened) else {
+                guard isUnwritten(opened) else {
                     throw DatabaseFileError(.unsafeFile(.foreignNote), path: path)
                 }
+                // A run that has just created the note, or a shell that writes to a file of this name.
+                guard try !isInUse(opened) else { throw DatabaseFileError(.busy([]), path: path) }
             }
             return NoteFile(path, next: next, file: file, wasLeft: true, previous: previous)
         }

@@ -232,7 +232,7 @@ extension RestoredPlace {
         }
         guard header.count == 28 else { return nil }
         let size = header[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
-        return (512...65536).contains(size) && size.nonzeroBitCount == 1 ? size : nil
+        return DatabaseHeader.isPageSize(size) ? size : nil
     }
 
     /// Keeps other processes from starting to use the file: they find it busy. The files next to it are moved

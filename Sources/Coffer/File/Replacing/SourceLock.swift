@@ -44,7 +44,15 @@ struct SourceLock: ~Copyable {
     /// - Throws: `busy` if other connections hold a lock, or the file is no longer in rollback mode.
     static func begin(_ level: Level, _ writer: ConnectionHandle, _ job: ReplacementJob) throws -> SourceLock
     {
-        try writer.execute(level == .reserved ? "BEGIN IMMEDIATE" : "BEGIN EXCLUSIVE")
+        let begin = level == .reserved ? "BEGIN IMMEDIATE" : "BEGIN EXCLUSIVE"
+        try writer.execute(trusted: begin)
+        // If the header has another page count than the file, as after a program before SQLite 3.7, every
+        // transaction corrects page 1. This one must end before anything relies on it: its journal must not be
+        // removed as that of another connection.
+        if writer.hasOpenJournal {
+            try writer.execute("COMMIT")
+            try writer.execute(trusted: begin)
+        }
         let lock = SourceLock(level, writer, job, hasTransaction: true)
         try lock.check()
         return lock
@@ -89,6 +97,9 @@ struct SourceLock: ~Copyable {
     func removeSideFiles() throws {
         guard level == .exclusive else {
             throw EngineError.misuse("Files must only be removed under the exclusive lock")
+        }
+        guard !hasTransaction || !writer.hasOpenJournal else {
+            throw DatabaseFileError(.busy([]), path: path)
         }
         try check()
         try SystemFile.remove("\(path)-journal")

@@ -51,6 +51,7 @@ struct FileRotation {
             throw DatabaseFileError(.unsupported("A rotation in place has no old file to keep."), path: path)
         }
         try checkInPlace()
+        try SystemFile.checkIsWritable(path)
         do {
             try change.before.open(path, timeout: options.lockTimeout).closeWithCheckpoint()
         } catch KeyError.encryption(let failure, let code) {

@@ -64,6 +64,18 @@ enum SystemFile {
         }
     }
 
+    /// Throws for a file that this process may not write to. SQLite would open it for reading only, and its
+    /// locks would fail as if others had them.
+    ///
+    /// - Throws: `engine(.SQLITE_READONLY)`.
+    static func checkIsWritable(_ path: String) throws(DatabaseFileError) {
+        guard unsafe access(path, W_OK) == 0 else {
+            throw DatabaseFileError(
+                .engine(.SQLITE_READONLY, "the file cannot be opened for writing: \(Errno.last.words)"),
+                path: path)
+        }
+    }
+
     /// Returns the path of an existing file without symbolic links.
     ///
     /// - Throws: `unsupported` if the texts of the links lead to another file than the links, as below

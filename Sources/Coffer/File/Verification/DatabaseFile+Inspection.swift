@@ -1,3 +1,5 @@
+public import Foundation
+
 extension DatabaseFile {
     /// Facts about a file that are visible without its key.
     public struct Inspection: Sendable, Hashable {
@@ -120,18 +122,25 @@ extension DatabaseFile {
     /// - Parameters:
     ///   - key: nil for a file without encryption.
     ///   - cipher: nil to detect the format. The formats from 4 to 1 are tried in this order.
-    public func inspect(key: DatabaseKey?, cipher: CipherSettings? = nil) throws -> Contents {
-        try FileInspector(path: path).contents(key: key, cipher: cipher)
+    ///   - lockTimeout: the time to wait for locks of other connections, in seconds.
+    public func inspect(
+        key: DatabaseKey?, cipher: CipherSettings? = nil, lockTimeout: TimeInterval = 0
+    ) throws -> Contents {
+        try FileInspector(path: path).contents(key: key, cipher: cipher, timeout: lockTimeout)
     }
 
     /// Checks a key, and returns its identifier, the same as in ``RotationProof``: a keyed hash of the key
     /// material and the salt of the file. It changes nothing.
     ///
-    /// - Parameter cipher: nil to detect the format. The formats from 4 to 1 are tried in this order.
+    /// - Parameters:
+    ///   - cipher: nil to detect the format. The formats from 4 to 1 are tried in this order.
+    ///   - lockTimeout: the time to wait for locks of other connections, in seconds.
     /// - Returns: 16 hexadecimal digits; nil for a file without a salt, such as an empty one.
     /// - Throws: a ``DatabaseFileError`` if the key does not open the file. If its first page is damaged,
     ///   other pages can verify the key.
-    package func keyID(_ key: DatabaseKey, cipher: CipherSettings? = nil) throws -> String? {
-        try FileInspector(path: path).keyID(key, cipher: cipher)
+    package func keyID(
+        _ key: DatabaseKey, cipher: CipherSettings? = nil, lockTimeout: TimeInterval = 0
+    ) throws -> String? {
+        try FileInspector(path: path).keyID(key, cipher: cipher, timeout: lockTimeout)
     }
 }

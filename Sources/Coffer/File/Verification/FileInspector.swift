@@ -1,3 +1,4 @@
+internal import Foundation
 internal import SQLCipherBridge
 internal import SystemCalls
 
@@ -43,8 +44,10 @@ struct FileInspector {
 
     private func pageSize(_ kind: DatabaseFile.Inspection.Kind, _ header: FileHeader, size: Int64) -> Int? {
         guard kind == .encrypted || kind == .plaintext else { return nil }
-        return (header.hasSQLiteMagic ? header.statedPageSize : nil)
-            ?? [4096, 1024].first { size.isMultiple(of: Int64($0)) }
+        guard header.hasSQLiteMagic, let stated = header.statedPageSize else {
+            return [4096, 1024].first { size.isMultiple(of: Int64($0)) }
+        }
+        return DatabaseHeader.isPageSize(stated) ? stated : nil
     }
 
     private func companions(of file: String) throws(DatabaseFileError) -> [DatabaseFile.Inspection.Companion]
@@ -59,10 +62,10 @@ struct FileInspector {
 }
 
 extension FileInspector {
-    func keyID(_ key: DatabaseKey, cipher: CipherSettings?) throws -> String? {
+    func keyID(_ key: DatabaseKey, cipher: CipherSettings?, timeout: TimeInterval) throws -> String? {
         try DatabaseFileError.translated(path) {
             try SteadyLook.look(into: path) {
-                let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
+                let opened = try OpenedView(path, key: key, cipher: cipher, timeout: timeout)
                 guard let material = try opened.protection.material(fileSalt: opened.view.fileSalt) else {
                     return nil
                 }
@@ -71,10 +74,12 @@ extension FileInspector {
         }
     }
 
-    func contents(key: DatabaseKey?, cipher: CipherSettings?) throws -> DatabaseFile.Contents {
+    func contents(key: DatabaseKey?, cipher: CipherSettings?, timeout: TimeInterval) throws
+        -> DatabaseFile.Contents
+    {
         try DatabaseFileError.translated(path) {
             try SteadyLook.look(into: path) {
-                let opened = try OpenedView(path, key: key, cipher: cipher, timeout: 0)
+                let opened = try OpenedView(path, key: key, cipher: cipher, timeout: timeout)
                 guard let handle = opened.handle else {
                     throw DatabaseFileError(.damaged(pages: opened.damagedPages), path: path)
                 }

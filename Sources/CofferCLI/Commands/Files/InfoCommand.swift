@@ -81,7 +81,8 @@ struct InfoCommand: EachFileOperation {
                 try keys?.open(path, cipher: cipher.given, isNamed: true) { opening in
                     try FileFacts(
                         path, opening, cipher.given, site,
-                        isKeyTold: keyID || site != nil || keys?.isOne == false)
+                        isKeyTold: keyID || site != nil || keys?.isOne == false,
+                        lockTimeout: session.lockTimeout)
                 } ?? FileFacts(path, DatabaseFile(path: path).inspect(), nil)
             let isExpected = expect.map { $0.rawValue == facts.kind.rawValue } ?? true
             if !isExpected { isAnswerNo.set() }

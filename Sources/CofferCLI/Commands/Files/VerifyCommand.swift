@@ -59,8 +59,9 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation, EachFileOperation {
         case none, quick, full
 
         /// - Parameter cipher: the cipher settings, or nil to detect the format.
-        func options(_ cipher: CipherSettings?) -> DatabaseFile.VerificationOptions {
+        func options(_ cipher: CipherSettings?, in session: Session) -> DatabaseFile.VerificationOptions {
             var options = DatabaseFile.VerificationOptions()
+            options.lockTimeout = session.lockTimeout
             options.cipher = cipher
             options.structure = .init(rawValue: rawValue) ?? .quick
             return options
@@ -77,7 +78,7 @@ struct VerifyCommand: RecordedOperation, MeasuredOperation, EachFileOperation {
         // Asks for no key if no file has one.
         let needsKey = try key.isGiven || found.contains { !isPlaintext($0.path) }
         let keys = try needsKey ? session.keys(key, of: found) : nil
-        var options = structure.options(cipher.given)
+        var options = structure.options(cipher.given, in: session)
         options.threadCount = threads.number
         let status = try session.forEach(found) { path in
             try FileNames.checkReadable(path)

@@ -53,7 +53,9 @@ struct BatchInfoCommand: BatchOperation {
             )
             return {
                 try keys.open(item.location, cipher: cipher, isNamed: true) { opening in
-                    let facts = try FileFacts(item.location, opening, cipher, site, isKeyTold: true)
+                    let facts = try FileFacts(
+                        item.location, opening, cipher, site, isKeyTold: true,
+                        lockTimeout: setting.session.lockTimeout)
                     try tell(item, facts, "encrypted, \(size), opened by \(opening.words(site))", setting)
                     return .init(group: opening.option)
                 }

@@ -46,7 +46,7 @@ struct BatchVerifyCommand: BatchOperation, MeasuredOperation {
             try FileNames.checkReadable(item.location)
             let keys = try setting.keys(of: item)
             return {
-                let options = structure.options(item.cipher ?? cipher.given)
+                let options = structure.options(item.cipher ?? cipher.given, in: setting.session)
                 return try keys.open(item.location, cipher: options.cipher, isNamed: true) { opening in
                     try FileVerification(
                         path: item.location, name: item.path, key: opening, options: options,

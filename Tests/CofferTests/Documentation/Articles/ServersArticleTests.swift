@@ -120,6 +120,13 @@ struct ServersArticleTests {
         try await tenants.withPool(tenant) { pool in try await pool.vacuum(into: path) }
     }
 
+    /// Deletes the database of a tenant.
+    func delete(_ tenant: String) async throws {
+        try await tenants.withFile(of: tenant) { file in
+            try file.erase(confirming: "\(tenant).db")
+        }
+    }
+
     /// Moves all databases to the newest generation, and returns the names of those that failed.
     func rotateAll() async throws -> [String] {
         try storeNextGeneration()
@@ -244,5 +251,24 @@ struct ServersArticleTests {
         let outcomes = try await tenants.rotateAll(options: options)
         let failed = outcomes.filter { outcome in (try? outcome.result.get()) == nil }.map(\.name)
         #expect(failed.isEmpty && outcomes.count == 1)
+        let (backup, key) = (directory.path("backup.db"), DatabaseKey.random())
+        try await lease.pool.vacuum(into: backup, key: key)
+    }
+
+    @Test("the file of a closed database is restored and erased")
+    func closedFiles() async throws {
+        try await tenants.create("7")
+        #expect(try await addNote("a", for: "7") == 1)
+        let backup = directory.path("backup.db")
+        let key = KeyGenerations(of: "7", from: .keyFile(directory.path("master.key")))[3]
+        try await backUp("7", to: backup)
+        #expect(try await addNote("b", for: "7") == 2)
+        try await tenants.withFile(of: "7") { file in
+            try file.restore(from: backup, key: key)
+        }
+        #expect(try await addNote("c", for: "7") == 2)
+        try await delete("7")
+        await #expect(throws: DatabaseFileError.self) { try await addNote("d", for: "7") }
+        #expect(try await tenants.names().allSatisfy { $0.hasPrefix("7.db.replaced") })
     }
 }
