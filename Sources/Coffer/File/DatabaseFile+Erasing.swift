@@ -90,7 +90,8 @@ extension DatabaseFile {
             limits: DatabaseFile.erasureLimits)
     }
 
-    /// Returns the paths of the files that ``erase(confirming:lockTimeout:)`` would remove. Nothing is changed.
+    /// Returns the paths of the files that ``erase(confirming:lockTimeout:)`` would remove. Nothing is
+    /// changed.
     public func erasurePlan() throws -> [String] {
         _ = try checkCanErase(confirming: SystemFile.name(of: path))
         return try erasedFiles().map(\.path)

@@ -34,8 +34,8 @@ extension DatabaseKeyring {
         }
     }
 
-    /// Erases the database as ``DatabaseFile/erase(confirming:lockTimeout:)`` does, and destroys its keyring; or
-    /// completes an interrupted run.
+    /// Erases the database as ``DatabaseFile/erase(confirming:lockTimeout:)`` does, and destroys its keyring;
+    /// or completes an interrupted run.
     ///
     /// The keyring and the database are locked together, and the keyring is destroyed first. So it is never
     /// the keyring of another database that was created at the path in the meantime. An interrupted run
@@ -43,8 +43,8 @@ extension DatabaseKeyring {
     /// the file that it was about to keep is destroyed before.
     ///
     /// - Returns: the paths of the removed files.
-    /// - Throws: the errors of ``DatabaseFile/erase(confirming:lockTimeout:)`` and ``destroy(confirming:lockTimeout:)``,
-    ///   before anything is changed.
+    /// - Throws: the errors of ``DatabaseFile/erase(confirming:lockTimeout:)`` and
+    ///   ``destroy(confirming:lockTimeout:)``, before anything is changed.
     package func eraseDatabase(confirming name: String, lockTimeout: TimeInterval) throws -> [String] {
         try located { place in
             let file = place.file

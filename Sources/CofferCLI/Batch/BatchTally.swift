@@ -58,8 +58,7 @@ struct BatchTally: Sendable {
         ]
         if unrecorded > 0 {
             lines.append(
-                "  \(counted: unrecorded, "failed file") of these was done all the same, and only the record "
-                    + "of it is missing")
+                "  \(grouped: unrecorded) of the failed: the work is done, and only its record is missing")
         }
         if groups.count > 1 || failures["wrong_key"] != nil {
             for (name, count) in groups.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {

@@ -20,7 +20,7 @@ final class ScriptReader {
     /// The text after the last statement, at the end.
     var rest: [UInt8] { Array(buffer[start...]) }
 
-    /// - Parameter longestStatement: the maximum length of a statement, in bytes. SQLite accepts no longer one
+    /// - Parameter longestStatement: the maximum length of a statement, in bytes. SQLite's is the default
     ///   (`SQLITE_MAX_SQL_LENGTH`).
     init(_ input: InputFile, longestStatement: Int = 1_000_000_000) {
         self.input = input

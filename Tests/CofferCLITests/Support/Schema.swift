@@ -99,7 +99,8 @@ enum Schema {
                 optional: [
                     "files": .count, "done": .count, "changed": .count, "failed": .count,
                     "done_before": .count, "not_begun": .count,
-                    "opened_by_no_key": .count, "bytes": .count, "groups": .object, "reasons": .object,
+                    "opened_by_no_key": .count, "done_unrecorded": .count, "bytes": .count, "groups": .object,
+                    "reasons": .object,
                 ])
         ],
     ]

@@ -47,8 +47,8 @@ struct SourceLock: ~Copyable {
         let begin = level == .reserved ? "BEGIN IMMEDIATE" : "BEGIN EXCLUSIVE"
         try writer.execute(trusted: begin)
         // If the header has another page count than the file, as after a program before SQLite 3.7, every
-        // transaction corrects page 1. This one must end before anything relies on it: its journal must not be
-        // removed as that of another connection.
+        // transaction corrects page 1. This one must end before anything relies on it: otherwise its journal
+        // would be removed as that of another connection.
         if writer.hasOpenJournal {
             try writer.execute("COMMIT")
             try writer.execute(trusted: begin)
