@@ -18,6 +18,14 @@ extension ConnectionHandle {
         try check(unsafe sqlite3_exec(pointer, sql, nil, nil, nil))
     }
 
+    /// Runs the first statement of a text, which need not be valid UTF-8, and discards its results.
+    package func execute(trusted sql: [UInt8]) throws(EngineError) {
+        var offset = 0
+        let text = sql.map(CChar.init(bitPattern:)) + [0]
+        guard let statement = try prepare(text, offset: &offset, persistent: false) else { return }
+        while try step(statement.handle) {}
+    }
+
     /// Runs one query to its end, and returns the first column of its first row as text; nil for NULL, or if
     /// there is no row.
     package func firstText(trusted sql: String) throws(EngineError) -> String? {

@@ -41,6 +41,35 @@ struct UnwillingContentTests {
     }
 
     @Test(
+        "definitions whose comments and literals are not UTF-8 are copied byte by byte",
+        arguments: [
+            "CREATE TABLE t (a /* XX */)", "CREATE TABLE t (a DEFAULT 'XX')",
+            "CREATE TABLE t (a, CHECK (a <> 'XX.'))",
+            "CREATE TABLE t (a); CREATE INDEX i ON t (a) WHERE a = 'XX'",
+            "CREATE TABLE t (a, b AS (a || 'XX') STORED)",
+        ])
+    func otherEncoding(schema: String) throws {
+        let bytes = "CAST(x'F6DF' AS TEXT)"
+        let file = try make(
+            """
+            \(schema); INSERT INTO t (a) VALUES ('x'); PRAGMA writable_schema = 1;
+            UPDATE sqlite_master SET sql = replace(sql, 'XX', \(bytes)); PRAGMA writable_schema = 0
+            """)
+        _ = try make("DELETE FROM t; INSERT INTO t (a) VALUES (1), (\(bytes) || ''), ('x'); REINDEX")
+        let copy = DatabaseFile(path: directory.path("copy.db"))
+        try file.encrypt(to: copy.path, key: Keys.old)
+        var options = DatabaseFile.VerificationOptions()
+        options.structure = .full
+        #expect(try copy.verify(key: Keys.old, options: options).isIntact)
+        var configuration = Configuration()
+        configuration.key = Keys.old
+        let queue = try DatabaseQueue(path: copy.path, configuration: configuration)
+        let count = "SELECT count(*) FROM sqlite_master WHERE instr(CAST(sql AS BLOB), x'F6DF') > 0"
+        #expect(try queue.read { try Int.fetchOne($0, sql: count) } == 1)
+        try queue.close()
+    }
+
+    @Test(
         "values that their columns would convert are reported with a remedy, and nothing is changed",
         arguments: [("INTEGER", "'12'"), ("TEXT", "12")])
     func unconverted(type: String, value: String) throws {
