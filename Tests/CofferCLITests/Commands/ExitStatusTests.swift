@@ -63,7 +63,7 @@ struct ExitStatusTests {
         let ofFile = Failure(DatabaseFileError(.missingDefinition("no such function: f"), path: "a.db"))
         #expect(ofFile.status == .badData && ofFile.message.contains("no such function: f"))
         #expect(!ofFile.message.contains("ConversionOptions."))
-        // The engine rejects a statement of a copy if the schema is unusual, such as a name that is not UTF-8.
+        // The engine rejects a statement of a copy if the schema is unusual: a name may not be UTF-8.
         #expect(Failure(DatabaseFileError(.engine(code, "words"), path: "a.db")).status == .badData)
     }
 
