@@ -93,9 +93,9 @@ class Model:
     def after(self, number, event):
         new = object.__new__(Model)
         new.__dict__.update(self.__dict__, files=dict(self.files), names=dict(self.names), last_words=event.words, next_kind="")
-        if event.kind in ("write", "cut", "sync"): file = self.files.get(event.file, File(b"", b""))  # A file without a name has no event before.
+        if event.kind in ("write", "cut", "sync"): file = self.files.get(event.file, File(b"", b""))  # A file without a name has no event before, and its syncs are void.
         if event.kind in ("write", "cut"): new.files[event.file] = file.after(number, event)
-        elif event.kind == "sync": new.files[event.file] = file.synchronised(event.begin, self.last_transfer(event.begin))
+        elif event.kind == "sync" and event.file in self.names.values(): new.files[event.file] = file.synchronised(event.begin, self.last_transfer(event.begin))
         elif event.kind == "said":
             if event.data.strip().isdigit(): new.acknowledged = self.acknowledged + ((number, int(event.data)),)
             if event.data == b"changed\n": new.is_done, new.floor = True, self.last_transfer()

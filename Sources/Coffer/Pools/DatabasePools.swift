@@ -275,16 +275,23 @@ extension DatabasePools {
     ///   - body: called on a thread of its own, and may block. Its task-local values and its priority are not
     ///     those of the caller.
     /// - Returns: the result of `body`.
-    /// - Throws: the error of `body`; ``DatabaseWaitError`` if the database was in use for too long;
-    ///   ``DatabaseError`` with `SQLITE_MISUSE` after ``close(within:grace:)``, or for a name that is no file
-    ///   name; `CancellationError` if the task is cancelled before `body` begins.
+    /// - Throws: the error of `body`; ``DatabaseFileError`` with the reason `busy` if this process still has
+    ///   the file open, because a statement was kept; ``DatabaseWaitError`` if the database was in use for too
+    ///   long; ``DatabaseError`` with `SQLITE_MISUSE` after ``close(within:grace:)``, or for a name that is no
+    ///   file name; `CancellationError` if the task is cancelled before `body` begins.
     @discardableResult
     public func withFile<T: Sendable>(
         of name: String, timeout: TimeInterval? = nil,
         _ body: @escaping @Sendable (DatabaseFile) throws -> T
     ) async throws -> T {
         let file = DatabaseFile(path: try path(of: name))
-        return try await shelf.work(on: name, within: bounds.with(timeout: timeout)) { try body(file) }
+        return try await shelf.work(on: name, within: bounds.with(timeout: timeout)) {
+            // A statement that the application has kept keeps its connection open.
+            if let status = try SystemFile.status(file.path, followsLinks: true) {
+                try FileUsers.checkIsNotOpenHere(status, file.path)
+            }
+            return try body(file)
+        }
     }
 
     /// Returns the names of all databases in the folder, in alphabetical order.
@@ -307,7 +314,8 @@ extension DatabasePools {
     ///
     /// Each database is closed when its last lease is released. After `limit`, the remaining ones are closed
     /// although they are leased, and their accesses are cancelled. The databases are closed at the same time.
-    /// A database that is being opened is closed right after its opening.
+    /// A database that is being opened is closed right after its opening. Work of ``withFile(of:timeout:_:)``
+    /// that has begun is not interrupted; after `limit`, the call does not wait for it.
     ///
     /// - Parameters:
     ///   - limit: the time for leases to be released. Nil waits for them as long as necessary.

@@ -17,7 +17,7 @@ final class PoolShelf: Sendable {
     /// Entered by each database from the beginning of its opening to the end of its closing.
     private let files = DispatchGroup()
 
-    /// Entered by each database while it is opened or claimed.
+    /// Entered by each database while it is opened or created.
     private let openings = DispatchGroup()
 
     /// Entered by each database while it is closed because its last lease has ended.
@@ -120,7 +120,7 @@ final class PoolShelf: Sendable {
             throw DatabaseFileError(.exists, path: path)
         }
         // This must run even if the task is cancelled.
-        try await endClaim(of: name) { _ in try body() }
+        try await end(.creation, of: name) { _ in try body() }
     }
 
     /// Runs `body`, which works on the file of a database, on a thread of its own. The database is claimed
@@ -131,19 +131,19 @@ final class PoolShelf: Sendable {
         on name: String, within bounds: WaitBounds, _ body: @escaping @Sendable () throws -> T
     ) async throws -> T {
         _ = try await wait(for: .claim(name, .work), within: bounds)
-        return try await endClaim(of: name) { signal in
+        return try await end(.work, of: name) { signal in
             try signal.check()
             return try body()
         }
     }
 
-    private func endClaim<T: Sendable>(
-        of name: String, after body: @escaping @Sendable (StopSignal) throws -> T
+    private func end<T: Sendable>(
+        _ claim: State.Claim, of name: String, after body: @escaping @Sendable (StopSignal) throws -> T
     ) async throws -> T {
         try await BlockingWork.run("Coffer.Claim") { signal in
             defer {
                 self.perform(self.state.withLock { $0.didEndClaim(name) })
-                self.openings.leave()
+                if claim == .creation { self.openings.leave() }
                 self.files.leave()
             }
             return try body(signal)
@@ -162,8 +162,9 @@ final class PoolShelf: Sendable {
         if isLeased { throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: path) }
     }
 
-    private func beginClaim(of name: String) {
+    private func begin(_ claim: State.Claim, of name: String) {
         files.enter()
+        guard claim == .creation else { return }
         openings.enter()
         watch(name)
     }
@@ -212,8 +213,8 @@ final class PoolShelf: Sendable {
             watch(name)
             DispatchQueue(label: "Coffer.Closing").async { self.closeNow(name, pool) }
         }
-        for (name, waiter) in actions.claims {
-            beginClaim(of: name)
+        for (name, claim, waiter) in actions.claims {
+            begin(claim, of: name)
             waiter(.success(.claim))
         }
         for answer in actions.answers { answer.waiter(answer.result.map { .lease($0) }) }
@@ -276,7 +277,7 @@ extension PoolShelf: AccessGranter {
                 (id, actions) = try state.request(name, resume, within: bounds)
             case .claim(let name, let claim):
                 if try state.claimNow(name, for: claim) {
-                    beginClaim(of: name)
+                    begin(claim, of: name)
                     return granted(.claim)
                 }
                 (id, actions) = try state.requestClaim(name, for: claim, resume, within: bounds)

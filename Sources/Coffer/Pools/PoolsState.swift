@@ -34,7 +34,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         var openings: [String] = []
 
         /// The claims that begin, and their requests. Each one ends with ``didEndClaim(_:)``.
-        var claims: [(name: String, waiter: Waiter)] = []
+        var claims: [(name: String, claim: Claim, waiter: Waiter)] = []
 
         /// The databases to close. Each closing ends with ``didClose(_:)``.
         var closings: [(name: String, pool: Pool)] = []
@@ -408,7 +408,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
             if let (id, claim) = demands[name]?.nextClaim, let request = requests.remove(id) {
                 forget(id, of: name)
                 begin(claim, of: name)
-                actions.claims.append((name, request.waiter))
+                actions.claims.append((name, claim, request.waiter))
             } else {
                 slots[name] = .opening
                 openingCount += 1

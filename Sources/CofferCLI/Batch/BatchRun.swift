@@ -14,6 +14,8 @@ struct BatchRun: Sendable {
     private enum Outcome {
         case finished(BatchJob.Effect)
         case failed(Failure)
+        /// The state of the batch cannot be written.
+        case unrecorded(Failure, isDone: Bool)
         /// An earlier run completed the work on the file.
         case skipped
         /// The keys are right, but the work has not begun.
@@ -105,7 +107,7 @@ struct BatchRun: Sendable {
     /// cannot be written would say of them that they are not done.
     private func mayBegin(_ board: Board) -> Bool {
         let tally = board.tally
-        return session.interruption.status == nil && !(failsFast && tally.failed > 0) && tally.unrecorded == 0
+        return session.interruption.status == nil && !(failsFast && tally.failed > 0) && !tally.isStateLost
     }
 
     private func end(_ board: Board, _ items: [Manifest.Item], _ job: BatchJob) throws -> ExitStatus {
@@ -162,28 +164,40 @@ struct BatchRun: Sendable {
                 outcome = .failed(failure)
             }
             switch outcome {
-            case .finished:
-                do throws(Failure) {
-                    try note(.done, item, job)
-                } catch {
-                    throw error.after(.all)
-                }
+            case .finished(let effect):
+                guard let lost = failureToNote(.done, item, job) else { break }
+                let failure = job.isUnrepeatable || effect.isChanged ? lost.after(.all) : lost
+                session.reporter.failure(failure, path: item.path)
+                return .unrecorded(failure, isDone: true)
             case .failed(let failure):
-                switch failure.done {
-                // A file that cannot be found now may have been changed by an earlier run.
-                case .none where job.isUnrepeatable && item.problem != nil: break
-                case .none: try note(failure.status, item, job)
-                // The note that the work has begun stays the last one: a later run refuses the file.
-                case .some where job.isUnrepeatable: break
-                case .some, .all: try note(.done, item, job)
-                }
-            case .skipped, .prepared, .interrupted: break
+                let status: ExitStatus? =
+                    switch failure.done {
+                    // A file that cannot be found now may have been changed by an earlier run.
+                    case .none where job.isUnrepeatable && item.problem != nil: nil
+                    case .none: failure.status
+                    // The note that the work has begun stays the last one: a later run refuses the file.
+                    case .some where job.isUnrepeatable: nil
+                    case .some, .all: .done
+                    }
+                guard let status, let lost = failureToNote(status, item, job) else { break }
+                session.reporter.failure(lost, path: item.path)
+                return .unrecorded(failure, isDone: failure.done != .none)
+            case .unrecorded, .skipped, .prepared, .interrupted: break
             }
             return outcome
         } catch {
             let failure = session.failure(error)
             session.reporter.failure(failure, path: item.path)
             return .failed(failure)
+        }
+    }
+
+    private func failureToNote(_ status: ExitStatus, _ item: Manifest.Item, _ job: BatchJob) -> Failure? {
+        do throws(Failure) {
+            try note(status, item, job)
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -204,6 +218,9 @@ struct BatchRun: Sendable {
                 case .finished(let effect): tally.addDone(effect, size: size)
                 case .failed(let failure):
                     tally.add(failure, path: HiddenKeys.hiding(inName: item.path, at: item.location))
+                case .unrecorded(let failure, let isDone):
+                    tally.add(failure, path: HiddenKeys.hiding(inName: item.path, at: item.location))
+                    tally.noteLostState(isDone: isDone)
                 case .skipped: tally.skipped += 1
                 case .prepared, .interrupted: break
                 }

@@ -22,6 +22,8 @@ struct BatchTally: Sendable {
 
     /// The number of failures after which the work on the file is done, but the state does not say so.
     private(set) var unrecorded = 0
+    /// True if the state of the batch could not be written.
+    private(set) var isStateLost = false
 
     /// True if statements stay that were run before one that failed.
     private(set) var hasPartialChange = false
@@ -41,7 +43,12 @@ struct BatchTally: Sendable {
         if same.paths.count < 3 { same.paths.append(path) }
         failures[failure.reason] = same
         if failure.done == .some { hasPartialChange = true }
-        if failure.done == .all { unrecorded += 1 }
+    }
+
+    /// - Parameter isDone: true if the work on the file is done.
+    mutating func noteLostState(isDone: Bool) {
+        isStateLost = true
+        if isDone { unrecorded += 1 }
     }
 
     private func notBegun(of total: Int) -> Int { max(0, total - succeeded - failed - skipped) }

@@ -105,7 +105,11 @@ struct NewFile: ~Copyable {
 
     /// Gives the file its final name, which must not exist.
     private func takeName() throws(Errno) {
-        guard !isUnnamed else { return try descriptor.link(to: path) }
+        guard !isUnnamed else {
+            try descriptor.link(to: path)
+            // File systems may ignore a sync of a file without a name (btrfs).
+            return try descriptor.synchronize()
+        }
         if unsafe link(name, path) == 0 {
             unsafe unlink(name)
             return

@@ -11,6 +11,9 @@ final class ScriptReader {
     private var searched = 0
     private var line = 1
     private var hasEnded = false
+    /// True if a NUL byte has ended the script. The rest up to it is then a statement, even if it is a
+    /// comment, so that it is refused.
+    private var isCut = false
 
     var byteCount: Int64 { input.byteCount }
     private(set) var statementNumber = 0
@@ -37,7 +40,7 @@ final class ScriptReader {
                 if splitter.endedBlank { count(statement) } else { return give(statement) }
             } else if hasEnded {
                 searched = buffer.count
-                guard !splitter.isBlank, start < buffer.count else { return nil }
+                guard isCut || !splitter.isBlank, start < buffer.count else { return nil }
                 let statement = rest
                 start = buffer.count
                 return give(statement)
@@ -72,9 +75,10 @@ final class ScriptReader {
         }
         let part = try input.read()
         // No statement contains a NUL byte: the rest is not read, because it may be a disk.
-        let text = part.prefix { $0 != 0 }
-        hasEnded = part.isEmpty || text.count < part.count
-        buffer += text.count < part.count ? part.prefix(text.count + 1) : text
+        let end = part.firstIndex(of: 0)
+        isCut = end != nil
+        hasEnded = part.isEmpty || isCut
+        buffer += end.map { part[...$0] } ?? part[...]
     }
 
     /// Returns a failure that names the statement.

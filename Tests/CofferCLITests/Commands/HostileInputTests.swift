@@ -98,6 +98,12 @@ struct HostileInputTests {
     func endlessScript() throws {
         let zeros = try tool.run(["load", "new.db"] + key, input: "SELECT 1;\0\0\0\0")
         #expect(zeros.status == 65 && zeros.errors.contains("statement 2"), "\(zeros)")
+        for script in [
+            "CREATE TABLE t (a);\n-- note \0\nCREATE TABLE u (a);", "CREATE TABLE t (a); /* \0 */",
+        ] {
+            let result = try tool.run(["load", "new.db"] + key, input: script)
+            #expect(result.status == 65 && result.errors.contains("zero byte"), "\(result)")
+        }
         #expect(!tool.exists("new.db"))
         for command in ["query a.db -", "query a.db --from /dev/zero"] {
             let words = command.split(separator: " ").map(String.init)

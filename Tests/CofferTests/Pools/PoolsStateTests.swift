@@ -381,7 +381,7 @@ struct PoolsStateTests {
                 #expect(!hasWork(name) && !working.contains(name))
                 opening.insert(name)
             }
-            for (name, waiter) in actions.claims {
+            for (name, _, waiter) in actions.claims {
                 #expect(waiting.first { $0.name == name && $0.isWork }?.waiter == waiter)
                 #expect(!opening.contains(name) && !closing.contains(name) && open[name] == nil)
                 #expect(working.insert(name).inserted)

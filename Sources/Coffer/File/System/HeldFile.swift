@@ -103,7 +103,11 @@ final class HeldFile: WritableBytes, Sendable {
     ///
     /// - Throws: `unsafeFile(.replaced)`; `exists` if another file has got the name.
     func takeName(attributes: FileAttributes) throws(DatabaseFileError) {
-        if isUnnamed { try file.takeName() }
+        if isUnnamed {
+            try file.takeName()
+            // File systems may ignore a sync of a file without a name (btrfs).
+            try file.synchronize()
+        }
         let own = try file.status()
         guard own.isRegular, own.linkCount == 1, own.userID == attributes.userID,
             own.groupID == attributes.groupID,

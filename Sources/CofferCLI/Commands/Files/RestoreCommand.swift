@@ -109,7 +109,8 @@ struct RestoreCommand: ChangingOperation {
                 try restoreWithKeyring(opening, in: session, trail)
             } else {
                 let keys = KeyPassage.changed(from: nil, to: fileKey ?? opening.key)
-                let way = self.opening(with: fileKey ?? opening.key, from: new?.option ?? opening.option)
+                let way = self.opening(
+                    with: fileKey ?? opening.key, from: new?.option ?? opening.option, session)
                 try conversion(opening.database, fileKey?.database, session, keys: keys).perform(
                     isDryRun: dryRun, in: session, trail)
                 tell(way, session)
@@ -119,14 +120,17 @@ struct RestoreCommand: ChangingOperation {
     }
 
     /// Returns the way to open the restored database with a key, if the present one does not open so.
-    private func opening(with key: Key, from option: String) -> String? {
+    private func opening(with key: Key, from option: String, _ session: Session) -> String? {
         guard NewFile.exists(file) else { return nil }
         if let keyring = KeyringFacts(of: file) {
             return
                 "with the key from \(option), and not with its keyring: \(keyring.name) belongs to the old "
                 + "file"
         }
-        let opensPresent = (try? DatabaseFile(path: file).keyID(key.database, cipher: cipher.settings)) != nil
+        let present = DatabaseFile(path: file)
+        let opensPresent =
+            (try? present.keyID(
+                key.database, cipher: cipher.settings, lockTimeout: session.lockTimeout)) != nil
         return opensPresent ? nil : "with the key from \(option)"
     }
 
