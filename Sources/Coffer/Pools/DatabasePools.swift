@@ -276,9 +276,9 @@ extension DatabasePools {
     ///     those of the caller.
     /// - Returns: the result of `body`.
     /// - Throws: the error of `body`; ``DatabaseFileError`` with the reason `busy` if this process still has
-    ///   the file open, because a statement was kept; ``DatabaseWaitError`` if the database was in use for too
-    ///   long; ``DatabaseError`` with `SQLITE_MISUSE` after ``close(within:grace:)``, or for a name that is no
-    ///   file name; `CancellationError` if the task is cancelled before `body` begins.
+    ///   the file open, because a statement was kept; ``DatabaseWaitError`` if the database was in use for
+    ///   too long; ``DatabaseError`` with `SQLITE_MISUSE` after ``close(within:grace:)``, or for a name that
+    ///   is no file name; `CancellationError` if the task is cancelled before `body` begins.
     @discardableResult
     public func withFile<T: Sendable>(
         of name: String, timeout: TimeInterval? = nil,
