@@ -1,7 +1,6 @@
+public import Foundation
 internal import Glibc
 internal import SystemCalls
-
-public import Foundation
 
 extension DatabaseFile {
     /// The outcome of erasing a file.

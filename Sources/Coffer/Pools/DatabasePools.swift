@@ -272,8 +272,8 @@ extension DatabasePools {
     ///   - name: the name of the database.
     ///   - timeout: the maximum time to wait for the beginning of `body`, in seconds. Nil means
     ///     ``Limits/maximumWait``.
-    ///   - body: called on a thread of its own, and may block. Its task-local values and its priority are not
-    ///     those of the caller.
+    ///   - body: called on a thread of its own, and may block. It has neither the task-local values nor the
+    ///     priority of the caller.
     /// - Returns: the result of `body`.
     /// - Throws: the error of `body`; ``DatabaseFileError`` with the reason `busy` if this process still has
     ///   the file open, because a statement was kept; ``DatabaseWaitError`` if the database was in use for

@@ -88,8 +88,10 @@ struct Script: Sendable {
             }
             guard !part.isEmpty else { break }
             bytes += part
-            // The rest may be a disk. The caller refuses the byte.
-            if part.contains(0) { break }
+            // The rest may be a disk.
+            guard !part.contains(0) else {
+                throw Failure.usage("\(name) contains a NUL byte, at which SQLite would stop reading.")
+            }
             guard bytes.count <= longest else {
                 throw Failure(
                     .badData, "script",

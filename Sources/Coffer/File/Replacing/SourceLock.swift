@@ -48,7 +48,7 @@ struct SourceLock: ~Copyable {
         try writer.execute(trusted: begin)
         // If the header has another page count than the file, as after a program before SQLite 3.7, every
         // transaction corrects page 1. This one must end before anything relies on it: otherwise its journal
-        // would be removed as that of another connection.
+        // would be removed as the journal of another connection.
         if writer.hasOpenJournal {
             try writer.execute("COMMIT")
             try writer.execute(trusted: begin)
