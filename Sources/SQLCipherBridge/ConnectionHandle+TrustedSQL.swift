@@ -1,6 +1,7 @@
 internal import CSQLCipher
 
-/// SQL that this package writes itself, from checked parts, and never from text of users.
+/// SQL that this package writes itself, from checked parts, and never from text of users. Escaped bytes of
+/// names (``Swift/String/init(identifier:)``) are passed to SQLite as they were.
 ///
 /// A result only counts if its statement has run to the end: SQLite may return a row first and fail
 /// afterwards. For example, `PRAGMA journal_mode = WAL` returns its row before it commits. Therefore, each
@@ -15,15 +16,8 @@ extension ConnectionHandle {
     /// Runs statements without arguments, and discards their results.
     package func execute(trusted sql: String) throws(EngineError) {
         // `sqlite3_exec` steps each statement to its end, and returns the result of finalizing it.
-        try check(unsafe sqlite3_exec(pointer, sql, nil, nil, nil))
-    }
-
-    /// Runs the first statement of a text, which need not be valid UTF-8, and discards its results.
-    package func execute(trusted sql: [UInt8]) throws(EngineError) {
-        var offset = 0
-        let text = sql.map(CChar.init(bitPattern:)) + [0]
-        guard let statement = try prepare(text, offset: &offset, persistent: false) else { return }
-        while try step(statement.handle) {}
+        let code = unsafe sql.withEngineText { unsafe sqlite3_exec(pointer, $0, nil, nil, nil) }
+        try check(code)
     }
 
     /// Runs one query to its end, and returns the first column of its first row as text; nil for NULL, or if
@@ -55,6 +49,13 @@ extension ConnectionHandle {
     package func column(_ index: CInt = 0, trusted sql: String) throws(EngineError) -> [String] {
         var result: [String] = []
         try readRows(trusted: sql) { result.append($0.string(at: index)) }
+        return result
+    }
+
+    /// Runs one query to its end, and returns a column of all rows as names.
+    package func identifiers(_ index: CInt = 0, trusted sql: String) throws(EngineError) -> [String] {
+        var result: [String] = []
+        try readRows(trusted: sql) { result.append($0.identifier(at: index)) }
         return result
     }
 

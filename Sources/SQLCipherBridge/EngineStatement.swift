@@ -54,7 +54,8 @@ extension ConnectionHandle {
     /// The caller must step the statement to its end each time.
     package func prepare(trusted sql: String) throws(EngineError) -> EngineStatement? {
         var statement: OpaquePointer?
-        try check(unsafe sqlite3_prepare_v2(pointer, sql, -1, &statement, nil))
+        let code = unsafe sql.withEngineText { unsafe sqlite3_prepare_v2(pointer, $0, -1, &statement, nil) }
+        try check(code)
         guard let statement = unsafe statement else { return nil }
         return unsafe EngineStatement(owning: statement)
     }

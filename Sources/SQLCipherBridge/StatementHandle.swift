@@ -137,6 +137,16 @@ extension StatementHandle {
         return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
+    /// Returns the text of a column as a name, with invalid bytes escaped; empty for NULL.
+    package func identifier(at index: CInt) -> String {
+        unsafe textNoCopy(at: index).map { unsafe String(identifier: $0) } ?? ""
+    }
+
+    /// Binds a name as a text, without escapes.
+    package func bind(identifier name: String, at index: CInt) -> CInt {
+        unsafe name.identifierBytes.withUnsafeBytes { unsafe bind(text: $0, at: index) }
+    }
+
     /// Returns the bytes of a column as a blob or text, valid until the statement steps or resets, or the
     /// column is read again; nil for NULL.
     ///

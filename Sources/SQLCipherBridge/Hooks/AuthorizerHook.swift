@@ -30,6 +30,12 @@ package final class AuthorizerHook {
         /// The first detail of the action, usually the name of a table.
         package var first: String? { unsafe firstPointer.map { unsafe String(cString: $0) } }
 
+        /// ``first`` as a name, with invalid bytes escaped.
+        package var firstIdentifier: String? { unsafe firstPointer.map { unsafe String(identifier: $0) } }
+
+        /// ``second`` as a name, with invalid bytes escaped.
+        package var secondIdentifier: String? { unsafe secondPointer.map { unsafe String(identifier: $0) } }
+
         /// The second detail of the action, usually the name of a column, or the value of a pragma.
         package var second: String? { unsafe secondPointer.map { unsafe String(cString: $0) } }
 

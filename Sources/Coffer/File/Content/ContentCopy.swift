@@ -204,9 +204,9 @@ extension ContentCopy {
         }
     }
 
-    /// The schema row of a table or an index. The bytes of its definition need not be valid UTF-8: comments
-    /// and literals may have another encoding.
-    private typealias Entry = (name: String, table: String, sql: String, bytes: [UInt8])
+    /// The schema row of a table or an index. Bytes that are not valid UTF-8 are escaped, in comments and
+    /// literals too.
+    private typealias Entry = (name: String, table: String, sql: String)
 
     /// Returns the entries of the schema that meet a condition, in schema order.
     private func entries(of origin: Origin, _ condition: String) throws -> [Entry] {
@@ -214,24 +214,19 @@ extension ContentCopy {
         let sql =
             "SELECT name, tbl_name, sql FROM \(origin.schema).sqlite_master WHERE \(condition) ORDER BY rowid"
         try origin.connection.forEachRow(trusted: sql) { row in
-            entries.append(
-                (row.string(at: 0), row.string(at: 1), row.string(at: 2), ContentCopy.bytes(of: row, at: 2)))
+            entries.append((row.identifier(at: 0), row.identifier(at: 1), row.identifier(at: 2)))
         }
         return entries
-    }
-
-    private static func bytes(of row: StatementHandle, at column: CInt) -> [UInt8] {
-        unsafe row.blobNoCopy(at: column).map { unsafe Array($0) } ?? []
     }
 
     /// Executes one statement of the schema. Refuses any text that is not a `CREATE` statement: it was put
     /// there by hand.
     private func create(_ entry: Entry, _ standIns: StandIns) throws {
         guard entry.sql.uppercased().hasPrefix("CREATE ") else {
-            throw EngineError.corrupt("malformed database schema (\(entry.name))")
+            throw EngineError.corrupt("malformed database schema (\(entry.name.readableIdentifier))")
         }
         try copying(entry.name, standIns) {
-            try standIns.adding(whileMissing: { try destination.execute(trusted: entry.bytes) })
+            try standIns.adding(whileMissing: { try destination.forEachRow(trusted: entry.sql) { _ in } })
         }
     }
 
@@ -239,17 +234,17 @@ extension ContentCopy {
     /// omits `IF NOT EXISTS`, which another program may have stored.
     private func copyDefinitions(of origin: Origin, encoding: TextEncoding) throws {
         let condition = "type IN ('table', 'index') AND sql IS NOT NULL"
-        var stored: [[UInt8]: [UInt8]] = [:]
+        var stored: [ExactText: ExactText] = [:]
         try destination.forEachRow(
             trusted: "SELECT name, sql FROM main.sqlite_master WHERE \(condition)"
-        ) { row in stored[ContentCopy.bytes(of: row, at: 0)] = ContentCopy.bytes(of: row, at: 1) }
+        ) { row in stored[ExactText(row.identifier(at: 0))] = ExactText(row.identifier(at: 1)) }
         let change = "UPDATE main.sqlite_master SET sql = ?2 WHERE name = ?1 AND \(condition)"
         guard let update = try destination.prepare(trusted: change) else { return }
         try origin.connection.forEachRow(
             trusted: "SELECT name, sql FROM \(origin.schema).sqlite_master WHERE \(condition)"
         ) { row in
-            guard let text = stored[ContentCopy.bytes(of: row, at: 0)],
-                text != ContentCopy.bytes(of: row, at: 1)
+            guard let text = stored[ExactText(row.identifier(at: 0))],
+                text != ExactText(row.identifier(at: 1))
             else { return }
             for column in 0..<CInt(2) {
                 try destination.check(
@@ -382,7 +377,8 @@ extension ContentCopy {
                 throw error
             }
         } catch let error as EngineError {
-            throw EngineError(code: error.code, message: "\(error.words) - while copying \(name)")
+            throw EngineError(
+                code: error.code, message: "\(error.words) - while copying \(name.readableIdentifier)")
         }
     }
 }

@@ -37,7 +37,8 @@ struct ContentFingerprint: Equatable, Sendable {
         let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_master ORDER BY type, name, tbl_name"
         try connection.forEachRow(trusted: sql) { row in
             for column in 0..<CInt(4) { try hash.add(column: column, of: row, encoding: encoding) }
-            definitions[ExactText("\(row.string(at: 0)) \(row.string(at: 1))")] = ExactText(row.string(at: 3))
+            definitions[ExactText("\(row.string(at: 0)) \(row.identifier(at: 1))")] = ExactText(
+                row.string(at: 3))
         }
         schema = try hash.finish()
         self.definitions = definitions
@@ -94,12 +95,13 @@ struct ContentFingerprint: Equatable, Sendable {
         if schema != other.schema {
             let objects = Set(definitions.keys).union(other.definitions.keys).sorted()
             let changed = objects.first { definitions[$0] != other.definitions[$0] }
-            return changed.map { "the schema, in the definition of the \($0.text)" } ?? "the schema"
+            return changed.map { "the schema, in the definition of the \($0.text.readableIdentifier)" }
+                ?? "the schema"
         }
         if userVersion != other.userVersion || applicationID != other.applicationID {
             return "user_version or application_id"
         }
-        return tableWithOtherRows(in: other).map { "the rows of the table \($0.text)" }
+        return tableWithOtherRows(in: other).map { "the rows of the table \($0.text.readableIdentifier)" }
     }
 
     /// Returns the first table with different rows.
@@ -118,7 +120,7 @@ struct ContentFingerprint: Equatable, Sendable {
         // schema, are converted when they are inserted.
         return
             "\(difference). Its columns may contain values that they convert when they are written, such as "
-            + "the text '1' in an INTEGER column. To convert them, execute UPDATE \(table.text) SET column = "
-            + "column for each column, and try again"
+            + "the text '1' in an INTEGER column. To convert them, execute UPDATE "
+            + "\(table.text.readableIdentifier) SET column = column for each column, and try again"
     }
 }

@@ -24,6 +24,9 @@ struct ContentScript {
     func run() throws -> ContentFingerprint {
         try source.withReadTransaction {
             var digest = try ContentFingerprint(ofSchemaIn: source)
+            try checkNames(
+                source.identifiers(
+                    trusted: "SELECT name FROM main.sqlite_master WHERE \(tables?.condition ?? "1")"))
             let writer = ScriptWriter(try ScriptLiteral(source, digest.encoding), write)
             try writeHead(digest, to: writer)
             for table in try source.storedTableNames()
@@ -46,6 +49,14 @@ struct ContentScript {
             try writer.flush()
             return digest
         }
+    }
+
+    /// Throws if a name is not valid UTF-8: shells could not read the script.
+    private func checkNames(_ names: [String]) throws {
+        guard let name = names.first(where: \.hasEscapedBytes) else { return }
+        throw EngineError(
+            code: EngineCode.error,
+            message: "The name \(name.readableIdentifier) is not valid UTF-8, so no script can contain it")
     }
 
     private func writeHead(_ digest: ContentFingerprint, to writer: ScriptWriter) throws {
@@ -84,9 +95,9 @@ struct ContentScript {
 
     private func writeRows(of name: String, to writer: ScriptWriter) throws -> ContentFingerprint.Table {
         let table = try StoredTable(name: name, in: source)
-        let start = Array(
-            "INSERT INTO \(name.quotedDatabaseIdentifier)(\(table.fields.joined(separator: ","))) VALUES("
-                .utf8)
+        try checkNames(table.names)
+        let columns = table.fields.joined(separator: ",")
+        let start = "INSERT INTO \(name.quotedDatabaseIdentifier)(\(columns)) VALUES(".identifierBytes
         var digest = ContentFingerprint.Table()
         let hash = try ContentHash()
         let standIns = StandIns(on: source)

@@ -160,7 +160,7 @@ final class StandIns {
         guard !collations.isEmpty else { return nil }
         var directions: Set<Bool> = []
         let indexes = "PRAGMA main.index_list(\(table.quotedDatabaseIdentifier))"
-        for index in try connection.column(1, trusted: indexes) {
+        for index in try connection.identifiers(1, trusted: indexes) {
             try connection.forEachRow(trusted: "PRAGMA main.index_xinfo(\(index.quotedDatabaseIdentifier))") {
                 row in
                 if row.int64(at: 5) == 1, replacesAny(of: [row.string(at: 4)]) {

@@ -48,7 +48,7 @@ struct StoredTable {
         var columns: [(name: String, isPrimaryKey: Bool, isStored: Bool)] = []
         var storesGeneratedColumns = false
         try connection.forEachRow(trusted: "PRAGMA main.table_xinfo(\(table))") { row in
-            columns.append((row.string(at: 1), row.int64(at: 5) > 0, row.int64(at: 6) < 2))
+            columns.append((row.identifier(at: 1), row.int64(at: 5) > 0, row.int64(at: 6) < 2))
             if row.int64(at: 6) == 3 { storesGeneratedColumns = true }
         }
         self.storesGeneratedColumns = storesGeneratedColumns
@@ -56,7 +56,7 @@ struct StoredTable {
         var indexCount = 0
         try connection.forEachRow(trusted: "PRAGMA main.index_list(\(table))") { row in
             indexCount += 1
-            if row.string(at: 3) == "pk" { primaryKeyIndex = row.string(at: 1) }
+            if row.string(at: 3) == "pk" { primaryKeyIndex = row.identifier(at: 1) }
         }
         let storedNames = columns.filter(\.isStored).map(\.name)
         let stored = storedNames.map(\.quotedDatabaseIdentifier)
@@ -112,7 +112,7 @@ struct StoredTable {
             row in
             if row.int64(at: 1) < 0 { endsWithRowID = true }
             guard row.int64(at: 5) == 1 else { return }
-            columns.append(row.string(at: 2).quotedDatabaseIdentifier)
+            columns.append(row.identifier(at: 2).quotedDatabaseIdentifier)
             collations.append(row.string(at: 4))
         }
         return endsWithRowID ? nil : (columns, collations)

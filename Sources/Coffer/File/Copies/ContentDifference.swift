@@ -26,7 +26,8 @@ struct ContentDifference {
         for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
             result.schema.append(
                 .init(
-                    type: key.type, name: key.name.text, before: before[key]?.text, after: after[key]?.text))
+                    type: key.type, name: key.name.text.readableIdentifier, before: before[key]?.text,
+                    after: after[key]?.text))
         }
         let names = try (
             old.storedTableNames().map(ExactText.init), new.storedTableNames().map(ExactText.init)
@@ -52,13 +53,14 @@ struct ContentDifference {
         ) { row in
             let text = row.string(at: 2)
             let sql = text.firstIndex(of: "\n").map { String(text[text.index(after: $0)...]) } ?? ""
-            result[SchemaKey(type: row.string(at: 0), name: ExactText(row.string(at: 1)))] = ExactText(sql)
+            result[SchemaKey(type: row.string(at: 0), name: ExactText(row.identifier(at: 1)))] = ExactText(
+                sql)
         }
         return result
     }
 
     private func table(_ name: String, isOld: Bool, isNew: Bool) throws -> DatabaseFile.TableDifference {
-        var difference = DatabaseFile.TableDifference(name: name)
+        var difference = DatabaseFile.TableDifference(name: name.readableIdentifier)
         let before = try isOld ? TableSide(name, old) : nil
         let after = try isNew ? TableSide(name, new) : nil
         guard let before, let after else {
@@ -184,7 +186,8 @@ struct ContentDifference {
         guard let row, let side = before ?? after else { return }
         try row(
             DatabaseFile.RowDifference(
-                table: table, change: change, columns: side.table.names, before: before?.literals(),
+                table: table.readableIdentifier, change: change,
+                columns: side.table.names.map(\.readableIdentifier), before: before?.literals(),
                 after: after?.literals()))
     }
 }

@@ -20,7 +20,7 @@ extension ConnectionHandle {
     /// Returns the tables that have a b-tree, including SQLite's own (`sqlite_sequence`, `sqlite_stat1`) and
     /// the shadow tables of virtual tables.
     func storedTableNames() throws(EngineError) -> [String] {
-        try column(
+        try identifiers(
             trusted:
                 "SELECT name FROM main.sqlite_master WHERE type = 'table' AND coalesce(rootpage, 1) > 0 "
                 + "ORDER BY rowid"

@@ -16,7 +16,7 @@ extension ConnectionHandle {
     /// Returns the virtual tables of the schema, in schema order.
     func virtualTables() throws(EngineError) -> [VirtualTable] {
         let condition = "FROM main.sqlite_master WHERE type = 'table' AND rootpage = 0 ORDER BY rowid"
-        let names = try column(trusted: "SELECT name \(condition)")
+        let names = try identifiers(trusted: "SELECT name \(condition)")
         let definitions = try column(trusted: "SELECT coalesce(sql, '') \(condition)")
         return zip(names, definitions).map { VirtualTable(name: $0, sql: $1) }
     }
@@ -29,7 +29,7 @@ extension ConnectionHandle {
     /// not know: a newer version may know it.
     func virtualTablesThatDoNotOpen() throws(EngineError) -> [String] {
         try errorsOfVirtualTables().filter { !ConnectionHandle.namesWhatAnApplicationHas($0.words) }
-            .map { "\($0.name): \($0.words)" }
+            .map { "\($0.name.readableIdentifier): \($0.words)" }
     }
 
     /// Returns true if a virtual table needs a module or a tokenizer that only its application has. Since

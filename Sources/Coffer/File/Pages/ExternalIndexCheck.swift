@@ -40,7 +40,8 @@ struct ExternalIndexCheck: ~Copyable {
                     // The page has changed since the structure check.
                     if view.refusedPage != nil { throw error }
                     guard error.primaryCode == EngineCode.corrupt else { continue }
-                    found.append("malformed inverted index for FTS5 table main.\(table.name)")
+                    let name = table.name.readableIdentifier
+                    found.append("malformed inverted index for FTS5 table main.\(name)")
                 }
             }
             return found

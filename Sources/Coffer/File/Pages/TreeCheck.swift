@@ -67,7 +67,9 @@ struct TreeCheck {
                 WHERE coalesce(type, '') NOT IN ('view', 'trigger') OR rootpage <> 0
                 """
             try schema.forEachRow(trusted: sql) { row in
-                let (root, name, table) = (Int(row.int64(at: 3)), row.string(at: 1), row.string(at: 2))
+                let (root, name, table) = (
+                    Int(row.int64(at: 3)), row.identifier(at: 1), row.identifier(at: 2)
+                )
                 switch row.string(at: 0) {
                 case "table" where root > 0: tables.append((name, root))
                 case "index" where root > 0: indexes[table, default: [:]][name] = root
@@ -90,7 +92,7 @@ struct TreeCheck {
             var rowIDs: [String: Bool] = [:]
             try schema.forEachRow(trusted: "PRAGMA main.table_list") { row in
                 guard row.string(at: 2) == "table" else { return }
-                rowIDs[row.string(at: 1)] = row.int64(at: 4) == 0
+                rowIDs[row.identifier(at: 1)] = row.int64(at: 4) == 0
             }
             return rowIDs
         }
@@ -103,7 +105,7 @@ struct TreeCheck {
             var isKeyMissing = false
             let list = "PRAGMA main.index_list(\(name.quotedDatabaseIdentifier))"
             try schema.forEachRow(trusted: list) { row in
-                if let root = roots.removeValue(forKey: row.string(at: 1)) {
+                if let root = roots.removeValue(forKey: row.identifier(at: 1)) {
                     indexes.append((root, row.int64(at: 4) != 0))
                 } else {
                     // The primary key of a table without row IDs is the table itself.

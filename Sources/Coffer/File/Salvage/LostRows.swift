@@ -64,7 +64,8 @@ final class LostRows {
         let values = row.record.values.prefix(LostRows.mostValues)
         let lostTable = try self.table(values.count)
         let statement = try insertion(into: lostTable)
-        try connection.check(table.map { statement.bind($0, at: 1) } ?? statement.bindNull(at: 1))
+        try connection.check(
+            table.map { statement.bind($0.readableIdentifier, at: 1) } ?? statement.bindNull(at: 1))
         try connection.check(statement.bind(Int64(row.page), at: 2))
         try connection.check(statement.bind(row.record.isCut ? "its end is lost" : reason, at: 3))
         try connection.check(statement.bind(row.rowID, at: 4))
@@ -93,7 +94,7 @@ final class LostRows {
             separator: ", ")
         let sql = "INSERT INTO main.\(lostTable.name) (\(columns)) SELECT \(selected) FROM \(source)"
         guard let statement = try connection.prepare(trusted: sql) else { return 0 }
-        try connection.check(statement.handle.bind(table, at: 1))
+        try connection.check(statement.handle.bind(table.readableIdentifier, at: 1))
         if let reason { try connection.check(statement.handle.bind(reason, at: 2)) }
         try connection.run(statement.handle)
         lostTable.rowCount += added

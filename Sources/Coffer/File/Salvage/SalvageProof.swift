@@ -31,7 +31,9 @@ struct SalvageProof {
             // The rows are counted in the table itself, never in an index.
             let sql = "SELECT count(*) FROM main.\(name.text.quotedDatabaseIdentifier) NOT INDEXED"
             try connection.forEachRow(trusted: sql) { found = $0.int64(at: 0) }
-            guard found == Int64(count) else { throw failure("the rows of the table \(name.text)") }
+            guard found == Int64(count) else {
+                throw failure("the rows of the table \(name.text.readableIdentifier)")
+            }
         }
     }
 }

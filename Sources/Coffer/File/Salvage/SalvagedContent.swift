@@ -124,7 +124,8 @@ final class SalvagedContent {
         return Result(
             proof: try SalvageProof(of: destination, rowCounts: rowCounts), tables: tables.map(\.report),
             lostRowCount: lost.count,
-            unassignedPages: unassigned, problems: problems, damagedPages: damagedPages)
+            unassignedPages: unassigned, problems: problems.map(\.readableIdentifier),
+            damagedPages: damagedPages)
     }
 
     /// The number of rows that were inserted into each table.

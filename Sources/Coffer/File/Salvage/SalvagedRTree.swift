@@ -69,7 +69,7 @@ struct SalvagedRTree {
         try StoredDefinition(kind: .virtualTable, name: name, sql: sql).execute(on: connection)
         var columns: [String] = []
         try connection.forEachRow(trusted: "PRAGMA main.table_xinfo(\(name.quotedDatabaseIdentifier))") {
-            columns.append($0.string(at: 1).quotedDatabaseIdentifier)
+            columns.append($0.identifier(at: 1).quotedDatabaseIdentifier)
         }
         let auxiliaryCount = try self.auxiliaries(of: part("rowid")).count
         let coordinateCount = columns.count - 1 - auxiliaryCount

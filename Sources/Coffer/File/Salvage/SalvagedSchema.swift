@@ -104,12 +104,13 @@ extension SalvagedSchema.Entry {
 }
 
 extension StoredRecord.Value {
-    /// Returns the text of a name or a definition; nil for other values, and for invalid text.
+    /// Returns the text of a name or a definition; nil for other values. Invalid bytes of UTF-8 are escaped,
+    /// while invalid UTF-16 is no text.
     func text(_ encoding: TextEncoding) -> String? {
         guard case .text(let stored) = self else { return nil }
         let bytes = Array(stored)
         switch encoding {
-        case .utf8: return String(validating: bytes, as: UTF8.self)
+        case .utf8: return String(identifier: bytes)
         case .utf16LittleEndian, .utf16BigEndian:
             guard bytes.count.isMultiple(of: 2) else { return nil }
             let isBig = encoding == .utf16BigEndian

@@ -78,7 +78,7 @@ final class SalvagedTable {
         try connection.forEachRow(trusted: "PRAGMA main.table_xinfo(\(table))") { row in
             infos.append(
                 Info(
-                    name: row.string(at: 1), type: row.string(at: 2),
+                    name: row.identifier(at: 1), type: row.string(at: 2),
                     isNotNull: row.int64(at: 3) != 0,
                     isPrimaryKey: row.int64(at: 5) > 0, hidden: row.int64(at: 6),
                     hasCostlyDefault: row.string(at: 4).contains("(") || row.string(at: 4).utf8.count > 100))
@@ -87,7 +87,7 @@ final class SalvagedTable {
         var indexCount = 0
         try connection.forEachRow(trusted: "PRAGMA main.index_list(\(table))") { row in
             indexCount += 1
-            if row.string(at: 3) == "pk" { primaryKeyIndex = row.string(at: 1) }
+            if row.string(at: 3) == "pk" { primaryKeyIndex = row.identifier(at: 1) }
         }
         var order: [Int] = []
         var hasRowIDs = true

@@ -16,7 +16,7 @@ struct SalvagedTarget {
         _ read: (([TreeReader.Row]) throws -> Void) throws -> TreeReader.Loss
     ) throws {
         self.table = table
-        var report = DatabaseFile.Salvage.Table(name: table.name)
+        var report = DatabaseFile.Salvage.Table(name: table.name.readableIdentifier)
         loss = try read { rows in
             report.rowCount += try table.insert(rows) { row, reason in
                 try lost.add(row, table: table.name, reason: reason)
@@ -122,7 +122,7 @@ extension [SalvagedTarget] {
             try sequences?.forEachRow(
                 trusted: "SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'"
             ) { row in
-                let name = ExactText(row.string(at: 0))
+                let name = ExactText(row.identifier(at: 0))
                 if names.contains(name) { lastRowIDs[name] = row.int64(at: 1) }
             }
         }

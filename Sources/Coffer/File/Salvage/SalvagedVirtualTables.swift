@@ -52,7 +52,7 @@ struct SalvagedVirtualTables {
             // The table name is the entry's own: the engine rejects a schema in which a table belongs to
             // another table.
             for (index, text) in [entry.type, entry.name, entry.name, sql].enumerated() {
-                try destination.check(insert.handle.bind(text, at: CInt(index + 1)))
+                try destination.check(insert.handle.bind(identifier: text, at: CInt(index + 1)))
             }
             try destination.run(insert.handle)
             made.append(entry)
@@ -77,7 +77,7 @@ struct SalvagedVirtualTables {
     private func removeFromSchema(_ entry: SalvagedSchema.Entry) throws {
         let sql = "DELETE FROM main.sqlite_master WHERE type = 'table' AND name = ?1 AND rootpage = 0"
         guard let deletion = try destination.prepare(trusted: sql) else { return }
-        try destination.check(deletion.handle.bind(entry.name, at: 1))
+        try destination.check(deletion.handle.bind(identifier: entry.name, at: 1))
         try destination.run(deletion.handle)
         try readSchemaAgain()
     }

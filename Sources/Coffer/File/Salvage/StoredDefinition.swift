@@ -37,7 +37,8 @@ struct StoredDefinition {
         let authorizer = AuthorizerHook { request in
             // While a virtual table is being created, it creates its own tables with its own statements.
             if isInVirtualTable { return .allow }
-            if request.action == .createVirtualTable, kind == .virtualTable, isNamed(request.first) {
+            if request.action == .createVirtualTable, kind == .virtualTable, isNamed(request.firstIdentifier)
+            {
                 (isInVirtualTable, isMade) = (true, true)
                 return .allow
             }
@@ -63,7 +64,7 @@ struct StoredDefinition {
     func compile(on connection: ConnectionHandle) throws {
         var isNamedSo = false
         let authorizer = AuthorizerHook { request in
-            if request.action == .createVirtualTable { isNamedSo = isNamed(request.first) }
+            if request.action == .createVirtualTable { isNamedSo = isNamed(request.firstIdentifier) }
             return request.action == .createVirtualTable && !isNamedSo ? .deny : .allow
         }
         authorizer.install(on: connection)
@@ -82,10 +83,11 @@ struct StoredDefinition {
         case .insert, .update, .delete: request.schema == "main" && request.first == "sqlite_master"
         // A table comes with the indexes of its constraints, and an `AUTOINCREMENT` table with
         // `sqlite_sequence`.
-        case .createTable: kind == .table && (isNamed(request.first) || request.first == "sqlite_sequence")
-        case .createView: kind == .view && isNamed(request.first)
-        case .createTrigger: kind == .trigger && isNamed(request.first)
-        case .createIndex: isNamed(kind == .table ? request.second : request.first)
+        case .createTable:
+            kind == .table && (isNamed(request.firstIdentifier) || request.first == "sqlite_sequence")
+        case .createView: kind == .view && isNamed(request.firstIdentifier)
+        case .createTrigger: kind == .trigger && isNamed(request.firstIdentifier)
+        case .createIndex: isNamed(kind == .table ? request.secondIdentifier : request.firstIdentifier)
         default: false
         }
     }
@@ -94,7 +96,7 @@ struct StoredDefinition {
     private func makes(_ request: AuthorizerHook.Request) -> Bool {
         switch (kind, request.action) {
         case (.table, .createTable), (.index, .createIndex), (.view, .createView), (.trigger, .createTrigger):
-            isNamed(request.first)
+            isNamed(request.firstIdentifier)
         default: false
         }
     }

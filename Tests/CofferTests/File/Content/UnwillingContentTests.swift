@@ -69,6 +69,91 @@ struct UnwillingContentTests {
         try queue.close()
     }
 
+    /// Names in a schema that are not UTF-8: XX stands for two bytes of another encoding.
+    private func makeOtherNames() throws -> DatabaseFile {
+        let bytes = "CAST(x'F6DF' AS TEXT)"
+        return try make(
+            """
+            CREATE TABLE "t XX" (id INTEGER PRIMARY KEY AUTOINCREMENT, "c XX" DEFAULT 1 UNIQUE, "XX" BLOB);
+            CREATE TABLE "k XX" ("a XX", "b XX", PRIMARY KEY ("b XX", "a XX")) WITHOUT ROWID;
+            CREATE INDEX "i XX" ON "t XX" ("XX");
+            CREATE VIEW "v XX" AS SELECT "c XX" FROM "t XX";
+            CREATE TRIGGER "r XX" AFTER INSERT ON "k XX" BEGIN DELETE FROM "t XX"; END;
+            CREATE VIRTUAL TABLE "f XX" USING fts5(x);
+            INSERT INTO "t XX" VALUES (2, 'x', x'00'), (5, \(bytes), 2);
+            INSERT INTO "k XX" VALUES (1, 2), (2, 1); INSERT INTO "t XX" VALUES (7, 8, 9);
+            INSERT INTO "f XX" VALUES ('word');
+            UPDATE sqlite_sequence SET name = replace(name, 'XX', \(bytes)); PRAGMA writable_schema = 1;
+            UPDATE sqlite_master SET name = replace(name, 'XX', \(bytes)),
+                tbl_name = replace(tbl_name, 'XX', \(bytes)), sql = replace(sql, 'XX', \(bytes));
+            PRAGMA writable_schema = 0
+            """)
+    }
+
+    /// Returns the number of names and definitions with the two bytes.
+    private func otherNameCount(_ path: String, key: DatabaseKey?) throws -> Int? {
+        var configuration = Configuration()
+        (configuration.key, configuration.allowsPlaintext) = (key, key == nil)
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        defer { try? queue.close() }
+        let sql = """
+            SELECT sum(instr(CAST(name AS BLOB), x'F6DF') > 0) + sum(instr(CAST(sql AS BLOB), x'F6DF') > 0)
+                + (SELECT count(*) FROM sqlite_sequence WHERE instr(CAST(name AS BLOB), x'F6DF') > 0)
+            FROM sqlite_master
+            """
+        return try queue.read { try Int.fetchOne($0, sql: sql) }
+    }
+
+    @Test("names that are not UTF-8 are copied byte by byte")
+    func otherNames() throws {
+        let file = try makeOtherNames()
+        let count = try #require(try otherNameCount(file.path, key: nil))
+        #expect(count > 20)
+        let files = ["encrypted.db", "backup.db", "decrypted.db", "again.db"].map {
+            DatabaseFile(path: directory.path($0))
+        }
+        try file.encrypt(to: files[0].path, key: Keys.old)
+        try files[0].backup(to: files[1].path, key: Keys.old)
+        try files[1].vacuum(key: Keys.old)
+        try files[1].decrypt(
+            to: files[2].path, key: Keys.old, confirming: .contentBecomesReadableByAnyone)
+        try files[2].encrypt(to: files[3].path, key: Keys.old)
+        for copy in files {
+            let key = copy == files[2] ? nil : Keys.old
+            #expect(try otherNameCount(copy.path, key: key) == count)
+            guard key != nil else { continue }
+            var options = DatabaseFile.VerificationOptions()
+            options.structure = .full
+            #expect(try copy.verify(key: key, options: options).isIntact)
+            #expect(try copy.difference(from: files[0], key: key).isEmpty)
+        }
+    }
+
+    @Test("names that are not UTF-8 are salvaged byte by byte, and reported readably")
+    func otherNamesInSalvage() throws {
+        let source = DatabaseFile(path: directory.path("encrypted.db"))
+        let copy = DatabaseFile(path: directory.path("salvaged.db"))
+        try makeOtherNames().encrypt(to: source.path, key: Keys.old)
+        let salvage = try source.salvage(key: Keys.old, to: copy.path)
+        #expect(salvage.lostRowCount == 0 && salvage.problems.isEmpty, "\(salvage.problems)")
+        #expect(salvage.tables.contains { $0.name == "t \u{fffd}\u{fffd}" && $0.rowCount == 1 })
+        #expect(
+            try otherNameCount(copy.path, key: Keys.old) == otherNameCount(source.path, key: Keys.old))
+        #expect(try copy.difference(from: source, key: Keys.old).isEmpty)
+    }
+
+    @Test("names that are not UTF-8 are refused in scripts, because a script is UTF-8")
+    func otherNamesInScripts() throws {
+        let file = try makeOtherNames()
+        let queue = try DatabaseQueue(
+            path: file.path, configuration: Configuration().with { $0.allowsPlaintext = true })
+        let error = #expect(throws: DatabaseError.self) {
+            try queue.read { try $0.writeScript({ _ in Issue.record("written") }, checkpoint: {}) }
+        }
+        #expect(error?.message?.contains("is not valid UTF-8") == true)
+        try queue.close()
+    }
+
     @Test(
         "values that their columns would convert are reported with a remedy, and nothing is changed",
         arguments: [("INTEGER", "'12'"), ("TEXT", "12")])
