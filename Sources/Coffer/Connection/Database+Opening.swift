@@ -165,6 +165,7 @@ extension Database {
     func setUp(_ reopening: Reopening? = nil) throws {
         inspector.pragmas.isKeyed = false
         inspector.pragmas.cipher = configuration.cipher
+        inspector.pragmas.keepsTemporaryTablesInMemory = keepsTemporaryTablesInMemory
         try handle.set(.foreignKeys, configuration.foreignKeysEnabled)
         try handle.set(.doubleQuotedStringsInDML, configuration.acceptsDoubleQuotedStringLiterals)
         try handle.set(.doubleQuotedStringsInDDL, configuration.acceptsDoubleQuotedStringLiterals)
@@ -216,7 +217,7 @@ extension Database {
     ///
     /// It runs as soon as the protection is known, so that preparations can override the settings.
     private func setUpPageStorage() throws {
-        if protection == .encrypted {
+        if keepsTemporaryTablesInMemory {
             try handle.execute("PRAGMA temp_store = MEMORY")
         }
         if configuration.pageCacheSize > 0 {
@@ -224,6 +225,11 @@ extension Database {
             try handle.execute(trusted: "PRAGMA cache_size = -\(kibibytes)")
         }
         inspector.pragmas.isKeyed = protection == .encrypted
+        inspector.pragmas.keepsTemporaryTablesInMemory = keepsTemporaryTablesInMemory
+    }
+
+    private var keepsTemporaryTablesInMemory: Bool {
+        protection == .encrypted || !configuration.allowsPlaintext
     }
 
     /// Gives a new encrypted file its salt, before another connection finds the file empty and chooses its

@@ -229,7 +229,7 @@ extension Database {
     private func forgetInterruption() {
         guard handle.isInterrupted else { return }
         // The interruption lasts while any statement is between two of its rows.
-        interruptedExecutions.end(handle.pendingStatements)
+        executions.end(handle.pendingStatements)
         withoutTrace { handle.forgetInterruption() }
     }
 }

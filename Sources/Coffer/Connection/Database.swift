@@ -30,7 +30,7 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
         didSet { (fullText, programCheck) = (nil, ProgramCheck()) }
     }
 
-    var isClosed = false
+    var isClosed = false { didSet { executions.isClosed = isClosed } }
 
     /// Opens the file again, if that has failed. It is tried at the beginning of each access.
     var pendingReopening: PendingReopening?
@@ -58,8 +58,8 @@ public final class Database: CustomStringConvertible, CustomDebugStringConvertib
     /// The check for statements that SQLite would execute incorrectly.
     var programCheck = ProgramCheck()
 
-    /// The executions that an interruption has ended.
-    let interruptedExecutions = InterruptedExecutions()
+    /// The executions of the statements of the connection.
+    let executions = ConnectionExecutions()
 
     /// The current accesses and transaction of the connection.
     let transactions = TransactionContext()

@@ -73,10 +73,11 @@ extension DatabaseCursor {
     /// - Returns: true if there is a row.
     @inlinable @inline(__always)
     func step(_ statement: Statement) throws -> Bool {
-        if unsafe statement.interruptionsAtStart != statement.interruptedExecutions.count {
+        if unsafe statement.interruptionsAtStart != statement.executions.endCount {
             try checkIsNotInterrupted(statement)
         }
-        let code = statement.handle.step()
+        if unsafe statement.isStepping { try statement.checkIsNotStepping() }
+        let code = statement.step()
         if code == EngineCode.row { return true }
         try end(statement, code)
         return false

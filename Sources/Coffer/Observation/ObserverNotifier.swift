@@ -56,6 +56,21 @@ final class ObserverNotifier {
     /// True while a statement runs whose changes may have to be reported.
     private var isExecuting = false
 
+    /// The statement whose changes are reported.
+    private var reported: Statement?
+
+    /// Executions during which functions or observers execute other statements, from the outside in.
+    private var outerExecutions: [OuterExecution] = []
+
+    private struct OuterExecution {
+        let reported: Statement
+        /// The statement that runs now, at whose end this execution continues.
+        let inner: Statement
+        let audiences: [Audience]
+        let isExecuting: Bool
+        let eventCount: Int
+    }
+
     /// The number of events of the current statement, and the connection's total change count before it.
     private var eventCount = 0
     private var changesCountBefore = 0
@@ -104,6 +119,7 @@ final class ObserverNotifier {
         registrations = ObserverRegistrations()
         savepoints.removeAll()
         audiences = []
+        (reported, outerExecutions) = (nil, [])
         isListening = false
         isListeningAhead = false
         hooks.connectionDidClose()
@@ -181,6 +197,7 @@ extension ObserverNotifier {
             try statementDidEnd(in: statement.database, successfully: true, step: nil)
         }
         try statement.updateFacts()
+        begin(statement)
         isExecuting = !statement.isReadonly && !statement.changesTransactionOrSchema
         listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
         let observed = statement.facts.maybeTruncatedTables.filter { table in
@@ -189,10 +206,36 @@ extension ObserverNotifier {
         if !observed.isEmpty { inspector.preventTruncation(of: observed) }
     }
 
+    /// Makes a statement the one whose changes are reported. If another one has called the function that
+    /// executes it, the changes of that one are reported again afterwards.
+    private func begin(_ statement: Statement) {
+        if let reported, unsafe reported.isStepping {
+            outerExecutions.append(
+                OuterExecution(
+                    reported: reported, inner: statement, audiences: audiences, isExecuting: isExecuting,
+                    eventCount: eventCount))
+        } else if !outerExecutions.isEmpty {
+            outerExecutions = []
+        }
+        reported = statement
+    }
+
+    private func resumeExecution(after statement: Statement) {
+        if reported === statement { reported = nil }
+        guard let outer = outerExecutions.last, outer.inner === statement else { return }
+        outerExecutions.removeLast()
+        (reported, audiences, isExecuting) = (outer.reported, outer.audiences, outer.isExecuting)
+        guard !audiences.isEmpty else { return }
+        // SQLite counts the changes of the outer statement at its end.
+        startListening()
+        eventCount = outer.eventCount
+    }
+
     /// Calls observers if the transaction has ended.
     ///
     /// - Throws: the error of an observer that has refused the commit of a transaction without writes.
     func executionDidEnd(_ statement: Statement) throws {
+        defer { resumeExecution(after: statement) }
         let isInsideTransaction = !connection.isAutocommit
         if !isInsideTransaction { watch.clock.transactionDidEnd() }
         if isIdle, !statement.changesSavepoints {
@@ -221,6 +264,7 @@ extension ObserverNotifier {
     ///
     /// - Throws: the error of an observer that has refused the commit, which is the reason for the failure.
     func executionDidFail(_ statement: Statement, _ error: DatabaseError) throws {
+        defer { resumeExecution(after: statement) }
         stopListening(in: statement.database)
         if transaction.hasRollbackReport && !connection.isAutocommit {
             // The outermost savepoint was released, but could not be committed. SQLite has undone the
@@ -235,6 +279,7 @@ extension ObserverNotifier {
     ///
     /// No caller can receive an error here, but an observer that refuses the commit still causes a rollback.
     func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
+        defer { resumeExecution(after: statement) }
         stopListening(in: statement.database)
         try? statementDidEnd(
             in: statement.database, successfully: code == EngineCode.ok, step: statement.facts.transactionStep
@@ -397,9 +442,9 @@ extension ObserverNotifier {
     private func didChange(_ event: DatabaseEvent) {
         eventCount += 1
         guard let index = audiences.firstIndex(where: { event.matchesKind($0.kind) }) else { return }
-        if let watchers = tell(Change(event: .row(event), audience: audiences[index])) {
-            audiences[index].watchers = watchers
-        }
+        let watchers = tell(Change(event: .row(event), audience: audiences[index]))
+        // An observer may have begun another statement, although it must not.
+        if let watchers, audiences.indices.contains(index) { audiences[index].watchers = watchers }
     }
 
     /// Reports a row that is about to change to observers of events, but not to watchers of regions.

@@ -18,7 +18,9 @@ final class KeyFetch {
     @usableFromInline let row: Row
     private let statement: Statement
     private let isKeyRowID: Bool
-    private var isRunning = false
+
+    /// True from the start of a fetch to its end, also in the functions that the statement calls.
+    private var isRunning: Bool { statement.handle.isBusy }
 
     init(
         tableName: String, selection: [any SQLSelectable], query: SQLWriter, keyColumn: String,
@@ -42,7 +44,7 @@ final class KeyFetch {
     fileprivate func start(_ key: some DatabaseValueConvertible) throws -> Outcome {
         try statement.beginExecution(
             bindingKey: key, after: query.arguments.values, rowIDTable: isKeyRowID ? tableName : nil)
-        let code = statement.handle.step()
+        let code = statement.step()
         let hasRow = code == EngineCode.row
         if !hasRow {
             if code != EngineCode.done {
@@ -54,14 +56,12 @@ final class KeyFetch {
             if hasRow { try statement.endExecution(withResult: EngineCode.done) }
             return .changedSchema
         }
-        isRunning = hasRow
         return hasRow ? .row : .noRow
     }
 
     /// Ends the fetch.
     @usableFromInline
     func end() {
-        isRunning = false
         statement.handle.reset()
     }
 }

@@ -152,7 +152,7 @@ extension RecordPlan {
 
     private func insertionStatement(_ db: Database, _ policy: Database.ConflictResolution) throws -> Statement
     {
-        if let insertion, insertion.policy == policy { return insertion.statement }
+        if let insertion, insertion.policy == policy, let free = insertion.statement.ifFree { return free }
         let statement = try db.checkOut(insertSQL(policy), for: .request)
         insertion = (policy, statement)
         return statement
@@ -162,8 +162,8 @@ extension RecordPlan {
     func update(
         _ db: Database, onConflict policy: Database.ConflictResolution, _ container: PersistenceContainer
     ) throws {
-        if let update, update.policy == policy {
-            return try update.statement.execute(db, container, positions: updatePositions)
+        if let update, update.policy == policy, let free = update.statement.ifFree {
+            return try free.execute(db, container, positions: updatePositions)
         }
         let count = updatePositions.count - keyColumns.count
         let statement = try db.checkOut(
@@ -184,7 +184,7 @@ extension RecordPlan {
 
     func delete(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws {
         let statement =
-            try deletion
+            try deletion?.ifFree
             ?? db.checkOut(
                 "DELETE FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition)", for: .request)
         deletion = statement
@@ -193,7 +193,7 @@ extension RecordPlan {
 
     func exists(_ db: Database, _ container: PersistenceContainer, key: [Int]) throws -> Bool {
         let statement =
-            try existence
+            try existence?.ifFree
             ?? db.checkOut(
                 "SELECT EXISTS (SELECT 1 FROM \(tableName.quotedDatabaseIdentifier) WHERE \(keyCondition))",
                 for: .request)

@@ -43,13 +43,13 @@ struct KeyStorage: @unchecked Sendable {
 
     /// Returns the stored form of a key in a column. The strategies of the record type also apply to keys.
     ///
-    /// - Throws: `EncodingError` for data that its strategy cannot store.
+    /// - Throws: `EncodingError` for data or a date that its strategy cannot store.
     func stored(_ key: RequestedKey, in column: String) throws -> DatabaseValue {
         let value: (any DatabaseValueConvertible)? =
             switch key {
             case .value(let value): value
             case .date(let date):
-                record.map { $0.databaseDateEncodingStrategy(for: column).encode(date) } ?? date
+                try record.map { try $0.databaseDateEncodingStrategy(for: column).encode(date) } ?? date
             case .data(let data):
                 try record.map {
                     try $0.databaseDataEncodingStrategy(for: column).encode(data, column: column)

@@ -3,13 +3,16 @@ internal import SQLCipherBridge
 // The values of records and their keys are bound directly, without a list of arguments.
 
 extension Statement {
+    /// Returns the statement, unless it is running and has called the function that asks for it.
+    var ifFree: Statement? { unsafe isStepping ? nil : self }
+
     /// Executes a statement of a record plan.
     ///
     /// - Parameter positions: the positions of the values in the container, in the order of the parameters;
     ///   nil means all.
     func execute(_ db: Database, _ container: PersistenceContainer, positions: [Int]?) throws {
         db.checkIsUsedInItsAccess()
-        handle.reset()
+        try resetForExecution()
         forgetArguments()
         if let positions {
             for (parameter, position) in positions.enumerated() {
@@ -51,7 +54,7 @@ extension Statement {
         let database = database
         database.checkIsUsedInItsAccess()
         if values.isEmpty {
-            handle.reset()
+            try resetForExecution()
             forgetArguments()
         } else {
             try bind(values + [.null], recording: StatementArguments())

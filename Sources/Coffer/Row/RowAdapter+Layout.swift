@@ -31,25 +31,3 @@ struct ScopeLayout: _LayoutedRowAdapter {
     let _mapping: _LayoutedColumnMapping
     let _scopes: [String: any _LayoutedRowAdapter]
 }
-
-/// An index of column positions by name, compared case-insensitively. If several columns have the name, it
-/// contains the leftmost one.
-struct ColumnNameIndex: Sendable {
-    private let names: [String]
-    private let positions: [String: Int]
-
-    init(_ names: some Sequence<String>) {
-        self.names = Array(names)
-        positions = Dictionary(
-            self.names.enumerated().map { ($1.lowercased(), $0) },
-            uniquingKeysWith: { leftmost, _ in leftmost })
-    }
-
-    subscript(name: String) -> Int? {
-        // The name is usually spelled like the column, and short names are compared faster than they are
-        // hashed. If two columns differ only in case, the column with the exact spelling may not be the
-        // leftmost one.
-        if positions.count == names.count, let position = names.firstIndex(of: name) { return position }
-        return positions[name.lowercased()]
-    }
-}

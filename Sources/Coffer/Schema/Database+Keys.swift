@@ -40,9 +40,20 @@ extension Database {
 
     /// Returns the columns that identify a row: the row ID if the table has one, otherwise the primary key.
     /// Views have the primary key that ``schemaSource`` provides.
+    ///
+    /// - Throws: a ``DatabaseError`` if there are none: the table has no primary key, and its columns have
+    ///   all names of the row ID.
     func columnsOfRowKey(of table: String) throws -> [String] {
-        if try tableExists(table), let rowID = try rowIDName(of: table, in: nil) { return [rowID] }
-        return try primaryKey(table).columns
+        guard try tableExists(table) else { return try primaryKey(table).columns }
+        if let rowID = try rowIDName(of: table, in: nil) { return [rowID] }
+        let primaryKey = try primaryKey(table)
+        guard !primaryKey.isRowID else {
+            throw DatabaseError(
+                message:
+                    "No statement can identify a row of \(table.quotedDatabaseIdentifier): the table has "
+                    + "no primary key, and its columns hide the row ID.")
+        }
+        return primaryKey.columns
     }
 
     /// Returns columns of which at least one is not NULL in every existing row.

@@ -5,6 +5,10 @@ struct PragmaRules {
     /// True if the connection has its key, after which its settings must not change.
     var isKeyed = false
 
+    /// True if temporary tables must not go to files, which would be plaintext: the connection is encrypted,
+    /// or a memory database that may attach encrypted files, and plaintext is not allowed.
+    var keepsTemporaryTablesInMemory = false
+
     /// The cipher settings of the connection.
     var cipher = CipherSettings()
 
@@ -79,6 +83,12 @@ struct PragmaRules {
         if name == "query_only", value != nil, !setsQueryOnly { hasSeenQueryOnly = true }
         let isOfMain = schema.map { $0.lowercased() == "main" } ?? true
         if name == "journal_mode", value != nil, isOfMain, isOfApplication { hasSeenJournalMode = true }
+        if name == "temp_store", keepsTemporaryTablesInMemory, let value, value.lowercased() != "memory",
+            value != "2"
+        {
+            return .deny(
+                "Temporary tables must stay in memory: in a file, they would be plaintext.")
+        }
         guard isKeyed else { return .allow }
         switch name {
         case "key", "hexkey", "textkey":
@@ -91,12 +101,6 @@ struct PragmaRules {
             return .deny(
                 "PRAGMA cipher_migrate can lose data. Copy the database into a new file with other settings "
                     + "instead."
-            )
-        case "temp_store":
-            guard let value, value.lowercased() != "memory", value != "2" else { return .allow }
-            return .deny(
-                "Temporary tables of an encrypted database must stay in memory: in a file, they would be "
-                    + "plaintext."
             )
         case "temp_store_directory" where value != nil, "data_store_directory" where value != nil:
             return .deny("Encrypted databases write no temporary files, so they need no directory for them.")

@@ -90,7 +90,7 @@ extension Statement {
     }
 
     func bind(_ values: [DatabaseValue], recording arguments: StatementArguments) throws {
-        handle.reset()
+        try resetForExecution()
         forgetRequest()
         boundTexts.begin()
         for position in values.indices {

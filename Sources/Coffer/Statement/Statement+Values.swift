@@ -24,7 +24,7 @@ extension Statement {
     public func execute<First: DatabaseValueConvertible, each Other: DatabaseValueConvertible>(
         values first: First, _ others: repeat each Other
     ) throws {
-        beginValues()
+        try beginValues()
         var count: CInt = 1
         var code = bind(first.persistenceValue, at: 1)
         for other in repeat each others {
@@ -39,9 +39,9 @@ extension Statement {
     }
 
     @usableFromInline
-    func beginValues() {
+    func beginValues() throws {
         database.checkIsUsedInItsAccess()
-        handle.reset()
+        try resetForExecution()
         forgetArguments()
     }
 

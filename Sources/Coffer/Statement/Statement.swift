@@ -71,11 +71,15 @@ public final class Statement {
     /// end a later execution.
     @usableFromInline private(set) var executionNumber = 0
 
-    /// The executions of the connection that an interruption has ended.
-    @usableFromInline let interruptedExecutions: InterruptedExecutions
+    /// The executions of the connection.
+    @usableFromInline let executions: ConnectionExecutions
 
-    /// The number of ``interruptedExecutions`` when the current execution began.
+    /// The ``ConnectionExecutions/endCount`` when the current execution began.
     @exclusivity(unchecked) @usableFromInline private(set) var interruptionsAtStart = 0
+
+    /// True while SQLite runs the statement. A function or an observer that it calls must not reset it:
+    /// SQLite would continue with memory that it has freed.
+    @exclusivity(unchecked) @usableFromInline var isStepping = false
 
     /// True if each execution must be reported to the notifier: writes, transactions, and schema changes.
     let reportsToNotifier: Bool
@@ -100,7 +104,7 @@ public final class Statement {
         unsafe self.sqliteStatement = handle.pointer
         self.handle = handle
         self.database = database
-        self.interruptedExecutions = database.interruptedExecutions
+        self.executions = database.executions
         self.facts = facts
         self.isReadonly = handle.isReadonly
         let text = handle.sql.unpaddedStatement
@@ -203,6 +207,7 @@ extension Statement {
 
     /// Executes the statement like ``execute(arguments:)``, and forgets the arguments afterwards.
     func executeOnce(arguments: StatementArguments) throws {
+        try checkIsNotStepping()
         defer { releaseArguments() }
         let database = database
         try prepareExecution(database, arguments: arguments)
@@ -214,7 +219,7 @@ extension Statement {
     /// - Parameter willFail: called before an error is thrown that quotes the arguments of the statement.
     func run(in database: Database, willFail: () -> Void = {}) throws {
         while true {
-            switch handle.step() {
+            switch step() {
             case EngineCode.row: continue
             case EngineCode.done: return try endExecution(database)
             case let code:
@@ -237,7 +242,7 @@ extension Statement {
         if let arguments {
             try setArguments(arguments)
         } else {
-            handle.reset()
+            try resetForExecution()
             if !areArgumentsValid {
                 try setArguments(boundArguments)
             }
@@ -245,20 +250,50 @@ extension Statement {
         try beginExecution(database)
     }
 
+    /// Runs the statement up to its next row or its end.
+    @inlinable @inline(__always)
+    func step() -> CInt {
+        unsafe (isStepping, executions.steppingCount) = (
+            true, executions.steppingCount + 1
+        )
+        let code = handle.step()
+        unsafe (isStepping, executions.steppingCount) = (
+            false, executions.steppingCount - 1
+        )
+        return code
+    }
+
+    /// Makes the statement ready for new arguments and another execution.
+    ///
+    /// - Throws: a ``DatabaseError`` with `SQLITE_MISUSE` if the caller is a function or an observer that the
+    ///   statement has called.
+    func resetForExecution() throws {
+        try checkIsNotStepping()
+        handle.reset()
+    }
+
+    @usableFromInline
+    func checkIsNotStepping() throws {
+        guard unsafe isStepping else { return }
+        throw error(
+            .SQLITE_MISUSE, "A function or an observer uses the statement that has called it.",
+            messageIsOurs: true)
+    }
+
     func beginExecution(_ database: Database) throws {
         try database.executionWillBegin(self)
         executionNumber &+= 1
-        unsafe interruptionsAtStart = interruptedExecutions.count
+        unsafe interruptionsAtStart = executions.endCount
     }
 
     /// Throws `SQLITE_INTERRUPT` if an interruption has ended the current execution between two of its rows.
     @usableFromInline
     func checkIsNotInterrupted() throws {
-        if interruptedExecutions.contain(handle, startedAt: unsafe interruptionsAtStart) {
+        if executions.contain(handle, startedAt: unsafe interruptionsAtStart) {
             let code = EngineCode.interrupt
             throw error(ResultCode(rawValue: code), ConnectionHandle.describe(code), orderedArguments)
         }
-        unsafe interruptionsAtStart = interruptedExecutions.count
+        unsafe interruptionsAtStart = executions.endCount
     }
 
     /// Ends an execution whose last step returned no row.
@@ -311,9 +346,10 @@ extension Statement {
     ///   begun.
     @usableFromInline
     func abandonExecution(_ number: Int) {
-        guard number == executionNumber, handle.isBusy else { return }
+        guard number == executionNumber, unsafe !isStepping, handle.isBusy else { return }
         let code = handle.reset()
-        if reportsToNotifier {
+        // A cursor may outlive the connection.
+        if reportsToNotifier, !executions.isClosed {
             database.observerNotifier.statementWasAbandoned(self, code)
         }
     }

@@ -14,7 +14,7 @@ final class StatementColumnLayout {
     /// load or a store of a whole word, so accesses cannot overlap.
     @exclusivity(unchecked) @usableFromInline var expectedIndex = 0
 
-    private let lowercasedIndexes: [String: Int]
+    private let indexes: ColumnNameIndex
 
     /// The resolved adapter for rows with these columns, reused by the next cursor.
     var layoutedAdapter: AnyObject?
@@ -24,9 +24,8 @@ final class StatementColumnLayout {
 
     init(names: [String]) {
         self.names = names
-        self.lowercasedIndexes = Dictionary(
-            names.enumerated().map { ($1.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
-        self.hasUniqueNames = lowercasedIndexes.count == names.count
+        self.indexes = ColumnNameIndex(names)
+        self.hasUniqueNames = indexes.hasUniqueNames
     }
 
     /// Returns the position of the first column with this name, compared without case.
@@ -60,8 +59,5 @@ final class StatementColumnLayout {
 
     /// Returns the same position without changing any state, for rows that outlive their access and may be
     /// read by several threads.
-    func searchIndexWithoutHint(ofColumn name: String) -> Int? {
-        if hasUniqueNames, let index = names.firstIndex(of: name) { return index }
-        return lowercasedIndexes[name.lowercased()]
-    }
+    func searchIndexWithoutHint(ofColumn name: String) -> Int? { indexes[name] }
 }

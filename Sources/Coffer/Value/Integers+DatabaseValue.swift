@@ -12,7 +12,7 @@ extension _StandardInteger {
     /// The integer.
     ///
     /// A `UInt` or `UInt64` above `Int64.max` is a fatal error, because SQLite cannot store it. As a property
-    /// of an `Encodable` record, it is an `EncodingError` instead.
+    /// of an `Encodable` record, alone or in another value, it is an `EncodingError` instead.
     @inlinable
     public var databaseValue: DatabaseValue { DatabaseValue(storage: .int64(_storedInteger)) }
 

@@ -371,4 +371,32 @@ struct ChangeRequestTests {
             }
         }
     }
+
+    private struct Owner: TableRecord {
+        static let databaseTableName = "owner"
+    }
+
+    private struct Shadowed: TableRecord {
+        static let databaseTableName = "shadowed"
+        static let owner = belongsTo(Owner.self, using: ForeignKey(["ownerID"], to: ["id"]))
+    }
+
+    @Test("a joined change of rows that cannot be identified is refused, and changes nothing")
+    func unidentifiableRows() throws {
+        try DatabaseQueue().write { (db) throws in
+            try db.execute(
+                sql: """
+                    CREATE TABLE owner (id INTEGER PRIMARY KEY);
+                    CREATE TABLE shadowed (rowid TEXT, oid TEXT, _rowid_ TEXT, ownerID INTEGER, v);
+                    INSERT INTO owner VALUES (1), (2);
+                    INSERT INTO shadowed VALUES ('a', 'a', 'a', 1, 1), ('a', 'a', 'a', 2, 2);
+                    """)
+            let request = Shadowed.joining(required: Shadowed.owner.filter(Column("id") == 2))
+            let error = #expect(throws: DatabaseError.self) { try request.deleteAll(db) }
+            #expect(error?.message?.contains("hide the row ID") == true)
+            #expect(throws: DatabaseError.self) { try request.updateAll(db, Column("v").set(to: 0)) }
+            #expect(try Int.fetchAll(db, sql: "SELECT v FROM shadowed") == [1, 2])
+            #expect(try Shadowed.filter(Column("v") == 2).deleteAll(db) == 1)
+        }
+    }
 }

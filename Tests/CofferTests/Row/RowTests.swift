@@ -179,4 +179,23 @@ struct RowTests {
             #expect(try Row.fetchSet(db, sql: sql, arguments: [1]) == Set(expected))
         }
     }
+
+    @Test("columns are found without ASCII case, and other letters keep their case if such a column exists")
+    func columnCase() throws {
+        try DatabaseQueue().read { (db) throws in
+            let sql = "SELECT 1 AS \"\u{c9}\", 2 AS \"\u{e9}\", 3 AS \"\u{d6}l\", 4 AS Name, 5 AS NAME"
+            let cursor = try Row.fetchCursor(db, sql: sql)
+            let row = try #require(try cursor.next())
+            for row in [row, row.copy()] {
+                #expect(row["\u{c9}"] == 1 && row["\u{e9}"] == 2)
+                #expect(row["\u{d6}L"] == 3 && row["\u{f6}l"] == 3)
+                #expect(row["NAME"] == 4 && row["name"] == 4)
+                #expect(!row.hasColumn("\u{e8}"))
+            }
+            let adapted = try #require(
+                try Row.fetchOne(
+                    db, sql: sql, adapter: ColumnMapping(["\u{e4}": "\u{c9}", "\u{c4}": "\u{e9}"])))
+            #expect(adapted["\u{e4}"] == 1 && adapted["\u{c4}"] == 2)
+        }
+    }
 }

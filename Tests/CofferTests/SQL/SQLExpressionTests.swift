@@ -255,4 +255,18 @@ struct SQLExpressionTests {
             }
         }
     }
+
+    @Test("a sign before a negative number does not start a comment in a definition")
+    func signs() throws {
+        try DatabaseQueue().write { db in
+            try db.create(table: "t") { table in
+                table.column("a")
+                table.column("b").generatedAs(-((-5).databaseValue.sqlExpression))
+                table.column("c").generatedAs(-((-0.5).databaseValue.sqlExpression) + 1)
+                table.check(-((-1).databaseValue.sqlExpression) == 1)
+            }
+            try db.execute(sql: "INSERT INTO t VALUES (1)")
+            #expect(try Row.fetchOne(db, sql: "SELECT b, c FROM t") == ["b": 5, "c": 1.5])
+        }
+    }
 }

@@ -141,6 +141,23 @@ import Testing
     }
 
     @Test(
+        "only a connection that allows plaintext may write temporary tables to files",
+        arguments: [false, true])
+    func temporaryFiles(allowsPlaintext: Bool) throws {
+        var configuration = Configuration()
+        configuration.allowsPlaintext = allowsPlaintext
+        let queue = try DatabaseQueue(configuration: configuration)
+        try queue.writeWithoutTransaction { db throws in
+            if allowsPlaintext { return try db.execute(sql: "PRAGMA temp_store = FILE") }
+            #expect(try Int.fetchOne(db, sql: "PRAGMA temp_store") == 2)
+            let error = #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "PRAGMA temp_store = FILE")
+            }
+            #expect(error?.resultCode == .SQLITE_AUTH)
+        }
+    }
+
+    @Test(
         "a keyed connection allows statements that keep its protection",
         arguments: [
             "PRAGMA temp_store", "PRAGMA temp_store = MEMORY", "PRAGMA temp_store = 2",

@@ -25,8 +25,9 @@ extension DatabaseValueConvertible where Self: Decodable {
         switch SingleValueDecoder.decode(Self.self, from: dbValue) {
         case .value(let value): value
         case .failure: nil
-        case .notSingle:
+        case .notSingle(let value, _):
             Data.fromDatabaseValue(dbValue).flatMap { try? databaseJSONDecoder().decode(Self.self, from: $0) }
+                ?? value
         }
     }
 }

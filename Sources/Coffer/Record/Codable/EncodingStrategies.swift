@@ -61,13 +61,16 @@ public enum DatabaseDateEncodingStrategy: Sendable {
     /// A number of seconds since 1970-01-01, with fractions.
     case timeIntervalSince1970
 
-    /// An integer number of seconds since 1970-01-01, rounded down.
+    /// An integer number of seconds since 1970-01-01, rounded down. A date beyond the range of integers
+    /// throws an `EncodingError`.
     case secondsSince1970
 
-    /// An integer number of milliseconds since 1970-01-01, rounded down.
+    /// An integer number of milliseconds since 1970-01-01, rounded down. A date beyond the range of integers
+    /// throws an `EncodingError`.
     case millisecondsSince1970
 
-    /// Text such as `2026-02-28T12:00:00Z`. Fractions of a second are truncated.
+    /// Text such as `2026-02-28T12:00:00Z`. Fractions of a second are truncated. A date outside the years
+    /// 0000 to 9999 throws an `EncodingError`.
     case iso8601
 
     /// Text in the format of the formatter.
@@ -76,18 +79,41 @@ public enum DatabaseDateEncodingStrategy: Sendable {
     /// A function converts the value; nil is stored as NULL.
     case custom(@Sendable (Date) -> (any DatabaseValueConvertible)?)
 
-    func encode(_ date: Date) -> (any DatabaseValueConvertible)? {
+    func encode(_ date: Date) throws -> (any DatabaseValueConvertible)? {
         switch self {
-        case .deferredToDate: date
-        case .timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate
-        case .timeIntervalSince1970: date.timeIntervalSince1970
-        // A date outside the range of the integer is stored as the nearest integer.
-        case .secondsSince1970: Int64(clamping: date.timeIntervalSince1970)
-        case .millisecondsSince1970: Int64(clamping: date.timeIntervalSince1970 * 1000)
-        case .iso8601: date.internetDateTime
-        case .formatted(let formatter): formatter.string(from: date)
-        case .custom(let encode): encode(date)
+        case .deferredToDate: return date
+        case .timeIntervalSinceReferenceDate: return date.timeIntervalSinceReferenceDate
+        case .timeIntervalSince1970: return date.timeIntervalSince1970
+        case .secondsSince1970: return try integer(date, date.timeIntervalSince1970)
+        case .millisecondsSince1970: return try integer(date, date.timeIntervalSince1970 * 1000)
+        case .iso8601:
+            guard DatabaseDateEncodingStrategy.datesOfFourDigits.contains(date) else {
+                throw outOfRange(date)
+            }
+            return date.internetDateTime
+        case .formatted(let formatter): return formatter.string(from: date)
+        case .custom(let encode): return encode(date)
         }
+    }
+
+    /// The dates of the years 0000 to 9999.
+    private static let datesOfFourDigits =
+        Date(timeIntervalSince1970: -62_167_219_200)..<Date(timeIntervalSince1970: 253_402_300_800)
+
+    /// Returns a number of a date, rounded down.
+    private func integer(_ date: Date, _ number: Double) throws -> Int64 {
+        guard let integer = Int64(exactly: number.rounded(.down)) else { throw outOfRange(date) }
+        return integer
+    }
+
+    private func outOfRange(_ date: Date) -> EncodingError {
+        EncodingError.invalidValue(
+            date,
+            EncodingError.Context(
+                codingPath: [],
+                debugDescription:
+                    "The date strategy cannot store a date that is so far away, or is no number."
+            ))
     }
 }
 
@@ -107,17 +133,6 @@ public enum DatabaseUUIDEncodingStrategy: Hashable, Sendable {
         case .deferredToUUID: uuid
         case .uppercaseString: uuid.uuidString
         case .lowercaseString: uuid.uuidString.lowercased()
-        }
-    }
-}
-
-extension Int64 {
-    /// Creates an integer by rounding down, or the nearest integer if the number is out of range; 0 for NaN.
-    fileprivate init(clamping value: Double) {
-        if let exact = Int64(exactly: value.rounded(.down)) {
-            self = exact
-        } else {
-            self = value.isNaN ? 0 : value < 0 ? .min : .max
         }
     }
 }

@@ -23,6 +23,7 @@ final class RecordDecoder: Decoder {
     var userInfo: [CodingUserInfoKey: Any] { source.userInfo }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+        source.forgetKeyOfRow()
         let id = ObjectIdentifier(type)
         for container in containers where container.key == id {
             // The holder was made for this key type.
@@ -81,7 +82,7 @@ final class RowDecodingSource {
     /// The conversions of rows, scopes or the row itself, to the types that were requested.
     private var rowConversions: [(row: Row, type: ObjectIdentifier, conversion: RowConversion)] = []
 
-    /// The key without a column or a scope that stands for the row itself. There is at most one.
+    /// The key without a column or a scope that stands for the row itself. Each container has at most one.
     private var keyOfRow: String?
 
     /// The row itself, for records that are decoded from the whole row.
@@ -163,6 +164,9 @@ extension RowDecodingSource {
         return wholeRow
     }
 
+    /// Lets another key stand for the row itself, in the next container.
+    func forgetKeyOfRow() { if keyOfRow != nil { keyOfRow = nil } }
+
     /// The key that stands for the row itself.
     var nameOfRow: String? { keyOfRow }
 
@@ -171,6 +175,15 @@ extension RowDecodingSource {
         let id = ObjectIdentifier(type)
         for known in rowConversions where known.row === row && known.type == id { return known.conversion }
         return nil
+    }
+
+    /// Returns the row itself with its conversion to a type, if the conversion is already known, and no other
+    /// key stands for the row.
+    func knownRow(forUnknownKey name: String, as type: any Any.Type) -> (row: Row, conversion: RowConversion)?
+    {
+        guard let conversion = knownConversion(of: wholeRow, to: type), let row = row(forUnknownKey: name)
+        else { return nil }
+        return (row, conversion)
     }
 
     func remember(_ conversion: RowConversion, of row: Row, to type: any Any.Type) {
@@ -222,8 +235,9 @@ enum ColumnConversion {
     case fast(any (DatabaseValueConvertible & StatementColumnConvertible).Type)
     case value(any DatabaseValueConvertible.Type)
     case optional(any DecodableOptional.Type)
-    /// The type decodes itself from a single value.
+    /// The type may decode itself from a single value.
     case single
+    /// The type has requested a container first.
     case json
 
     init(_ type: any Any.Type) {
@@ -278,12 +292,36 @@ extension RowDecodingSource {
             switch decodeSingle(type, at: column, key: key) {
             case .value(let value): return value
             case .failure: throw mismatch(type, at: column)
-            case .notSingle:
-                setConversion(.json, to: ObjectIdentifier(type), at: column)
-                return try decodeJSON(type, at: column)
+            case .notSingle(let value, let request):
+                if value == nil, request == .container {
+                    setConversion(.json, to: ObjectIdentifier(type), at: column)
+                }
+                do {
+                    return try decodeJSON(type, at: column)
+                } catch {
+                    guard let value else { throw error }
+                    return value
+                }
             }
         case .json:
-            return try decodeJSON(type, at: column)
+            do {
+                return try decodeJSON(type, at: column)
+            } catch {
+                // The type may decode this value without a container.
+                switch decodeSingle(type, at: column, key: key) {
+                case .value(let value), .notSingle(let value?, _): return value
+                case .failure, .notSingle(nil, _): throw error
+                }
+            }
+        }
+    }
+
+    /// Returns the value that a type has for NULL, or nil if it has none.
+    func decodeNull<T: Decodable>(_ type: T.Type, at column: Int) -> T? {
+        switch conversion(to: type, at: column) {
+        case .fast(let convertible): convertible.fromDatabaseValue(.null) as? T
+        case .value(let convertible): convertible.fromDatabaseValue(.null) as? T
+        case .date, .data, .optional, .single, .json: nil
         }
     }
 

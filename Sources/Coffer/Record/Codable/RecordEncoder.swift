@@ -136,14 +136,7 @@ final class RecordEncodingState {
     /// process.
     func set(unsigned value: (some UnsignedInteger & Sendable)?, _ key: some CodingKey) throws {
         guard let value else { return set(.null, key) }
-        guard let integer = Int64(exactly: value) else {
-            throw EncodingError.invalidValue(
-                value,
-                EncodingError.Context(
-                    codingPath: [key],
-                    debugDescription: "\(value) is above SQLite's largest integer, \(Int64.max)."))
-        }
-        set(.int64(integer), key)
+        set(.int64(try Int64(storing: value, codingPath: [key])), key)
     }
 
     /// Sets the columns that another record sets. Its own `encode(to:)` takes precedence over its coding.
@@ -168,7 +161,7 @@ final class RecordEncodingState {
 extension RecordEncodingState {
     /// The conversion of values of a type.
     private enum Conversion {
-        case date, data, uuid
+        case date, data, uuid, unsigned
         case value(any DatabaseValueConvertible.Type)
         /// NULL, or the stored form of the wrapped value. Most encoders request only the wrapped value: see
         /// `encodeIfPresent(_:forKey:)`.
@@ -184,6 +177,8 @@ extension RecordEncodingState {
                 self = .data
             } else if type == UUID.self {
                 self = .uuid
+            } else if type == UInt.self || type == UInt64.self {
+                self = .unsigned
             } else if let type = type as? any EncodableOptional.Type {
                 self = .optional(type)
             } else if let type = type as? any DatabaseValueConvertible.Type {
@@ -212,7 +207,7 @@ extension RecordEncodingState {
     )? {
         switch conversion(of: T.self) {
         case .date:
-            record.databaseDateEncodingStrategy(for: column).encode(
+            try record.databaseDateEncodingStrategy(for: column).encode(
                 unsafe unsafeBitCast(value, to: Date.self))
         case .data:
             try record.databaseDataEncodingStrategy(for: column).encode(
@@ -220,6 +215,9 @@ extension RecordEncodingState {
         case .uuid:
             record.databaseUUIDEncodingStrategy(for: column).encode(
                 unsafe unsafeBitCast(value, to: UUID.self))
+        case .unsigned:
+            // Both types have 64 bits.
+            try Int64(storing: unsafe unsafeBitCast(value, to: UInt64.self), codingPath: [key])
         case .value(let type): convertible(value, as: type)
         case .optional(let type): try optional(value, as: type, column: column, key: key)
         case .coded: try coded(value, column: column, key: key)
@@ -333,4 +331,20 @@ private struct RecordKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try state.set(unsigned: value, key) }
     func encode(_ value: UInt, forKey key: Key) throws { try state.set(unsigned: value, key) }
     func encode(_ value: UInt64, forKey key: Key) throws { try state.set(unsigned: value, key) }
+}
+
+extension Int64 {
+    /// Creates the integer to be stored for another one.
+    ///
+    /// - Throws: an `EncodingError` if SQLite cannot store it.
+    init(storing value: some UnsignedInteger & Sendable, codingPath: [any CodingKey]) throws {
+        guard let integer = Int64(exactly: value) else {
+            throw EncodingError.invalidValue(
+                value,
+                EncodingError.Context(
+                    codingPath: codingPath,
+                    debugDescription: "\(value) is above SQLite's largest integer, \(Int64.max)."))
+        }
+        self = integer
+    }
 }

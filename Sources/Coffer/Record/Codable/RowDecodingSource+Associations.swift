@@ -57,10 +57,10 @@ extension RowDecodingSource {
             }
             return try decode(type, from: row, conversion)
         }
-        guard nameOfRow == name, let row = row(forUnknownKey: name),
-            let conversion = knownConversion(of: row, to: type)
-        else { return nil }
-        return try decode(type, from: row, conversion)
+        guard prefetchedRows[name] == nil, let known = knownRow(forUnknownKey: name, as: type) else {
+            return nil
+        }
+        return try decode(type, from: known.row, known.conversion)
     }
 
     func decodeAssociationIfPresent<T: Decodable>(_ type: T.Type, key: any CodingKey) throws -> T? {

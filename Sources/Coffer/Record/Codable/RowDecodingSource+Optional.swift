@@ -12,7 +12,9 @@ protocol DecodableOptional {
 extension Optional: DecodableOptional where Wrapped: Decodable {
     static func decode(from source: RowDecodingSource, at column: Int, key: any CodingKey) throws -> Wrapped?
     {
-        source.storage.isNull(at: column) ? nil : try source.decode(Wrapped.self, at: column, key: key)
+        source.storage.isNull(at: column)
+            ? source.decodeNull(Wrapped.self, at: column)
+            : try source.decode(Wrapped.self, at: column, key: key)
     }
 
     static func decodeAssociation(from source: RowDecodingSource, key: any CodingKey) throws -> Wrapped? {

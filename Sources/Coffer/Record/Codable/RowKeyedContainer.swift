@@ -103,7 +103,8 @@ final class RowKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         let column = column(key)
         if column >= 0 {
-            return source.storage.isNull(at: column) ? nil : try source.decode(type, at: column, key: key)
+            return source.storage.isNull(at: column)
+                ? source.decodeNull(type, at: column) : try source.decode(type, at: column, key: key)
         }
         return try source.decodeAssociationIfPresent(type, key: key)
     }

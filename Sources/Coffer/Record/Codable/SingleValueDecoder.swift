@@ -6,13 +6,22 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
         case value(Value)
         /// The value cannot be converted.
         case failure
-        /// The type requested a keyed or unkeyed container.
-        case notSingle
+        /// The type requested a keyed or unkeyed container, but produced a value without it, if there is one.
+        case notSingle(Value?, Request)
+    }
+
+    /// The first container that a type requested.
+    enum Request {
+        /// A single value. If it cannot be converted, the type may request another container.
+        case value
+        /// A keyed or unkeyed container. The type does so for each value.
+        case container
     }
 
     /// Shared by all decoders of one decoding: a type may catch the error and try another container.
     private final class Attempt {
         var isSingle = true
+        var first: Request?
     }
 
     private struct NotSingle: Error {}
@@ -36,21 +45,26 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
     ) -> Outcome<Value> {
         let decoder = SingleValueDecoder(dbValue: dbValue, attempt: Attempt(), context: context)
         let value = try? Value(from: decoder)
-        guard decoder.attempt.isSingle else { return .notSingle }
+        guard decoder.attempt.isSingle else { return .notSingle(value, decoder.attempt.first ?? .container) }
         return value.map { .value($0) } ?? .failure
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        attempt.isSingle = false
-        throw NotSingle()
+        throw refusal()
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw refusal() }
+
+    private func refusal() -> NotSingle {
         attempt.isSingle = false
-        throw NotSingle()
+        attempt.first = attempt.first ?? .container
+        return NotSingle()
     }
 
-    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+    func singleValueContainer() -> any SingleValueDecodingContainer {
+        attempt.first = attempt.first ?? .value
+        return self
+    }
 
     func decodeNil() -> Bool { dbValue.isNull }
 

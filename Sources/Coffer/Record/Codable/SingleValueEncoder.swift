@@ -14,9 +14,11 @@ final class SingleValueEncoder: Encoder {
 
         fileprivate func databaseValue(_ value: any DatabaseValueConvertible) throws -> DatabaseValue {
             switch value {
-            case let date as Date: dateStrategy.encode(date)?.databaseValue ?? .null
+            case let date as Date: try dateStrategy.encode(date)?.databaseValue ?? .null
             case let data as Data: try dataStrategy.encode(data)?.databaseValue ?? .null
             case let uuid as UUID: uuidStrategy.encode(uuid).databaseValue
+            case let integer as UInt: try Int64(storing: integer, codingPath: codingPath).databaseValue
+            case let integer as UInt64: try Int64(storing: integer, codingPath: codingPath).databaseValue
             default: value.databaseValue
             }
         }

@@ -80,6 +80,20 @@ extension SQLExpression.Impl {
         if case .collated = self { true } else { false }
     }
 
+    /// True if the expression is a number with a sign.
+    var isNegativeNumber: Bool {
+        switch self {
+        case .databaseValue(let value):
+            switch value.storage {
+            case .int64(let integer): integer < 0
+            case .double(let number): number.sign == .minus
+            default: false
+            }
+        case .qualified(let expression, _), .json(let expression): expression.impl.isNegativeNumber
+        default: false
+        }
+    }
+
     /// True if the expression is the value NULL.
     var isNull: Bool {
         switch self {
@@ -121,7 +135,10 @@ extension SQLExpression {
         case .unary(let op, let operand):
             writer.append(op.sql)
             // Never two signs in a row: `--` would start a comment.
+            let isSigned = operand.impl.isNegativeNumber
+            if isSigned { writer.append("(") }
             try operand.write(to: &writer, asOperand: true)
+            if isSigned { writer.append(")") }
         case .binary(let op, let lhs, let rhs):
             try lhs.write(to: &writer, asOperand: true)
             writer.append(" \(op.sql) ")
