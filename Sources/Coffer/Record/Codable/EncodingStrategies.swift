@@ -107,8 +107,9 @@ public enum DatabaseDateEncodingStrategy: Sendable {
     }
 
     private func outOfRange(_ date: Date) -> EncodingError {
+        // Foundation cannot describe all dates.
         EncodingError.invalidValue(
-            date,
+            date.timeIntervalSince1970,
             EncodingError.Context(
                 codingPath: [],
                 debugDescription:
