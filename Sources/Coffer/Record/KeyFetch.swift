@@ -20,7 +20,7 @@ final class KeyFetch {
     private let isKeyRowID: Bool
 
     /// True from the start of a fetch to its end, also in the functions that the statement calls.
-    private var isRunning: Bool { statement.handle.isBusy }
+    private var isRunning = false
 
     init(
         tableName: String, selection: [any SQLSelectable], query: SQLWriter, keyColumn: String,
@@ -44,8 +44,10 @@ final class KeyFetch {
     fileprivate func start(_ key: some DatabaseValueConvertible) throws -> Outcome {
         try statement.beginExecution(
             bindingKey: key, after: query.arguments.values, rowIDTable: isKeyRowID ? tableName : nil)
+        isRunning = true
         let code = statement.step()
         let hasRow = code == EngineCode.row
+        isRunning = hasRow
         if !hasRow {
             if code != EngineCode.done {
                 statement.recordArguments(query.arguments.values + [key.databaseValue])
@@ -53,6 +55,7 @@ final class KeyFetch {
             try statement.endExecution(withResult: code)
         }
         if statement.handle.repreparationCount != 0 {
+            isRunning = false
             if hasRow { try statement.endExecution(withResult: EngineCode.done) }
             return .changedSchema
         }
@@ -62,6 +65,7 @@ final class KeyFetch {
     /// Ends the fetch.
     @usableFromInline
     func end() {
+        isRunning = false
         statement.handle.reset()
     }
 }

@@ -253,13 +253,11 @@ extension Statement {
     /// Runs the statement up to its next row or its end.
     @inlinable @inline(__always)
     func step() -> CInt {
-        unsafe (isStepping, executions.steppingCount) = (
-            true, executions.steppingCount + 1
-        )
+        unsafe isStepping = true
+        unsafe executions.steppingCount &+= 1
         let code = handle.step()
-        unsafe (isStepping, executions.steppingCount) = (
-            false, executions.steppingCount - 1
-        )
+        unsafe executions.steppingCount &-= 1
+        unsafe isStepping = false
         return code
     }
 
