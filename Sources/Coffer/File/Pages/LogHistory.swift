@@ -109,11 +109,19 @@ final class LogHistory {
     /// - Throws: `busy` if another process has written to the database, or may have.
     func checkIsComplete(since start: [UInt8]) throws {
         guard try self.start() == start else { throw lost() }
-        // A log without frames may still have the header of the previous one. The first commit writes a new
-        // header.
-        guard let content = try read(), content.salts == salt else { return }
+        guard let content = try read() else { return }
+        let isOfState = content.salts == salt
+        if !isOfState {
+            // The log with the frames of the state must have been replaced.
+            guard frameCount == 0 else { throw lost() }
+            // SQLite has restarted the log in the index only, and the file still has the previous one. The
+            // first commit writes another header.
+            if let old = content.salts.first, let new = salt.first, old &+ 1 == new { return }
+            // The first commit to a log writes the header, with random salts, before the index tells of it. The
+            // header may have been read in between, so any commit after it is unknown.
+        }
         var isCommitted = false
-        try content.forEachFrame(after: position ?? content.start) { frame, _ in
+        try content.forEachFrame(after: (isOfState ? position : nil) ?? content.start) { frame, _ in
             isCommitted = isCommitted || frame.committedPageCount != nil
             return !isCommitted
         }

@@ -32,6 +32,50 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkRotated(pool, result, expected.value)
     }
 
+    @Test("the commits of a connection that writes during the end and closes are kept")
+    func neighbourAtTheEnd() throws {
+        for round in 0..<20 {
+            let name = "\(round).db"
+            let pool = try directory.makePool(name)
+            try pool.write { try $0.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, a)") }
+            try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+            let (isNear, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let acknowledged = Mutex(0)
+            let queue = try directory.makeQueue(name, .rawKeyed.with { $0.journalMode = .wal })
+            // With full synchronization, the time between the header of the log and its index is longest.
+            try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            Thread.detachNewThread {
+                isNear.wait()
+                usleep(UInt32.random(in: 0..<5000))
+                for id in 1...3 {
+                    let insertion = "INSERT INTO t VALUES (?, randomblob(2000))"
+                    if (try? queue.write { try $0.execute(sql: insertion, arguments: [id]) }) != nil {
+                        acknowledged.withLock { $0 += 1 }
+                    }
+                }
+                try? queue.close()
+                isDone.signal()
+            }
+            let begin = Mutex(false)
+            // Either outcome is right, as long as it keeps the rows.
+            _ = try? pool.rotateKey(to: Keys.new, options: options()) { progress in
+                guard progress.phase == .checkingStructure else { return }
+                if begin.withLock({ known in
+                    defer { known = true }; return !known
+                }) {
+                    isNear.signal()
+                }
+            }
+            isNear.signal()
+            isDone.wait()
+            #expect(
+                try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+                    == acknowledged.withLock { $0 })
+            #expect(try pool.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
+            try pool.close()
+        }
+    }
+
     @Test(
         "a write by another connection after the last check of the log makes the rotation busy, and is not lost",
         arguments: [false, true])
