@@ -129,6 +129,11 @@ extension DatabaseError: CustomStringConvertible {
     }
 }
 
+extension DatabaseError: CustomReflectable {
+    /// The ``description``, for `dump` and for loggers that reflect values.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 extension DatabaseError: CustomNSError {
     public static var errorDomain: String { "Coffer.DatabaseError" }
 

@@ -70,18 +70,23 @@ extension DatabaseFile {
         // The database is overwritten first: after an interruption, the remaining files are useless without
         // it. It is removed last, and notes after the files that they name, so the next run finds the rest.
         // So notes, which have no secrets, keep their content.
-        var overwritten = 0
+        var (overwritten, hasBegun) = (0, false)
         let notes = ReplacementNames.notes(of: path)
-        for file in present where !notes.contains(file.path) {
-            overwritten += try DatabaseFile.overwriteBeginning(of: file)
+        do {
+            for file in present where !notes.contains(file.path) {
+                overwritten += try DatabaseFile.overwriteBeginning(of: file, &hasBegun)
+            }
+            try FailPoint.rekeyed.pass(path)
+            for file in present.reversed() {
+                // Another file may have taken the name since then.
+                guard try SystemFile.status(file.path)?.isSameFile(as: file.status) == true else { continue }
+                try SystemFile.remove(file.path)
+            }
+            try directory.synchronize()
+        } catch var error as DatabaseFileError {
+            error.isPublished = hasBegun
+            throw error
         }
-        try FailPoint.rekeyed.pass(path)
-        for file in present.reversed() {
-            // Another file may have taken the name since then.
-            guard try SystemFile.status(file.path)?.isSameFile(as: file.status) == true else { continue }
-            try SystemFile.remove(file.path)
-        }
-        try directory.synchronize()
         try FailPoint.directorySynchronized.pass(path)
         withExtendedLifetime(lock) {}
         return ErasureResult(
@@ -141,8 +146,9 @@ extension DatabaseFile {
     /// Overwrites the salt, the header, and the first pages with random bytes, which look the same as
     /// encrypted content.
     ///
+    /// - Parameter hasBegun: set to true before the first byte is written.
     /// - Throws: `unsafeFile(.replaced)` if the path leads to another file by now, which is not touched.
-    private static func overwriteBeginning(of erased: ErasedFile) throws -> Int {
+    private static func overwriteBeginning(of erased: ErasedFile, _ hasBegun: inout Bool) throws -> Int {
         try FileUsers.checkIsNotOpenHere(erased.status, erased.path)
         let file = try FileDescriptor.open(erased.path, forWriting: true)
         try file.checkIsOnly(erased.status)
@@ -150,6 +156,7 @@ extension DatabaseFile {
         // A process that waits for an empty file must not make a database of it.
         let count = size == 0 ? 512 : min(size, 1 << 16)
         let bytes = (0..<count).map { _ in UInt8.random(in: 0...255) }
+        hasBegun = true
         try file.writeBeginning(bytes)
         return min(count, size)
     }

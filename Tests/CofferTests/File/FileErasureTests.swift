@@ -52,4 +52,17 @@ struct FileErasureTests {
         guard case .busy = reason({ try file.erase(confirming: "a.db") }) else { return #expect(Bool(false)) }
         try queue.write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('still there')") }
     }
+
+    @Test("the error of an erasure tells whether it has begun, and another run completes it")
+    func begun() throws {
+        let file = try directory.makeFile()
+        for (point, hasBegun) in [(FailPoint.locked, false), (.rekeyed, true)] {
+            let error = #expect(throws: DatabaseFileError.self) {
+                try FailPoint.$failing.withValue(point) { try file.erase(confirming: "a.db") }
+            }
+            #expect(error?.isPublished == hasBegun, "\(point)")
+        }
+        _ = try file.erase(confirming: "a.db")
+        #expect(directory.fileNames().isEmpty)
+    }
 }

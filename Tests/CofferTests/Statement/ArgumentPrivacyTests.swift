@@ -29,6 +29,9 @@ struct ArgumentPrivacyTests {
             try queue.read { _ = try Row.fetchAll($0, sql: sql, arguments: [argument]) }
         }
         #expect("\(error as Any)".contains("secretword") == isPublic)
+        var dumped = ""
+        dump(error, to: &dumped)
+        #expect(dumped.contains("secretword") == isPublic)
         #expect(error?.expandedDescription.contains("secretword") == true)
     }
 

@@ -6,7 +6,7 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
 
     public var description: String {
         let kept = keptOldPath.map { " The old file is '\($0)'." } ?? ""
-        let rest = " The file has its new content.\(kept) Run the same operation again to complete it."
+        let rest = " The file is already changed.\(kept) Run the same operation again to complete it."
         return "\(path): \(words)\(isPublished ? rest : "")"
     }
 

@@ -9,8 +9,8 @@ public struct DatabaseFileError: Error, Sendable, Equatable {
     /// The path that the reason refers to.
     public let path: String
 
-    /// True if the file has its new content already, and only a later step has failed. Running the operation
-    /// again completes it.
+    /// True if the file has its new content already, and only a later step has failed; or if an erasure has
+    /// begun to overwrite the file. Running the operation again completes it.
     public internal(set) var isPublished = false
 
     /// The path of the old file if a restore has replaced it before the error.

@@ -85,7 +85,7 @@ struct LogHistoryTests {
         arguments: Emptying.allCases, [false, true])
     func headerBeforeIndex(emptying: Emptying, isBySecond: Bool) throws {
         let (first, second, history) = try makeEmptyLog(emptying)
-        // SQLite writes and syncs the header before the commit is in the index: at that time, the state is still
+        // SQLite writes and syncs the header before the commit is in the index. Until then, the state is
         // the one of the history.
         try write(isBySecond ? second : first)
         let error = #expect(throws: DatabaseFileError.self) {
