@@ -119,7 +119,7 @@ extension ConnectionHandle {
     /// - Parameter sql: a single valid statement. It is not executed.
     package func program(ofStatement sql: String) throws -> EngineProgram {
         var operations: [EngineProgram.Operation] = []
-        try forEachRow(trusted: "EXPLAIN \(sql)") { row in
+        try forEachRow(trusted: "EXPLAIN \(String(identifier: sql.utf8))") { row in
             let name = row.string(at: 1)
             operations.append(
                 EngineProgram.Operation(

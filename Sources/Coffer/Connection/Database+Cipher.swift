@@ -104,7 +104,8 @@ extension Database {
         try checkIsOpen()
         do {
             _ = try withoutTrace {
-                try handle.firstText(trusted: "PRAGMA cipher_license = \(license.quotedDatabaseIdentifier)")
+                let license = String(identifier: license.utf8).quotedDatabaseIdentifier
+                return try handle.firstText(trusted: "PRAGMA cipher_license = \(license)")
             }
         } catch let error as EngineError {
             throw DatabaseError(
@@ -189,8 +190,8 @@ extension Database {
                 try Database.prepareFile(at: target, configuration: configuration, isWritten: true)
             }
             // The pragma returns whether it could open the target.
-            let answer = try handle.firstText(
-                trusted: "PRAGMA cipher_log = \(target.quotedDatabaseIdentifier)")
+            let file = String(identifier: target.utf8).quotedDatabaseIdentifier
+            let answer = try handle.firstText(trusted: "PRAGMA cipher_log = \(file)")
             guard answer == nil || answer == "0" else {
                 throw DatabaseError(
                     resultCode: .SQLITE_CANTOPEN, message: "SQLCipher cannot write its log to \(target)")

@@ -56,16 +56,16 @@ final class ObserverNotifier {
     /// True while a statement runs whose changes may have to be reported.
     private var isExecuting = false
 
-    /// The statement whose changes are reported.
-    private var reported: Statement?
+    /// The statement whose changes are reported. It is not kept alive: a connection cannot be closed with it.
+    private weak var reported: Statement?
 
     /// Executions during which functions or observers execute other statements, from the outside in.
     private var outerExecutions: [OuterExecution] = []
 
     private struct OuterExecution {
-        let reported: Statement
+        weak var reported: Statement?
         /// The statement that runs now, at whose end this execution continues.
-        let inner: Statement
+        weak var inner: Statement?
         let audiences: [Audience]
         let isExecuting: Bool
         let eventCount: Int

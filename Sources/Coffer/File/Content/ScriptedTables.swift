@@ -14,20 +14,20 @@ struct ScriptedTables {
     /// - Parameter given: names of tables. Like SQLite, this ignores their case.
     /// - Throws: ``NoSuchTable``.
     init(_ given: [String], in source: ConnectionHandle) throws {
-        let all = try source.column(
+        let all = try source.identifiers(
             trusted: """
                 SELECT name FROM main.sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'
                 """)
         let known = Set(all.map(CaseInsensitiveName.init))
         var names: Set<CaseInsensitiveName> = []
         for name in given {
-            guard let index = known.firstIndex(of: CaseInsensitiveName(name)) else {
+            guard let index = known.firstIndex(of: CaseInsensitiveName(String(identifier: name.utf8))) else {
                 throw NoSuchTable(name: name)
             }
             names.insert(known[index])
         }
         func tables(_ type: String) throws -> [String] {
-            try source.column(
+            try source.identifiers(
                 trusted: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = '\(type)'")
         }
         let virtual = try tables("virtual")

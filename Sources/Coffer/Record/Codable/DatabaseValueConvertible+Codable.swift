@@ -27,7 +27,7 @@ extension DatabaseValueConvertible where Self: Decodable {
         case .failure: nil
         case .notSingle(let value, _):
             Data.fromDatabaseValue(dbValue).flatMap { try? databaseJSONDecoder().decode(Self.self, from: $0) }
-                ?? value
+                ?? (dbValue.isNull ? nil : value)
         }
     }
 }
