@@ -1,7 +1,7 @@
 internal import CSQLCipher
 
 /// SQL that this package writes itself, from checked parts, and never from text of users. Escaped bytes of
-/// names (``Swift/String/init(identifier:)``) are passed to SQLite as they were.
+/// names (``Swift/String/init(identifier:)``) are passed to SQLite without the escapes.
 ///
 /// A result only counts if its statement has run to the end: SQLite may return a row first and fail
 /// afterwards. For example, `PRAGMA journal_mode = WAL` returns its row before it commits. Therefore, each

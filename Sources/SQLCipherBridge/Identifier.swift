@@ -1,8 +1,9 @@
 internal import Glibc
 
 /// Names of a schema as strings. SQLite also accepts names that are not valid UTF-8, which a string cannot
-/// contain. In a string of this kind, a scalar from U+10FF80 to U+10FFFF is an escaped byte, whose value are
-/// its last two digits. The bytes of these scalars are themselves escaped, so that each name has one string.
+/// contain. In a string of this kind, a scalar from U+10FF80 to U+10FFFF is an escaped byte. Its last two
+/// digits are the value of the byte. The bytes of these scalars are themselves escaped, so that each name has
+/// one string.
 ///
 /// SQL that this package writes itself may contain such strings: see ``ConnectionHandle/execute(trusted:)``.
 extension String {

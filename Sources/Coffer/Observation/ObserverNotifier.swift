@@ -7,30 +7,8 @@ internal import SQLCipherBridge
 /// no decisions: ``SavepointLedger`` decides which events count, ``TransactionTracker`` how transactions end,
 /// and ``RegionWatchState`` which regions they have changed (invariant "Pure state machines").
 final class ObserverNotifier {
-    /// A change, which may be held until the end of a savepoint, and its observers.
-    private struct Change {
-        enum Event {
-            case row(DatabaseEvent)
-
-            /// A row that is about to change.
-            case rowAhead(DatabasePreUpdateEvent)
-
-            /// Changes of a table that SQLite does not report row by row.
-            case table
-        }
-
-        let event: Event
-        let audience: Audience
-    }
-
-    /// The observers of one kind of change made by the current statement.
-    private struct Audience {
-        let kind: DatabaseEventKind
-        let registrations: [ObserverRegistration]
-        var watchers: [RegionWatch.ID]
-        /// True if the rows of all changes are reported, as far as the watchers need them.
-        let tellsAllRows: Bool
-    }
+    private typealias Change = ObservedChange
+    private typealias Audience = ObservedChange.Audience
 
     /// The observations of regions and values, which are added and removed on any thread.
     let watch = RegionWatch()
@@ -56,16 +34,11 @@ final class ObserverNotifier {
     /// True while a statement runs whose changes may have to be reported.
     private var isExecuting = false
 
-    /// The statement whose changes are reported. It is not kept alive: a connection cannot be closed with it.
-    private weak var reported: Statement?
+    /// The statements whose changes are reported.
+    private var executions = ReportedExecutions<Listening>()
 
-    /// Executions during which functions or observers execute other statements, from the outside in.
-    private var outerExecutions: [OuterExecution] = []
-
-    private struct OuterExecution {
-        weak var reported: Statement?
-        /// The statement that runs now, at whose end this execution continues.
-        weak var inner: Statement?
+    /// The state of listening to one statement.
+    private struct Listening {
         let audiences: [Audience]
         let isExecuting: Bool
         let eventCount: Int
@@ -119,7 +92,7 @@ final class ObserverNotifier {
         registrations = ObserverRegistrations()
         savepoints.removeAll()
         audiences = []
-        (reported, outerExecutions) = (nil, [])
+        executions.removeAll()
         isListening = false
         isListeningAhead = false
         hooks.connectionDidClose()
@@ -177,7 +150,7 @@ extension ObserverNotifier {
     func endIdleStatement() -> Bool {
         // Advance the clock before checking for watchers: a watcher added later has then read the clock after
         // the change.
-        if connection.isAutocommit { watch.clock.transactionDidEnd() }
+        if connection.isAutocommit, !executions.hasOuter { watch.clock.transactionDidEnd() }
         return isIdle
     }
 
@@ -197,7 +170,9 @@ extension ObserverNotifier {
             try statementDidEnd(in: statement.database, successfully: true, step: nil)
         }
         try statement.updateFacts()
-        begin(statement)
+        executions.begin(
+            statement,
+            after: Listening(audiences: audiences, isExecuting: isExecuting, eventCount: eventCount))
         isExecuting = !statement.isReadonly && !statement.changesTransactionOrSchema
         listen(to: statement.isReadonly ? [] : statement.facts.eventKinds, of: statement)
         let observed = statement.facts.maybeTruncatedTables.filter { table in
@@ -206,42 +181,34 @@ extension ObserverNotifier {
         if !observed.isEmpty { inspector.preventTruncation(of: observed) }
     }
 
-    /// Makes a statement the one whose changes are reported. If another one has called the function that
-    /// executes it, the changes of that one are reported again afterwards.
-    private func begin(_ statement: Statement) {
-        if let reported, unsafe reported.isStepping {
-            outerExecutions.append(
-                OuterExecution(
-                    reported: reported, inner: statement, audiences: audiences, isExecuting: isExecuting,
-                    eventCount: eventCount))
-        } else if !outerExecutions.isEmpty {
-            outerExecutions = []
-        }
-        reported = statement
-    }
-
-    private func resumeExecution(after statement: Statement) {
-        if reported === statement { reported = nil }
-        guard let outer = outerExecutions.last, outer.inner === statement else { return }
-        outerExecutions.removeLast()
-        (reported, audiences, isExecuting) = (outer.reported, outer.audiences, outer.isExecuting)
+    /// Ends an execution. If a function has executed the statement, listens again to the one that has called
+    /// the function.
+    private func endExecution(of statement: Statement) {
+        guard let outer = executions.end(statement) else { return }
+        (audiences, isExecuting) = (outer.audiences, outer.isExecuting)
         guard !audiences.isEmpty else { return }
         // SQLite counts the changes of the outer statement at its end.
         startListening()
         eventCount = outer.eventCount
     }
 
+    /// Ends an execution that was prepared, and never begun.
+    func executionWasDropped(_ statement: Statement) {
+        stopListening(to: statement)
+        endExecution(of: statement)
+    }
+
     /// Calls observers if the transaction has ended.
     ///
     /// - Throws: the error of an observer that has refused the commit of a transaction without writes.
     func executionDidEnd(_ statement: Statement) throws {
-        defer { resumeExecution(after: statement) }
-        let isInsideTransaction = !connection.isAutocommit
+        defer { endExecution(of: statement) }
+        let isInsideTransaction = !connection.isAutocommit || executions.isInsideOther
         if !isInsideTransaction { watch.clock.transactionDidEnd() }
         if isIdle, !statement.changesSavepoints {
             return transactionStepDidEnd(in: statement.database, isInsideTransaction: isInsideTransaction)
         }
-        stopListening(in: statement.database)
+        stopListening(to: statement)
         switch statement.facts.transactionStep {
         case .beginSavepoint(let name)?: savepoints.begin(name)
         case .releaseSavepoint(let name)?: savepoints.release(name).forEach { send($0) }
@@ -264,8 +231,8 @@ extension ObserverNotifier {
     ///
     /// - Throws: the error of an observer that has refused the commit, which is the reason for the failure.
     func executionDidFail(_ statement: Statement, _ error: DatabaseError) throws {
-        defer { resumeExecution(after: statement) }
-        stopListening(in: statement.database)
+        defer { endExecution(of: statement) }
+        stopListening(to: statement)
         if transaction.hasRollbackReport && !connection.isAutocommit {
             // The outermost savepoint was released, but could not be committed. SQLite has undone the
             // changes, and leaves an empty savepoint open.
@@ -279,8 +246,8 @@ extension ObserverNotifier {
     ///
     /// No caller can receive an error here, but an observer that refuses the commit still causes a rollback.
     func statementWasAbandoned(_ statement: Statement, _ code: CInt) {
-        defer { resumeExecution(after: statement) }
-        stopListening(in: statement.database)
+        defer { endExecution(of: statement) }
+        stopListening(to: statement)
         try? statementDidEnd(
             in: statement.database, successfully: code == EngineCode.ok, step: statement.facts.transactionStep
         )
@@ -289,7 +256,7 @@ extension ObserverNotifier {
     private func statementDidEnd(
         in database: Database, successfully: Bool, step: StatementFacts.TransactionStep?
     ) throws {
-        let isInsideTransaction = !connection.isAutocommit
+        let isInsideTransaction = !connection.isAutocommit || executions.isInsideOther
         if !isInsideTransaction {
             watch.clock.transactionDidEnd()
             if isHolding { savepoints.removeAll() }
@@ -420,10 +387,11 @@ extension ObserverNotifier {
     }
 
     /// Stops listening after a statement. Some of its changes may not have been reported.
-    private func stopListening(in database: Database) {
+    private func stopListening(to statement: Statement) {
+        guard !executions.reportsOther(than: statement) else { return }
         isExecuting = false
         guard isListening else { return }
-        noteUntoldChanges(in: database)
+        noteUntoldChanges(in: statement.database)
         stopListening()
     }
 
@@ -472,22 +440,8 @@ extension ObserverNotifier {
     /// Reports a change, and returns the watchers that need further events.
     @discardableResult
     private func send(_ change: Change) -> [RegionWatch.ID] {
-        let watchers = change.audience.watchers
-        switch change.event {
-        case .rowAhead(let event):
-            hasToldOfRows = true
-            for registration in change.audience.registrations { registration.send(event) }
-            return watchers
-        case .row(let event):
-            if !change.audience.registrations.isEmpty { hasToldOfRows = true }
-            for registration in change.audience.registrations { registration.send(event) }
-            if change.audience.tellsAllRows && !watchers.isEmpty {
-                return watch.rowDidChange(event, for: watchers)
-            }
-        case .table: break
-        }
-        if !watchers.isEmpty { watch.tableDidChange(for: watchers) }
-        return []
+        if change.isOfRowForObservers { hasToldOfRows = true }
+        return change.send(to: watch)
     }
 
     /// Notifies the observers of these kinds that something has changed.

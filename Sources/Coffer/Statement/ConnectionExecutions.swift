@@ -1,6 +1,6 @@
 internal import SQLCipherBridge
 
-/// What the statements of a connection know about their executions. It outlives the connection.
+/// The state that all statements of a connection share. It outlives the connection.
 @usableFromInline
 final class ConnectionExecutions {
     /// True if the connection was closed.

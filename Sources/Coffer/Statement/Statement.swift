@@ -344,11 +344,15 @@ extension Statement {
     ///   begun.
     @usableFromInline
     func abandonExecution(_ number: Int) {
-        guard number == executionNumber, unsafe !isStepping, handle.isBusy else { return }
-        let code = handle.reset()
+        guard number == executionNumber, unsafe !isStepping else { return }
+        let isBegun = handle.isBusy
+        let code = isBegun ? handle.reset() : EngineCode.ok
         // A cursor may outlive the connection.
-        if reportsToNotifier, !executions.isClosed {
+        guard reportsToNotifier, !executions.isClosed else { return }
+        if isBegun {
             database.observerNotifier.statementWasAbandoned(self, code)
+        } else {
+            database.observerNotifier.executionWasDropped(self)
         }
     }
 }

@@ -78,4 +78,55 @@ struct NestedWriteObservationTests {
         }
         #expect(recorder.counts["update t"] == 10)
     }
+
+    /// What a function does while an UPDATE calls it for each row.
+    enum Work: String, CaseIterable {
+        case failingRead, failingWrite, returningCursor, cursorNeverStepped
+    }
+
+    @Test(
+        "events and values are right whatever a function executes", arguments: Work.allCases, [false, true])
+    func works(work: Work, isInTransaction: Bool) async throws {
+        let queue = try makeQueue(writingAt: 0)
+        try await queue.writeWithoutTransaction { db in
+            // It is only used inside statements of the connection's own accesses.
+            nonisolated(unsafe) let connection = db
+            db.add(
+                function: DatabaseFunction("f", argumentCount: 1) { _ in
+                    switch work {
+                    case .failingRead:
+                        _ = unsafe try? Int.fetchOne(connection, sql: "SELECT json_extract('bad', '$')")
+                    case .failingWrite:
+                        unsafe try? connection.execute(sql: "INSERT INTO t (id, s) VALUES (1, 1)")
+                    case .returningCursor:
+                        let sql = "INSERT INTO log SELECT value FROM json_each('[1,2]') RETURNING x"
+                        let cursor = unsafe try Int.fetchCursor(connection, sql: sql)
+                        while let id = try cursor.next() {
+                            unsafe try connection.execute(
+                                sql: "UPDATE log SET x = -1 WHERE x = ?", arguments: [id])
+                        }
+                    case .cursorNeverStepped:
+                        _ = unsafe try Int.fetchCursor(
+                            connection, sql: "INSERT INTO log VALUES (1) RETURNING x")
+                    }
+                    return "old"
+                })
+        }
+        let recorder = Recorder()
+        queue.add(transactionObserver: recorder)
+        let observation = ValueObservation.tracking { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM t WHERE s = 'new'")
+        }
+        var values = observation.values(in: queue).makeAsyncIterator()
+        #expect(try await values.next() == 10)
+        if isInTransaction {
+            try await queue.write { try $0.execute(sql: "UPDATE t SET s = f(id)") }
+        } else {
+            try await queue.writeWithoutTransaction { try $0.execute(sql: "UPDATE t SET s = f(id)") }
+        }
+        #expect(try await values.next() == 0)
+        #expect(recorder.counts["update t"] == 10)
+        queue.remove(transactionObserver: recorder)
+        try queue.close()
+    }
 }

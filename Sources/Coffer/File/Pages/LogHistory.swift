@@ -117,8 +117,8 @@ final class LogHistory {
             // SQLite has restarted the log in the index only, and the file still has the previous one. The
             // first commit writes another header.
             if let old = content.salts.first, let new = salt.first, old &+ 1 == new { return }
-            // The first commit to a log writes the header, with random salts, before the index tells of it.
-            // The header may have been read in between, so any commit after it is unknown.
+            // The first commit to a log writes the header, with random salts, before the index has the
+            // commit. The header may have been read in between, so any commit after it is unknown.
         }
         var isCommitted = false
         try content.forEachFrame(after: (isOfState ? position : nil) ?? content.start) { frame, _ in

@@ -104,8 +104,8 @@ extension SalvagedSchema.Entry {
 }
 
 extension StoredRecord.Value {
-    /// Returns the text of a name or a definition; nil for other values. Invalid bytes of UTF-8 are escaped,
-    /// while invalid UTF-16 is no text.
+    /// Returns the text of a name or a definition; nil for other values. Invalid bytes of UTF-8 are escaped.
+    /// Invalid UTF-16 is not decoded.
     func text(_ encoding: TextEncoding) -> String? {
         guard case .text(let stored) = self else { return nil }
         let bytes = Array(stored)

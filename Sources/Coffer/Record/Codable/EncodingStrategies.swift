@@ -112,9 +112,7 @@ public enum DatabaseDateEncodingStrategy: Sendable {
             date.timeIntervalSince1970,
             EncodingError.Context(
                 codingPath: [],
-                debugDescription:
-                    "The date strategy cannot store a date that is so far away, or is no number."
-            ))
+                debugDescription: "The date is outside the range of its strategy."))
     }
 }
 

@@ -6,7 +6,8 @@ struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
         case value(Value)
         /// The value cannot be converted.
         case failure
-        /// The type requested a keyed or unkeyed container, but produced a value without it, if there is one.
+        /// The type requested a keyed or unkeyed container. The value is the one that it produced without the
+        /// container, or nil.
         case notSingle(Value?, Request)
     }
 
