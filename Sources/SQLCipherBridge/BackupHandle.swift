@@ -13,7 +13,7 @@ package struct BackupHandle: ~Copyable {
     package init(from source: ConnectionHandle, to destination: ConnectionHandle) throws(EngineError) {
         guard let pointer = unsafe sqlite3_backup_init(destination.pointer, "main", source.pointer, "main")
         else {
-            throw EngineError(code: destination.lastExtendedErrorCode, message: destination.lastErrorMessage)
+            throw destination.error(destination.lastExtendedErrorCode)
         }
         unsafe self.pointer = pointer
         self.destination = destination

@@ -1,4 +1,5 @@
 internal import CSQLCipher
+internal import Glibc
 package import KeyMaterial
 
 // Use sqlite3_key, never sqlite3_key_v2: with an unknown schema name, sqlite3_key_v2 acts on the main
@@ -47,7 +48,13 @@ extension ConnectionHandle {
             throw EngineError(code: SQLITE_MISUSE, message: "A raw key has 32 bytes")
         }
         let text = ConnectionHandle.keyText(rawKey: rawKey, salt: [])
+        // If a page cannot be written, SQLCipher rolls the transaction back, and may return `SQLITE_OK`.
+        errno = 0
         let code = text.withUnsafeBytes { unsafe sqlite3_rekey(pointer, $0.baseAddress, CInt($0.count)) }
+        let cause = errno
+        if let error = EngineError.full(code == SQLITE_OK ? SQLITE_IOERR : code, systemError: cause) {
+            throw error
+        }
         guard code == SQLITE_OK else {
             throw EngineError(code: code, message: "SQLCipher could not write the file with the new key")
         }

@@ -76,6 +76,16 @@ extension ConnectionHandle {
         unsafe sqlite3_errstr(code).map { unsafe String(cString: $0) } ?? "unknown error"
     }
 
+    /// True if the file system of the main database has no room for another file. SQLite tries to read a
+    /// journal that it cannot create, and has the error of that call.
+    private var isWithoutRoomForFiles: Bool {
+        guard lastSystemError == ENOENT, let path = unsafe sqlite3_db_filename(pointer, "main") else {
+            return false
+        }
+        var status = statvfs()
+        return unsafe statvfs(path, &status) == 0 && status.f_files > 0 && status.f_favail == 0
+    }
+
     /// Throws an error for a failed result code. It reads the message while it is still valid.
     package func check(_ code: CInt) throws(EngineError) {
         guard code != SQLITE_OK else { return }
@@ -99,6 +109,8 @@ extension ConnectionHandle {
             // Damage that is found later has nothing to do with this failure.
             _ = ReadFailure.take()
         }
+        let systemError = code == SQLITE_CANTOPEN && isWithoutRoomForFiles ? ENOSPC : lastSystemError
+        if let error = EngineError.full(code, systemError: systemError) { return error }
         let message = lastErrorMessage
         let isInterruption =
             code == SQLITE_ERROR && isInterrupted && message == ConnectionHandle.describe(SQLITE_INTERRUPT)

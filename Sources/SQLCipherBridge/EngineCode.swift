@@ -12,6 +12,8 @@ package enum EngineCode {
     package static let corrupt: CInt = 11
     /// `SQLITE_IOERR_READ`.
     static let unreadable: CInt = 10 | 1 << 8
+    /// `SQLITE_IOERR_SHMSIZE`: the index of the log could not be extended.
+    static let noSpaceForIndex: CInt = 10 | 19 << 8
     package static let full: CInt = 13
     package static let cantOpen: CInt = 14
     package static let tooBig: CInt = 18

@@ -111,9 +111,9 @@ extension EngineConnection {
                     "database is locked: other connections of this process share it with other processes")
         }
         // SQLite returns a connection even if opening fails, to provide the message.
-        let message = unsafe pointer.flatMap { unsafe ConnectionHandle($0).lastErrorMessage }
+        let error = unsafe pointer.map { unsafe ConnectionHandle($0).error(code) }
         unsafe sqlite3_close_v2(pointer)
-        throw EngineError(code: code, message: message ?? ConnectionHandle.describe(code))
+        throw error ?? EngineError(code: code, message: ConnectionHandle.describe(code))
     }
 }
 

@@ -25,6 +25,24 @@ extension EngineError {
         message: "The database file was removed, renamed or replaced while it was open")
 }
 
+extension EngineError {
+    /// Returns `SQLITE_FULL` for an error of a file for which the system had no space; nil for other errors.
+    ///
+    /// SQLite itself returns `SQLITE_FULL` if the disk is full when a file is extended. It returns
+    /// `SQLITE_CANTOPEN` if a file system has no room for another file, and `SQLITE_IOERR` if a limit of the
+    /// user or the process is reached, or if the index of the log cannot be extended.
+    ///
+    /// - Parameter systemError: the `errno` of the call that failed.
+    static func full(_ code: CInt, systemError: CInt) -> EngineError? {
+        let reason = Errno(systemError)
+        let isOfFile = [EngineCode.ioError, EngineCode.cantOpen].contains(code & 0xff)
+        guard isOfFile, reason.isOutOfSpace || code == EngineCode.noSpaceForIndex else { return nil }
+        let words = ConnectionHandle.describe(EngineCode.full)
+        let message = reason.isOutOfSpace ? "\(words): \(reason.words)" : words
+        return EngineError(code: EngineCode.full, message: message)
+    }
+}
+
 extension EngineError: SystemCallFailure {
     /// The error of a file that the system refused to read.
     init(unreadable reason: Errno) {

@@ -132,6 +132,15 @@ enum OpenFiles {
     /// Returns true if a connection of this process has the file open.
     static func isOpen(_ file: FileIdentity) -> Bool { state.withLock { $0.uses[file] != nil } }
 
+    /// Returns the number of connections to a file that only this process uses; nil if the file is shared or
+    /// not open.
+    static func connectionCountIfUnshared(_ file: FileIdentity) -> Int? {
+        state.withLock { state in
+            guard let use = state.uses[file], use.locking == .thisProcessOnly else { return nil }
+            return use.count
+        }
+    }
+
     /// Closes a file with SQLite's own function, which releases its locks, and removes it from the list.
     ///
     /// No other file is opened in between: it could get the inode number of a deleted file that was closed.

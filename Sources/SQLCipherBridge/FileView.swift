@@ -154,7 +154,7 @@ private enum IOError {
 
     /// Returns SQLite's code for an `errno`.
     static func code(_ error: CInt, _ code: CInt) -> CInt {
-        error == 0 ? SQLITE_OK : [ENOSPC, EDQUOT, EFBIG].contains(error) ? SQLITE_FULL : code
+        error == 0 ? SQLITE_OK : Errno(error).isOutOfSpace ? SQLITE_FULL : code
     }
 }
 

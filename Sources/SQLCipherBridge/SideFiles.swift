@@ -311,6 +311,10 @@ extension FileIdentity {
     /// True if a connection of this process has the file open as a database.
     package var isOpenInThisProcess: Bool { OpenFiles.isOpen(self) }
 
+    /// The number of connections to the file, if it is open with ``FileLocking/thisProcessOnly``; nil
+    /// otherwise.
+    package var connectionCountIfUnshared: Int? { OpenFiles.connectionCountIfUnshared(self) }
+
     /// - Parameter name: a path as a C string, which need not be valid UTF-8.
     init?(named name: UnsafePointer<CChar>) {
         guard let status = unsafe try? FileStatus(named: name, followsLinks: true) else { return nil }

@@ -13,6 +13,9 @@ package struct Errno: Error, Hashable, Sendable {
 
     /// The system's message, such as "No such file or directory".
     package var words: String { unsafe String(cString: strerror(code)) }
+
+    /// True if the disk is full, or a limit of a user or a process is reached.
+    package var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 }
 
 /// Makes a system call, repeats it while signals interrupt it, and throws any other error.

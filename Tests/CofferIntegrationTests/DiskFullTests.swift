@@ -25,9 +25,7 @@ struct DiskFullTests {
                 try limitFileSize(400 * 1024)
                 for _ in 0..<5 {
                     let error = #expect(throws: DatabaseError.self) { try writer.write { try fill($0) } }
-                    #expect(
-                        error?.resultCode == .SQLITE_IOERR || error?.resultCode == .SQLITE_FULL,
-                        "\(error as Any)")
+                    #expect(error?.resultCode == .SQLITE_FULL, "\(error as Any)")
                     #expect(try writer.int("SELECT count(*) FROM t") == 2)
                 }
                 try limitFileSize(nil)
@@ -38,6 +36,61 @@ struct DiskFullTests {
                 #expect(try again.problems().isEmpty)
             }
         }
+    }
+
+    @Test(
+        "a rotation in place that may not write its journal fails with a typed error, and keeps the old key")
+    func rotationInPlace() async {
+        await #expect(processExitsWith: .success) {
+            try withTestDirectory { directory in
+                signal(SIGXFSZ, SIG_IGN)
+                let queue = try directory.makeQueue("a.db", .rawKeyed)
+                try queue.write { db in
+                    try db.execute(sql: "CREATE TABLE t (a)")
+                    for _ in 0..<100 { try db.execute(sql: "INSERT INTO t VALUES (randomblob(4000))") }
+                }
+                var options = DatabaseFile.RotationOptions()
+                options.method = .inPlace
+                let key = DatabaseKey.rawKey([UInt8](repeating: 9, count: 32))
+                try limitFileSize(100 * 1024)
+                let error = #expect(throws: DatabaseFileError.self) {
+                    try queue.rotateKey(to: key, options: options)
+                }
+                #expect(error?.reason == .diskFull, "\(error as Any)")
+                #expect(error?.isPublished == false)
+                try limitFileSize(nil)
+                #expect(try queue.int("SELECT count(*) FROM t") == 100)
+                try queue.close()
+                let again = try directory.makeQueue("a.db", .rawKeyed)
+                #expect(try again.problems().isEmpty)
+            }
+        }
+    }
+
+    @Test(
+        "a file system that has no room for another file fails with a typed error, and loses nothing",
+        .enabled(if: DiskFullTests.canMount))
+    func noInode() throws {
+        let disk = try directory.makeFolder("disk")
+        let queue = try directory.makeQueue("a.db", .rawKeyed)
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)") }
+        try queue.close()
+        // The mount is in a private namespace and disappears with it. It has one inode for the folder, and
+        // one for the file.
+        let process = try ChildProcess.run(
+            "unshare",
+            [
+                "-m", "sh", "-ec",
+                "mount -t tmpfs -o size=1m,nr_inodes=2 none \"$0\"; cp \"$1\" \"$0/a.db\"; shift; exec \"$@\"",
+                disk, directory.path("a.db"), ChildProcess.built("CofferTestWorker"),
+                "insert-without-journal",
+                "\(disk)/a.db",
+            ])
+        #expect(process.status == 0, "\(process.errorText)")
+        #expect(
+            process.outputText
+                == "13 (database or disk is full): database or disk is full: No space left on device\nkept 2\n"
+        )
     }
 
     @Test("a full disk does the same", .enabled(if: DiskFullTests.canMount), arguments: Access.allCases)
@@ -64,9 +117,7 @@ struct DiskFullTests {
                 try limitFileSize(0)
                 for access in Access.allCases {
                     let error = #expect(throws: DatabaseError.self) { try directory.make(access) }
-                    #expect(
-                        error?.resultCode == .SQLITE_IOERR || error?.resultCode == .SQLITE_FULL,
-                        "\(error as Any)")
+                    #expect(error?.resultCode == .SQLITE_FULL, "\(error as Any)")
                     #expect(
                         directory.fileNames().allSatisfy { (try? directory.bytes(of: $0).isEmpty) == true })
                 }

@@ -173,6 +173,33 @@ struct FileLockingTests {
         #expect(try shell.run("SELECT count(*) FROM t;") == ["2"])
     }
 
+    @Test(
+        "can be rotated after connections have been opened and closed, but not while another one is open",
+        arguments: Access.allCases, ["wal", "delete"])
+    func rotationAfterReads(access: Access, journalMode: String) throws {
+        try makeFile(journalMode: journalMode)
+        let writer = try directory.make(access, "vault.db", alone)
+        #expect(try count(writer) == 1)
+        let other = try directory.makeQueue("vault.db", alone)
+        #expect(try count(other) == 1)
+        let newKey = DatabaseKey.rawKey([UInt8](repeating: 9, count: 32))
+        let refusal = #expect(throws: DatabaseFileError.self) { try writer.rotateKey(to: newKey) }
+        #expect(refusal?.isPublished == false)
+        guard case .busy = refusal?.reason else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        try other.close()
+
+        try writer.rotateKey(to: newKey)
+        #expect(try count(writer) == 1)
+        try writer.write { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
+        try writer.rotateKey(to: .rawKey([UInt8](repeating: 8, count: 32)))
+        try writer.close()
+        let shell = SQLCipherShell(path: directory.path("vault.db"), rawKey: [UInt8](repeating: 8, count: 32))
+        #expect(try shell.run("SELECT count(*) FROM t; PRAGMA integrity_check;") == ["2", "ok"])
+    }
+
     @Test("can be rotated, copied, vacuumed and erased as any other", arguments: Access.allCases)
     func work(access: Access) throws {
         let writer = try directory.make(access, "vault.db", alone)

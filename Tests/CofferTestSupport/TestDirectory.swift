@@ -60,6 +60,11 @@ public final class TestDirectory: Sendable {
         try Array(Data(contentsOf: URL(fileURLWithPath: path(name))))
     }
 
+    /// Returns the content of all files.
+    public func snapshotOfFiles() throws -> [String: [UInt8]] {
+        try Dictionary(uniqueKeysWithValues: fileNames().map { try ($0, bytes(of: $0)) })
+    }
+
     public func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
     }

@@ -30,4 +30,15 @@ enum Fill {
             print("afterwards \(count) \(try String.fetchAll(db, sql: "PRAGMA integrity_check").joined())")
         }
     }
+
+    /// Writes to a database with two rows in a file system without room for a journal, and prints the error.
+    static func withoutJournal(path: String) throws {
+        let queue = try DatabaseQueue(path: path, configuration: .rawKeyed)
+        do {
+            try queue.write { try $0.execute(sql: "INSERT INTO t VALUES (3)") }
+        } catch let error as DatabaseError {
+            print("\(error.resultCode): \(error.message ?? "")")
+        }
+        print("kept \(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } ?? -1)")
+    }
 }

@@ -18,6 +18,7 @@ enum Worker {
             try SpillIndex.run(
                 path: arguments[1], marker: arguments[2], isEncrypted: arguments[3] == "encrypted")
         case "tokens" where arguments.count == 1: try TokenCost.run()
+        case "insert-without-journal" where arguments.count == 2: try Fill.withoutJournal(path: arguments[1])
         case "fill" where arguments.count == 3: try Fill.run(path: arguments[1], access: arguments[2])
         case "hold" where arguments.count == 3: try Hold.run(path: arguments[1], state: arguments[2])
         case "create" where arguments.count == 3: try Create.run(path: arguments[1], access: arguments[2])

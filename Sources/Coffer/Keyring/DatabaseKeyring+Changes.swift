@@ -13,20 +13,22 @@ extension DatabaseKeyring {
     ///   another change takes longer than the timeout. The keyring is unchanged then.
     @discardableResult
     public func add(_ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws -> Int {
-        try add(slot, unlockedBy: secret, lockTimeout: lockTimeout) {}
+        try change(secret, lockTimeout) { change, _ in try change.add(slot) }
     }
 
-    /// Adds a slot as ``add(_:unlockedBy:lockTimeout:)`` does.
+    /// Adds all slots or, if it throws, none.
     ///
     /// - Parameter announce: called after the secret opened the keyring, and before the keyring is changed.
     ///   Its error is thrown, and the keyring is unchanged then.
+    /// - Returns: the numbers of the new slots.
     package func add(
-        _ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval, announce: () throws -> Void
-    ) throws -> Int {
+        _ slots: [NewSlot], unlockedBy secret: Secret, lockTimeout: TimeInterval, announce: () throws -> Void
+    ) throws -> [Int] {
         try change(secret, lockTimeout) { change, _ in
-            let number = try change.add(slot)
+            var numbers: [Int] = []
+            for slot in slots { numbers.append(try change.add(slot)) }
             try announce()
-            return number
+            return numbers
         }
     }
 

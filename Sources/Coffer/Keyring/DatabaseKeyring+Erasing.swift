@@ -11,16 +11,20 @@ extension DatabaseKeyring {
     /// the file that it was about to keep is destroyed too.
     ///
     /// - Parameters:
-    ///   - name: the name of the database without its directory, as a confirmation.
+    ///   - name: the name of the database without its directory, as a confirmation. The name of the keyring
+    ///     confirms that it may also belong to another database.
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
-    /// - Throws: `unsupported` if the name does not match, or the file is not a keyring; `notAFile` if it is
-    ///   not a regular file. Nothing is destroyed then: move the file away.
+    /// - Throws: `unsupported` if the name does not match, or the file is not a keyring, or is one of another
+    ///   database than the one at the path; `notAFile` if it is not a regular file. Nothing is destroyed
+    ///   then.
     public func destroy(confirming name: String, lockTimeout: TimeInterval = 0) throws {
         try located { place in
-            try checkConfirmation(name)
+            let isForAny = name == "\(SystemFile.name(of: databasePath)).keys"
+            if !isForAny { try checkConfirmation(name) }
             do {
                 try place.file.changing(waiting: lockTimeout, isCut: true) { content, _ in
                     try place.file.checkCanBeDestroyed(content)
+                    if !isForAny { try place.checkIsNotOfAnotherDatabase(content) }
                     _ = try place.removeKeptCopy()
                     try place.file.destroy(content)
                 }
@@ -59,6 +63,7 @@ extension DatabaseKeyring {
             var erased: [String] = []
             try file.changing(waiting: lockTimeout, isCut: true) { content, _ in
                 try file.checkCanBeDestroyed(content)
+                try place.checkIsNotOfAnotherDatabase(content)
                 erased = try place.removeKeptCopy()
                 if try SystemFile.status(databasePath) == nil {
                     try HeldFile.whilePlaceholderHasName(databasePath) { try file.destroy(content) }
@@ -75,12 +80,17 @@ extension DatabaseKeyring {
     /// Returns the paths of the files that ``eraseDatabase(confirming:lockTimeout:)`` would remove. Nothing
     /// is changed.
     ///
-    /// - Throws: `unsupported` if the file with the name of the keyring is not one.
+    /// - Throws: `unsupported` if the file with the name of the keyring is not one, or belongs to another
+    ///   database.
     package func erasurePlan() throws -> [String] {
         try located { place in
             let file = place.file
             let hasKeyring = try file.isThere()
-            if hasKeyring { try file.checkCanBeDestroyed(file.bytes(isCut: true)) }
+            if hasKeyring {
+                let content = try file.bytes(isCut: true)
+                try file.checkCanBeDestroyed(content)
+                try place.checkIsNotOfAnotherDatabase(content)
+            }
             let beside =
                 try [place.keptCopy()?.path, hasKeyring ? file.path : nil]
                 .compactMap(\.self) + NewFileNames.leftovers(of: file.path)
@@ -100,6 +110,18 @@ extension DatabaseKeyring {
 }
 
 extension KeyringPlace {
+    /// Throws if the keyring certainly does not belong to the database at its place: it may be the only one
+    /// that opens another database, which was moved. One that cannot be read opens nothing.
+    fileprivate func checkIsNotOfAnotherDatabase(_ content: [UInt8]) throws {
+        guard let document = try? file.document(of: content).document else { return }
+        guard try isOfDatabase(document) == false else { return }
+        throw DatabaseFileError(
+            .unsupported(
+                "This keyring belongs to another database, or the first page of this one is damaged. Nothing "
+                    + "was destroyed. Move the keyring away, or confirm its destruction with its own name, "
+                    + "'\(SystemFile.name(of: file.path))'."), path: file.path)
+    }
+
     /// Destroys the copy of this keyring that a killed restore made for the old file, and removes the second
     /// name that the old file may have got, or the old file if a merged copy has its place. Called while the
     /// keyring is locked, if it is there.

@@ -25,8 +25,8 @@ extension DatabaseKeyring {
     ///   - allowsOlder: true to accept an export older than the present keyring. Slots that were removed
     ///     since then are restored.
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
-    /// - Throws: `unsupported` if the path has another file than a keyring, or if the database does not
-    ///   confirm the export, and a present keyring would be lost; `olderKeyring`, `ofAnotherFile` and other
+    /// - Throws: `unsupported` if the path has another file than a keyring, or the keyring of another
+    ///   database, or if the database does not confirm the export, and a present keyring would be lost; `olderKeyring`, `ofAnotherFile` and other
     ///   problems; `ofAnotherUser` if no database confirms an export that belongs to another user. Nothing is
     ///   changed then.
     public func restoreHeader(
@@ -61,6 +61,12 @@ extension DatabaseKeyring {
                 // has the new data key of the database.
                 try checkIsOfDatabase()
                 guard let present = try? file.document(of: present).document else { return (content, ()) }
+                guard try present.id == unlocked.document.id || place.isOfDatabase(present) == true else {
+                    throw DatabaseFileError(
+                        .unsupported(
+                            "The present keyring belongs to another database, and may be the only one that "
+                                + "opens it. Move it away, and restore the header again."), path: file.path)
+                }
                 if !allowsOlder, present.id == unlocked.document.id,
                     present.generation > unlocked.document.generation
                 {

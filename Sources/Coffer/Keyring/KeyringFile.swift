@@ -146,7 +146,8 @@ struct KeyringFile {
     /// - Parameters:
     ///   - time: see ``changing(waiting:isCut:_:)``.
     ///   - isCut: see ``changing(waiting:isCut:_:)``.
-    /// - Throws: `changeUnderWay`; the error of `change`. The file is unchanged then.
+    /// - Throws: `changeUnderWay`; the error of `change`. The file is unchanged then, unless
+    ///   ``DatabaseFileError/isPublished`` is true.
     func replace<Result>(
         waiting time: TimeInterval, isCut: Bool = false,
         _ change: ([UInt8]) throws -> (content: [UInt8], result: Result)
@@ -224,9 +225,14 @@ struct KeyringFile {
             new.removeName(new.path)
             throw error
         }
-        try FailPoint.renamed.pass(path)
-        try SystemFile.synchronize(directoryOf: path)
-        try FailPoint.directorySynchronized.pass(path)
+        do {
+            try FailPoint.renamed.pass(path)
+            try SystemFile.synchronize(directoryOf: path)
+            try FailPoint.directorySynchronized.pass(path)
+        } catch {
+            // A power loss may still bring the former content back.
+            throw DatabaseFileError.published(error, path: path)
+        }
     }
 
     /// Throws if the file cannot be destroyed.

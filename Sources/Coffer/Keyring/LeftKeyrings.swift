@@ -156,14 +156,12 @@ extension DatabaseKeyring {
     /// Returns true if the database has, or had, a data key of this keyring; nil if it is missing or empty.
     /// Needs no secret, because the salt of the database is derived from the keyring.
     package func isOfDatabase() throws -> Bool? {
-        try located { place in
-            guard let salt = try place.databaseSalt() else { return nil }
-            return try place.file.document().document.isOfDatabase(salt: salt, place.file)
-        }
+        try located { place in try place.isOfDatabase(place.file.document().document) }
     }
 
-    /// Removes the keyring that a killed ``adopt(_:key:options:progress:)`` left. It opens nothing: the copy
-    /// that got its data key still has its temporary name, which only the note of that run contains.
+    /// Removes the keyring that a killed ``adopt(_:key:options:progress:)`` or
+    /// ``adopt(_:lockTimeout:restoring:)`` left. It opens nothing: the copy that got its data key still has its
+    /// temporary name, which only the note of that run contains.
     ///
     /// - Parameter lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
     /// - Returns: false if the keyring may open a database. It stays then.
@@ -172,16 +170,40 @@ extension DatabaseKeyring {
             let file = place.file
             return try file.changing(waiting: lockTimeout) { bytes, _ in
                 let document = try file.document(of: bytes).document
-                let names = ReplacementNames(path: place.ownPath, operation: .rotate)
-                guard document.generation == 1, let present = try place.databaseSalt(),
-                    try !document.isOfDatabase(salt: present, file),
-                    let run = NoteFile.read(names.note).flatMap({ RunIdentifier($0.id) }),
-                    let copy = try LeftKeyrings.salt(ofUnnamed: names.copy(run)),
-                    try document.isOfDatabase(salt: copy, file)
+                guard document.generation == 1, try place.isOfDatabase(document) == false,
+                    try place.copiesOfKilledAdoptions().contains(where: { copy in
+                        try LeftKeyrings.salt(ofUnnamed: copy).map {
+                            try document.isOfDatabase(salt: $0, file)
+                        } == true
+                    })
                 else { return false }
                 try file.destroy(bytes)
                 return true
             }
+        }
+    }
+}
+
+extension KeyringPlace {
+    /// Returns the temporary paths of the copies that a killed rotation or restore may have left.
+    fileprivate func copiesOfKilledAdoptions() -> [String] {
+        let rotation = ReplacementNames(path: ownPath, operation: .rotate)
+        let restore = NewFileNames(path: ownPath)
+        func run(_ note: String) -> RunIdentifier? {
+            NoteFile.read(note).flatMap { RunIdentifier($0.id) }
+        }
+        return [run(rotation.note).map(rotation.copy), run(restore.lock).map(restore.temporary)]
+            .compactMap(\.self)
+    }
+
+    /// Returns true if the database has, or had, a data key of a keyring; nil if it is missing or empty.
+    func isOfDatabase(_ document: KeyringDocument) throws -> Bool? {
+        do {
+            guard let salt = try databaseSalt() else { return nil }
+            return try document.isOfDatabase(salt: salt, file)
+        } catch let error as KeyError {
+            guard case .plaintextFile = error.failure else { throw error }
+            return false
         }
     }
 }

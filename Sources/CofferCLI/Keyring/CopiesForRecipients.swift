@@ -48,7 +48,15 @@ extension RecipientOptions {
 
     static func exists(_ keyring: DatabaseKeyring) -> Failure {
         guard !NewFile.exists(keyring.databasePath) else {
-            return NewFile.isThere(keyring.path).about(keyring.databasePath)
+            guard (try? keyring.isOfDatabase()) == true else {
+                return NewFile.isThere(keyring.path).about(keyring.databasePath)
+            }
+            return Failure(
+                .outputExists, "output_exists",
+                "'\(keyring.path)' is the keyring of the present database. If an interrupted run of this "
+                    + "command created it, the run is complete: the identities of its recipients open the "
+                    + "database. Otherwise, give a secret that opens it to --unlock, and no recipient."
+            ).about(keyring.databasePath)
         }
         // Never removed automatically: it may be the only way to open a database that was moved temporarily.
         return Failure(

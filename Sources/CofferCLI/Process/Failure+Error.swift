@@ -50,8 +50,6 @@ extension Failure {
         case .SQLITE_INTERRUPT: (.runAgain, "interrupted", "Interrupted")
         case .SQLITE_FULL:
             (.inputOutput, "disk_full", "The disk is full, or the database or a table has reached a limit")
-        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
-            (.inputOutput, "disk_full", "There is no room on the disk for the index of the log")
         case .SQLITE_IOERR: (.inputOutput, "io", "Reading or writing failed")
         case .SQLITE_CANTOPEN: (.inputMissing, "cannot_open", "The file cannot be opened")
         case .SQLITE_READONLY_DBMOVED: (.busy, "replaced", "Another process has replaced the file")

@@ -18,6 +18,11 @@ struct FolderExamination {
                 if error.code != ENOENT { findings.append(unseen(next)) }
                 continue
             }
+            if !status.isRegular, isNamedAsKeyring(next),
+                let keyring = KeyringExamination(next, status)
+            {
+                findings += keyring.findings
+            }
             if status.isDirectory {
                 findings += folder(next, status) + content(of: next, &waiting)
             } else if status.isRegular {
@@ -69,7 +74,8 @@ struct FolderExamination {
         let name = FileNames.name(of: path)
         let start = FolderExamination.start(of: path)
         if let leftover = leftover(path, name, start, status) { return [leftover] }
-        if let damaged = keyring(path, start) { return [damaged] }
+        let isKeyring = start?.starts(with: "coffer keyring ".utf8) == true || isNamedAsKeyring(path)
+        if isKeyring, let keyring = KeyringExamination(path, status) { return keyring.findings }
         if start == FolderExamination.plaintextStart { return database(path, status) }
         let lowered = name.lowercased()
         if lowered.hasSuffix(".key") { return key(path, status).map { [$0] } ?? [] }
@@ -120,16 +126,10 @@ struct FolderExamination {
                 + "restore-header'.")
     }
 
-    /// Returns the damage of a keyring, or nil for another file.
-    private func keyring(_ path: String, _ start: [UInt8]?) -> Finding? {
-        guard let database = path.without(ending: ".keys"), let start else { return nil }
-        let isKeyring =
-            start.starts(with: "coffer keyring ".utf8)
-            || FolderExamination.databaseEndings.contains(where: database.lowercased().hasSuffix)
-        guard isKeyring, let keyring = KeyringFacts(of: database), let damage = keyring.damage else {
-            return nil
-        }
-        return Finding("keyring", of: path, damage, advice: keyring.advice)
+    /// True if the path is that of the keyring of a file that has the name of a database.
+    private func isNamedAsKeyring(_ path: String) -> Bool {
+        guard let database = path.without(ending: ".keys")?.lowercased() else { return false }
+        return FolderExamination.databaseEndings.contains(where: database.hasSuffix)
     }
 
     /// Returns the first bytes of a file, or nil if it cannot be read.

@@ -115,9 +115,3 @@ struct MountedFileCommandTests {
         #expect(names().count == 1)
     }
 }
-
-extension TestDirectory {
-    fileprivate func snapshotOfFiles() throws -> [String: [UInt8]] {
-        try Dictionary(uniqueKeysWithValues: fileNames().map { try ($0, bytes(of: $0)) })
-    }
-}

@@ -292,11 +292,12 @@ struct DatabaseKeyringTests {
         arguments: [FailPoint.copyCreated, .copySynchronized, .renamed, .directorySynchronized])
     func failingChanges(_ point: FailPoint) throws {
         try fixture.make()
-        #expect(throws: (any Error).self) {
+        let error = #expect(throws: DatabaseFileError.self) {
             try FailPoint.$failing.withValue(point) { try keyring.change(to: ben, unlockedBy: anna) }
         }
         let opening = [anna, ben].filter { (try? fixture.items($0)) == ["letter", "photo"] }
         #expect(opening.count == 1)
+        #expect(error?.isPublished == ((try? fixture.items(ben)) != nil))
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
         try keyring.add(.secret(KeyringFixture.secret(3)), unlockedBy: try #require(opening.first))
     }

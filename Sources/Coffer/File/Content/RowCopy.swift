@@ -147,16 +147,8 @@ extension FileProtection {
             }
             return result
         } catch {
-            let isFull = FileProtection.isFull(error, systemError: copy.handle.lastSystemError)
+            let isFull = (error as? EngineError)?.primaryCode == EngineCode.full
             throw isFull ? DatabaseFileError(.diskFull, path: path) : error
         }
-    }
-
-    /// Returns true if the disk is full, or a limit of the user or the process was reached. SQLite reports
-    /// only a full disk as such.
-    private static func isFull(_ error: any Error, systemError: CInt) -> Bool {
-        guard let error = error as? EngineError else { return false }
-        return error.primaryCode == EngineCode.full
-            || error.primaryCode == EngineCode.ioError && SystemFile.isOutOfSpace(systemError)
     }
 }

@@ -26,8 +26,8 @@ struct ContentDifference {
         for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
             result.schema.append(
                 .init(
-                    type: key.type, name: key.name.text.readableIdentifier, before: before[key]?.text,
-                    after: after[key]?.text))
+                    type: key.type, name: key.name.text.readableIdentifier,
+                    before: before[key]?.text.readableIdentifier, after: after[key]?.text.readableIdentifier))
         }
         let names = try (
             old.storedTableNames().map(ExactText.init), new.storedTableNames().map(ExactText.init)
@@ -49,12 +49,10 @@ struct ContentDifference {
     private static func schema(of handle: ConnectionHandle) throws -> [SchemaKey: ExactText] {
         var result: [SchemaKey: ExactText] = [:]
         try handle.forEachRow(
-            trusted: "SELECT type, name, tbl_name || char(10) || ifnull(sql, '') FROM main.sqlite_master"
+            trusted: "SELECT type, name, ifnull(sql, '') FROM main.sqlite_master"
         ) { row in
-            let text = row.string(at: 2)
-            let sql = text.firstIndex(of: "\n").map { String(text[text.index(after: $0)...]) } ?? ""
-            result[SchemaKey(type: row.string(at: 0), name: ExactText(row.identifier(at: 1)))] = ExactText(
-                sql)
+            let key = SchemaKey(type: row.string(at: 0), name: ExactText(row.identifier(at: 1)))
+            result[key] = ExactText(row.identifier(at: 2))
         }
         return result
     }

@@ -75,7 +75,7 @@ struct QuiescedSource: ~Copyable {
         let checkpoint = writer.checkpoint(
             schema: "main", mode: Database.CheckpointMode.passive.rawValue)
         guard checkpoint.code == EngineCode.ok || checkpoint.code & 0xff == EngineCode.busy else {
-            throw EngineError(code: checkpoint.code, message: writer.lastErrorMessage)
+            throw writer.error(checkpoint.code)
         }
         guard try writer.firstText(trusted: "PRAGMA main.locking_mode = EXCLUSIVE") == "exclusive" else {
             throw EngineError.misuse("The lock on the file cannot be kept")

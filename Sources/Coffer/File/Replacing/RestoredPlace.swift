@@ -36,6 +36,7 @@ struct RestoredPlace {
         }
         let path = try SystemFile.withoutLinks(path)
         self.path = path
+        try ReplacementNames.checkIsNoCompanion(path)
         keyring = keepsKeyring ? "\(path).keys" : nil
         keptPath = try SystemFile.absolute(keepOldPath ?? "\(path).replaced-\(BackupTime.now.text)")
         guard SystemFile.name(of: keptPath).utf8.count + 8 <= 255 else {
@@ -44,7 +45,6 @@ struct RestoredPlace {
         try ReplacementNames.checkCanKeep(keptPath, of: SystemFile.absolute(path))
         try SystemFile.checkIsWritable(directoryOf: path)
         guard try SystemFile.status(path) != nil else {
-            try ReplacementNames.checkIsNoCompanion(path)
             (old, attributes) = (nil, nil)
             return
         }
@@ -71,8 +71,8 @@ struct RestoredPlace {
     /// Throws if another process has the file open, or if the name for the old file is taken.
     func checkIsFree() throws(DatabaseFileError) {
         let endings = [""] + RestoredPlace.companions + (keyring == nil ? [] : [".keys"])
-        for name in endings.map({ keptPath + $0 })
-        where try SystemFile.status(name) != nil {
+        let names = try isKeptNameLeft() ? [] : endings.map { keptPath + $0 }
+        for name in names where try SystemFile.status(name) != nil {
             throw DatabaseFileError(.exists, path: name)
         }
         // The files next to the database will be removed, which would fail for a directory.
@@ -82,6 +82,15 @@ struct RestoredPlace {
             }
         }
         if let old { try FileUsers.waitForNone(of: old, path, timeout: timeout) }
+    }
+
+    /// Returns true if a killed run gave the old file the name that it is to get, and did not restore the
+    /// database. The next run removes that name when it begins.
+    private func isKeptNameLeft() throws(DatabaseFileError) -> Bool {
+        guard let old, let note = NoteFile.read(NewFileNames(path: path).lock), note.keepOldPath == keptPath
+        else { return false }
+        if let kept = try SystemFile.status(keptPath), kept.isSameFile(as: old) { return true }
+        return try LeftOldFile(note, of: path)?.paths.contains(keptPath) ?? false
     }
 
     /// Throws if the backup is the file itself.

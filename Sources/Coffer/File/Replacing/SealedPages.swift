@@ -2,6 +2,7 @@ internal import Dispatch
 internal import KeyMaterial
 internal import SQLCipherBridge
 internal import Synchronization
+internal import SystemCalls
 
 internal import Glibc
 
@@ -366,7 +367,7 @@ extension FileProtection {
         } catch let error as EngineError where error.primaryCode == EngineCode.ioError {
             // A write failed on another thread: the engine notices on its next read, but does not know the
             // reason.
-            throw SystemFile.isOutOfSpace(pages.flush()) ? DatabaseFileError(.diskFull, path: path) : error
+            throw Errno(pages.flush()).isOutOfSpace ? DatabaseFileError(.diskFull, path: path) : error
         }
         let code = pages.flush()
         guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }

@@ -7,8 +7,6 @@ extension DatabaseFileError {
             switch error.primaryCode {
             case EngineCode.busy, EngineCode.locked: .busy([])
             case EngineCode.full: .diskFull
-            // The index of the log could not be made.
-            case _ where error.code == ResultCode.SQLITE_IOERR_SHMSIZE.rawValue: .diskFull
             case EngineCode.corrupt: .damaged(pages: [])
             case EngineCode.constraint: .inconsistent(error.words)
             case _ where error.isOfMissingDefinition: .missingDefinition(error.words)

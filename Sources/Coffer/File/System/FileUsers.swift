@@ -74,9 +74,7 @@ enum FileUsers {
     /// SQLite's locks do not show idle connections. Descriptors do, as far as this user can see the ones of
     /// other processes.
     ///
-    /// - Parameter countsOwn: whether to count the descriptors of this process. While this process has no
-    ///   lock, SQLite has closed all descriptors except those of open connections; while it has a lock,
-    ///   SQLite keeps others open.
+    /// - Parameter countsOwn: whether other connections of this process count.
     /// - Throws: `busy` when the time is over.
     static func waitForNoneElse(
         of file: FileStatus, _ path: String, timeout: TimeInterval, countsOwn: Bool = true
@@ -85,13 +83,22 @@ enum FileUsers {
         let end = Deadline(after: max(0.5, timeout))
         while true {
             let others = try others(of: file)
-            let ownCount = countsOwn ? try ownDescriptorCount(of: file) : 0
-            let isAlone = ownCount <= 2
+            let isAlone = countsOwn ? try hasOneConnection(to: file) : true
             if isAlone && others.isEmpty { return }
             guard end.wait() else {
                 throw DatabaseFileError(.busy(isAlone ? others : [thisProcess] + others), path: path)
             }
         }
+    }
+
+    /// Returns true if this process has one connection to the file, apart from the hold of a replacement.
+    ///
+    /// Descriptors also show connections that were opened without Coffer. While this process has a lock,
+    /// SQLite keeps the descriptors of closed connections open, so descriptors say nothing about a file that
+    /// stays locked.
+    private static func hasOneConnection(to file: FileStatus) throws(DatabaseFileError) -> Bool {
+        if let count = file.identity.connectionCountIfUnshared { return count <= 1 }
+        return try ownDescriptorCount(of: file) <= 2
     }
 
     private static func descriptorCount(of file: FileStatus, process: String) throws(DatabaseFileError) -> Int

@@ -8,14 +8,10 @@ internal import SystemCalls
 /// the locks of the process (see "How To Corrupt An SQLite Database File", 2.2).
 enum SystemFile {
     static func failure(_ call: String, _ path: String, errno code: Int32) -> DatabaseFileError {
-        if isOutOfSpace(code) { return DatabaseFileError(.diskFull, path: path) }
+        if Errno(code).isOutOfSpace { return DatabaseFileError(.diskFull, path: path) }
         if code == ENAMETOOLONG { return DatabaseFileError(.pathTooLong, path: path) }
         return DatabaseFileError(.inputOutput(call: call, errno: code), path: path)
     }
-
-    /// Returns true if an `errno` says that the disk is full, or that a limit of a user or a process is
-    /// reached.
-    static func isOutOfSpace(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
     /// Makes a system call, and throws its error as one about a path.
     @discardableResult

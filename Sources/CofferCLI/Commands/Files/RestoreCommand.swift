@@ -111,8 +111,9 @@ struct RestoreCommand: ChangingOperation {
                 let keys = KeyPassage.changed(from: nil, to: fileKey ?? opening.key)
                 let way = self.opening(
                     with: fileKey ?? opening.key, from: new?.option ?? opening.option, session)
-                try conversion(opening.database, fileKey?.database, session, keys: keys).perform(
-                    isDryRun: dryRun, in: session, trail)
+                var conversion = conversion(opening.database, fileKey?.database, session, keys: keys)
+                conversion.options.keepsKeyring = KeyringFacts(of: file)?.slotCount != nil
+                try conversion.perform(isDryRun: dryRun, in: session, trail)
                 tell(way, session)
             }
             return .done
@@ -125,7 +126,7 @@ struct RestoreCommand: ChangingOperation {
         if let keyring = KeyringFacts(of: file) {
             return
                 "with the key from \(option), and not with its keyring: \(keyring.name) belongs to the old "
-                + "file"
+                + "file, which has a copy of it"
         }
         let present = DatabaseFile(path: file)
         let opensPresent =
@@ -147,10 +148,26 @@ struct RestoreCommand: ChangingOperation {
             keepOldPath: keepOld, in: session)
     }
 
+    /// Removes the keyring that a killed run with recipients left before the database was restored. A run
+    /// without recipients uses that keyring.
+    ///
+    /// - Returns: true if there is no keyring any more.
+    private func removeLeft(_ keyring: DatabaseKeyring, _ session: Session) throws -> Bool {
+        guard recipients.isGiven, !dryRun else { return false }
+        if NewFile.exists(file) {
+            guard try keyring.removeLeftOfAdoption(lockTimeout: session.lockTimeout) else { return false }
+        } else {
+            try keyring.removeLeft()
+            guard !NewFile.exists(keyring.path) else { return false }
+        }
+        session.reporter.note("Removed the keyring of an interrupted run, which opened no database.")
+        return true
+    }
+
     /// Restores into a database that has a keyring or is to get one.
     private func restoreWithKeyring(_ opening: FileKey, in session: Session, _ trail: AuditTrail) throws {
         let keyring = DatabaseKeyring(databasePath: file)
-        let isThere = NewFile.exists(keyring.path)
+        let isThere = try NewFile.exists(keyring.path) && !removeLeft(keyring, session)
         if isThere, !recipients.isGiven, let secret = opening.key.slotSecret {
             func restore(_ key: DatabaseKey) throws {
                 var conversion = conversion(opening.database, key, session)

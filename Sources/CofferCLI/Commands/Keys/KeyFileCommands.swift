@@ -283,8 +283,12 @@ struct KeyDestroyCommand: KeyringOperation {
             backups of the keyring, exported headers and raw keys, backups with their own keyrings, \
             snapshots, remnants in flash memory, and programs that have the database open.
 
+            The keyring of another database, which has the place of this one's, is refused, unless the name \
+            to confirm is its own.
+
             EXAMPLES
               coffer key destroy app.db --yes-destroy app.db
+              coffer key destroy app.db --yes-destroy app.db.keys    also one of another database
             """)
 
     @Argument(help: "The database.", completion: .file())
@@ -300,7 +304,11 @@ struct KeyDestroyCommand: KeyringOperation {
     var output: OutputOptions
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
-        let name = try FileNames.confirmed(yesDestroy, "--yes-destroy", of: file, "To destroy its keyring")
+        let ownName = FileNames.name(of: keyring.path)
+        let name =
+            yesDestroy == ownName
+            ? ownName
+            : try FileNames.confirmed(yesDestroy, "--yes-destroy", of: file, "To destroy its keyring")
         let others = SameKeyrings(as: file)
         let status = try change(session, trail, "its keyring was destroyed") {
             try keyring.destroy(confirming: name, lockTimeout: session.lockTimeout)

@@ -40,11 +40,8 @@ struct KeyAddCommand: KeyringOperation {
         let status = try change(
             session, trail, "added \(counted: made.slots.count, "slot")", printsSecret: made.recovery != nil
         ) {
-            for slot in made.slots {
-                numbers.append(
-                    try keyring.add(slot, unlockedBy: secret, lockTimeout: session.lockTimeout) {
-                        try made.tell(file, session)
-                    })
+            numbers = try keyring.add(made.slots, unlockedBy: secret, lockTimeout: session.lockTimeout) {
+                try made.tell(file, session)
             }
         }
         session.reporter.note("slot \(numbers.map(String.init).joined(separator: ", "))")

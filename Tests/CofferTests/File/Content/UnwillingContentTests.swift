@@ -142,6 +142,25 @@ struct UnwillingContentTests {
         #expect(try copy.difference(from: source, key: Keys.old).isEmpty)
     }
 
+    @Test("definitions that differ in bytes that are not UTF-8 are reported as different")
+    func otherBytesInDefinitions() throws {
+        let files = try ["F6", "FC"].map { byte in
+            let file = try make(
+                """
+                CREATE TABLE t (a /* XX */); PRAGMA writable_schema = 1;
+                UPDATE sqlite_master SET sql = replace(sql, 'XX', CAST(x'\(byte)' AS TEXT));
+                PRAGMA writable_schema = 0
+                """)
+            let encrypted = DatabaseFile(path: directory.path("\(byte).db"))
+            try file.encrypt(to: encrypted.path, key: Keys.old)
+            try FileManager.default.removeItem(atPath: file.path)
+            return encrypted
+        }
+        let difference = try files[0].difference(from: files[1], key: Keys.old)
+        #expect(difference.schema.map(\.before) == ["CREATE TABLE t (a /* \u{fffd} */)"])
+        #expect(try files[0].difference(from: files[0], key: Keys.old).isEmpty)
+    }
+
     @Test("names that are not UTF-8 are refused in scripts, because a script is UTF-8")
     func otherNamesInScripts() throws {
         let file = try makeOtherNames()

@@ -5,7 +5,7 @@ extension DatabaseFile {
     /// authentic, the structure is intact, and the content equals the backup's. Then the copy replaces the
     /// file in one step, with its mode, owner, and access control lists. The file may be damaged, empty, or
     /// missing, or have another key. It is kept under another name together with its log or journal, which is
-    /// never applied to the new file. After a crash there is either the old database or the new one.
+    /// never applied to the new file, and with a copy of its ``DatabaseKeyring``, if it has one. After a crash there is either the old database or the new one.
     /// ```swift
     /// let vault = DatabaseFile(path: path)
     /// if let last = try vault.backups(in: folder).last {
@@ -32,7 +32,9 @@ extension DatabaseFile {
         options: ConversionOptions = ConversionOptions(),
         progress: ProgressFunction? = nil
     ) throws -> ConversionResult {
-        try DatabaseFile(path: backup).perform(
+        var options = options
+        options.keepsKeyring = DatabaseKeyring(databasePath: path).mayBeOfDatabase
+        return try DatabaseFile(path: backup).perform(
             .restore(to: path, key, newKey: newKey), options: options, progress: progress)
     }
 
@@ -46,6 +48,18 @@ extension DatabaseFile {
         from backup: String, key: DatabaseKey?, newKey: DatabaseKey? = nil,
         options: ConversionOptions = ConversionOptions()
     ) throws -> ConversionPlan {
-        try DatabaseFile(path: backup).plan(.restore(to: path, key, newKey: newKey), options: options)
+        var options = options
+        options.keepsKeyring = DatabaseKeyring(databasePath: path).mayBeOfDatabase
+        return try DatabaseFile(path: backup).plan(
+            .restore(to: path, key, newKey: newKey), options: options)
+    }
+}
+
+extension DatabaseKeyring {
+    /// True if there is a keyring, unless the salt of the database shows that it belongs to another one, such
+    /// as the one that ``adopt(_:lockTimeout:restoring:)`` is about to restore.
+    fileprivate var mayBeOfDatabase: Bool {
+        guard (try? inspect()) != nil else { return false }
+        do { return try isOfDatabase() == true } catch { return true }
     }
 }
