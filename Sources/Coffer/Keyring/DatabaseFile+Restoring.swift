@@ -5,7 +5,8 @@ extension DatabaseFile {
     /// authentic, the structure is intact, and the content equals the backup's. Then the copy replaces the
     /// file in one step, with its mode, owner, and access control lists. The file may be damaged, empty, or
     /// missing, or have another key. It is kept under another name together with its log or journal, which is
-    /// never applied to the new file, and with a copy of its ``DatabaseKeyring``, if it has one. After a crash there is either the old database or the new one.
+    /// never applied to the new file, and with a copy of its ``DatabaseKeyring``, if it has one. After a
+    /// crash there is either the old database or the new one.
     /// ```swift
     /// let vault = DatabaseFile(path: path)
     /// if let last = try vault.backups(in: folder).last {

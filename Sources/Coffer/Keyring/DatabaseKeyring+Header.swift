@@ -26,9 +26,9 @@ extension DatabaseKeyring {
     ///     since then are restored.
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
     /// - Throws: `unsupported` if the path has another file than a keyring, or the keyring of another
-    ///   database, or if the database does not confirm the export, and a present keyring would be lost; `olderKeyring`, `ofAnotherFile` and other
-    ///   problems; `ofAnotherUser` if no database confirms an export that belongs to another user. Nothing is
-    ///   changed then.
+    ///   database, or if the database does not confirm the export, and a present keyring would be lost;
+    ///   `olderKeyring`, `ofAnotherFile` and other problems; `ofAnotherUser` if no database confirms an
+    ///   export that belongs to another user. Nothing is changed then.
     public func restoreHeader(
         from exportPath: String, unlockedBy secret: Secret, allowsOlder: Bool = false,
         lockTimeout: TimeInterval = 0

@@ -160,8 +160,8 @@ extension DatabaseKeyring {
     }
 
     /// Removes the keyring that a killed ``adopt(_:key:options:progress:)`` or
-    /// ``adopt(_:lockTimeout:restoring:)`` left. It opens nothing: the copy that got its data key still has its
-    /// temporary name, which only the note of that run contains.
+    /// ``adopt(_:lockTimeout:restoring:)`` left. It opens nothing: the copy that got its data key still has
+    /// its temporary name, which only the note of that run contains.
     ///
     /// - Parameter lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
     /// - Returns: false if the keyring may open a database. It stays then.

@@ -144,7 +144,7 @@ extension DatabasePools {
             self.shelf = shelf
         }
 
-        deinit { shelf.release(name) }
+        deinit { shelf.release(ExactText(name)) }
     }
 
     /// Runs `body` with a database, which stays open during the call.
@@ -193,7 +193,7 @@ extension DatabasePools {
     ///     cancelled.
     public func lease(_ name: String, timeout: TimeInterval? = nil) async throws -> Lease {
         try opener.check(name)
-        let pool = try await shelf.lease(name, within: bounds.with(timeout: timeout))
+        let pool = try await shelf.lease(ExactText(name), within: bounds.with(timeout: timeout))
         let lease = Lease(name: name, pool: pool, shelf: shelf)
         try Task.checkCancellation()
         return lease
@@ -245,8 +245,8 @@ extension DatabasePools {
         try opener.check(name)
         try shelf.checkIsOpen()
         try await BlockingWork.run("Coffer.Opening") { [opener] _ in try opener.checkIsFree(name) }
-        try shelf.closeDeleted(name, at: opener.path(of: name))
-        try await shelf.create(name, at: opener.path(of: name), within: bounds) { [opener] in
+        try shelf.closeDeleted(ExactText(name), at: opener.path(of: name))
+        try await shelf.create(ExactText(name), at: opener.path(of: name), within: bounds) { [opener] in
             try opener.create(name)
         }
     }
@@ -285,7 +285,7 @@ extension DatabasePools {
         _ body: @escaping @Sendable (DatabaseFile) throws -> T
     ) async throws -> T {
         let file = DatabaseFile(path: try path(of: name))
-        return try await shelf.work(on: name, within: bounds.with(timeout: timeout)) {
+        return try await shelf.work(on: ExactText(name), within: bounds.with(timeout: timeout)) {
             // A statement that the application has kept keeps its connection open.
             if let status = try SystemFile.status(file.path, followsLinks: true) {
                 try FileUsers.checkIsNotOpenHere(status, file.path)

@@ -7,7 +7,9 @@ internal import Synchronization
 /// Files are opened and closed on threads of their own, for all requests together, so a request never blocks
 /// its thread, and its cancellation does not end an opening for which others wait.
 final class PoolShelf: Sendable {
-    typealias State = PoolsState<DatabasePool, Resumption>
+    /// Names are compared by their bytes, as the system compares names of files. Strings that are equal in
+    /// Swift may be the names of two files.
+    typealias State = PoolsState<ExactText, DatabasePool, Resumption>
 
     private let state: Mutex<State>
     private let slotCount: Int
@@ -54,11 +56,11 @@ final class PoolShelf: Sendable {
     // MARK: Leases
 
     /// Leases a database. ``release(_:)`` ends the lease.
-    func lease(_ name: String, within bounds: WaitBounds) async throws -> DatabasePool {
+    func lease(_ name: ExactText, within bounds: WaitBounds) async throws -> DatabasePool {
         if let pool = takeNow(name) { return pool }
         // A name without a file must not close a database, nor wait for one to be released.
         if try state.withLock({ try needsCheck(name, $0) }) {
-            try await BlockingWork.run("Coffer.Opening") { [checkExists] _ in try checkExists(name) }
+            try await BlockingWork.run("Coffer.Opening") { [checkExists] _ in try checkExists(name.text) }
         }
         guard case .lease(let pool) = try await wait(for: .lease(name), within: bounds) else {
             preconditionFailure("A lease was requested.")
@@ -68,7 +70,7 @@ final class PoolShelf: Sendable {
 
     /// Leases a database that is open. If it has no lease and its path leads to no file or to another one,
     /// it is closed instead: each of its accesses would fail.
-    private func takeNow(_ name: String) -> DatabasePool? {
+    private func takeNow(_ name: ExactText) -> DatabasePool? {
         let (leased, idle) = state.withLock { ($0.takeLeased(name), $0.idlePool(name)) }
         guard let idle else { return leased }
         guard idle.hasLostFile else { return state.withLock { $0.takeNow(name) } }
@@ -76,7 +78,7 @@ final class PoolShelf: Sendable {
         return nil
     }
 
-    private func needsCheck(_ name: String, _ state: borrowing State) throws -> Bool {
+    private func needsCheck(_ name: ExactText, _ state: borrowing State) throws -> Bool {
         guard !state.isClosed else { throw DatabaseError.connectionIsClosed() }
         return !state.isAwaited(name)
     }
@@ -92,7 +94,7 @@ final class PoolShelf: Sendable {
         }
     }
 
-    func release(_ name: String) { perform(state.withLock { $0.release(name) }) }
+    func release(_ name: ExactText) { perform(state.withLock { $0.release(name) }) }
 
     var statistics: DatabasePools.Statistics {
         state.withLock { state in
@@ -111,7 +113,7 @@ final class PoolShelf: Sendable {
     /// - Throws: ``DatabaseFileError`` with the reason `exists` if the database is open, or another call is
     ///   creating it; the errors of a wait that ends; the error of `body`.
     func create(
-        _ name: String, at path: String, within bounds: WaitBounds,
+        _ name: ExactText, at path: String, within bounds: WaitBounds,
         _ body: @escaping @Sendable () throws -> Void
     ) async throws {
         do {
@@ -128,7 +130,7 @@ final class PoolShelf: Sendable {
     ///
     /// - Throws: the errors of a wait that ends; the error of `body`.
     func work<T: Sendable>(
-        on name: String, within bounds: WaitBounds, _ body: @escaping @Sendable () throws -> T
+        on name: ExactText, within bounds: WaitBounds, _ body: @escaping @Sendable () throws -> T
     ) async throws -> T {
         _ = try await wait(for: .claim(name, .work), within: bounds)
         return try await end(.work, of: name) { signal in
@@ -138,7 +140,7 @@ final class PoolShelf: Sendable {
     }
 
     private func end<T: Sendable>(
-        _ claim: State.Claim, of name: String, after body: @escaping @Sendable (StopSignal) throws -> T
+        _ claim: State.Claim, of name: ExactText, after body: @escaping @Sendable (StopSignal) throws -> T
     ) async throws -> T {
         try await BlockingWork.run("Coffer.Claim") { signal in
             defer {
@@ -153,7 +155,7 @@ final class PoolShelf: Sendable {
     /// Closes a database that is open although it has no file.
     ///
     /// - Throws: ``DatabaseFileError`` with the reason `busy` if it is leased.
-    func closeDeleted(_ name: String, at path: String) throws {
+    func closeDeleted(_ name: ExactText, at path: String) throws {
         let (isLeased, actions) = state.withLock { state in
             let actions = state.closeIdle(name)
             return (state.isOpen(name), actions)
@@ -162,7 +164,7 @@ final class PoolShelf: Sendable {
         if isLeased { throw DatabaseFileError(.busy([FileUsers.thisProcess]), path: path) }
     }
 
-    private func begin(_ claim: State.Claim, of name: String) {
+    private func begin(_ claim: State.Claim, of name: ExactText) {
         files.enter()
         guard claim == .creation else { return }
         openings.enter()
@@ -224,16 +226,16 @@ final class PoolShelf: Sendable {
     ///
     /// The timer is not cancelled. If the database is opened or closed again by then, that work counts as
     /// overdue too early, and one more begins.
-    private func watch(_ name: String) {
+    private func watch(_ name: ExactText) {
         WaitQueue.schedule(at: .now + Self.promptness) { [weak self] in
             guard let self else { return }
             perform(state.withLock { $0.didBecomeOverdue(name) })
         }
     }
 
-    private func openNow(_ name: String) {
+    private func openNow(_ name: ExactText) {
         defer { openings.leave() }
-        switch Result(catching: { try open(name) }) {
+        switch Result(catching: { try open(name.text) }) {
         case .success(let pool): perform(state.withLock { $0.didOpen(name, pool) })
         case .failure(let error):
             perform(state.withLock { $0.didFailToOpen(name, error) })
@@ -241,7 +243,7 @@ final class PoolShelf: Sendable {
         }
     }
 
-    private func closeNow(_ name: String, _ pool: DatabasePool) {
+    private func closeNow(_ name: ExactText, _ pool: DatabasePool) {
         // A statement that the application still holds keeps its connection open until it is released.
         // Nothing else can be done about it here.
         try? pool.close()
@@ -254,8 +256,8 @@ final class PoolShelf: Sendable {
 extension PoolShelf: AccessGranter {
     /// A request, with the name of its database.
     enum Kind {
-        case lease(String)
-        case claim(String, State.Claim)
+        case lease(ExactText)
+        case claim(ExactText, State.Claim)
     }
 
     enum Grant: Sendable {

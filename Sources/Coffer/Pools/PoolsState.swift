@@ -13,7 +13,7 @@ struct DatabaseNameTaken: Error {}
 /// with a lease keeps giving leases while a claim waits, because a task that has one may need another one.
 ///
 /// Each operation returns the actions that it requires. The owner takes them outside its lock.
-struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
+struct PoolsState<Name: Hashable & Sendable, Pool: Sendable, Waiter: Sendable>: Sendable {
     typealias RequestID = UInt64
     typealias Instant = ContinuousClock.Instant
 
@@ -31,13 +31,13 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
         /// The names of the databases to open. Each opening ends with ``didOpen(_:_:)`` or
         /// ``didFailToOpen(_:_:)``.
-        var openings: [String] = []
+        var openings: [Name] = []
 
         /// The claims that begin, and their requests. Each one ends with ``didEndClaim(_:)``.
-        var claims: [(name: String, claim: Claim, waiter: Waiter)] = []
+        var claims: [(name: Name, claim: Claim, waiter: Waiter)] = []
 
         /// The databases to close. Each closing ends with ``didClose(_:)``.
-        var closings: [(name: String, pool: Pool)] = []
+        var closings: [(name: Name, pool: Pool)] = []
     }
 
     private enum Slot: Sendable {
@@ -50,7 +50,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     // Not private: Swift 6.3.1 fails to compile a generic type of another file for a private type.
     struct Request: Sendable {
-        let name: String
+        let name: Name
         let waiter: Waiter
     }
 
@@ -87,17 +87,17 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// The maximum number of those that are not overdue, and of closings that are not.
     let maximumPromptCount: Int
 
-    private var slots: [String: Slot] = [:]
+    private var slots: [Name: Slot] = [:]
     private var openingCount = 0
     private var closingCount = 0
     /// The names of the databases whose opening or creation has not ended in time.
-    private var overdueOpenings: Set<String> = []
-    private var overdueClosings: Set<String> = []
+    private var overdueOpenings: Set<Name> = []
+    private var overdueClosings: Set<Name> = []
     private var useCount: UInt64 = 0
     private var requests = WaitingLine<Request>()
-    private var demands: [String: Demand] = [:]
+    private var demands: [Name: Demand] = [:]
     /// The names of the databases that need a slot, in the order of their first requests.
-    private var line = WaitingLine<String>()
+    private var line = WaitingLine<Name>()
 
     private(set) var isClosed = false
 
@@ -132,12 +132,12 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         slots.values.compactMap { if case .open(let pool, _, _) = $0 { pool } else { nil } }
     }
 
-    func isOpen(_ name: String) -> Bool {
+    func isOpen(_ name: Name) -> Bool {
         if case .open? = slots[name] { true } else { false }
     }
 
     /// True if a database is being opened, is claimed, or a request for it waits.
-    func isAwaited(_ name: String) -> Bool {
+    func isAwaited(_ name: Name) -> Bool {
         switch slots[name] {
         case .opening, .claimed: true
         case .open, .closing, nil: demands[name] != nil
@@ -147,20 +147,20 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     // MARK: Requests
 
     /// Leases a database that is open; nil if it is not.
-    mutating func takeNow(_ name: String) -> Pool? {
+    mutating func takeNow(_ name: Name) -> Pool? {
         guard !isClosed, case .open(let pool, let leaseCount, let lastUse)? = slots[name] else { return nil }
         slots[name] = .open(pool, leaseCount: leaseCount + 1, lastUse: lastUse)
         return pool
     }
 
     /// Leases a database that is leased already; nil if it is not.
-    mutating func takeLeased(_ name: String) -> Pool? {
+    mutating func takeLeased(_ name: Name) -> Pool? {
         guard case .open(_, let leaseCount, _)? = slots[name], leaseCount > 0 else { return nil }
         return takeNow(name)
     }
 
     /// The database if it is open and has no lease.
-    func idlePool(_ name: String) -> Pool? {
+    func idlePool(_ name: Name) -> Pool? {
         guard case .open(let pool, 0, _)? = slots[name] else { return nil }
         return pool
     }
@@ -169,7 +169,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     ///
     /// - Throws: the error of a request that may not wait.
     mutating func request(
-        _ name: String, _ waiter: Waiter, within bounds: WaitBounds, now: () -> Instant = { .now }
+        _ name: Name, _ waiter: Waiter, within bounds: WaitBounds, now: () -> Instant = { .now }
     ) throws(DatabaseWaitError) -> (id: RequestID, actions: Actions) {
         let request = Request(name: name, waiter: waiter)
         let id = try requests.append(request, for: .openDatabase, within: bounds, now: now)
@@ -182,7 +182,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     ///
     /// - Throws: ``DatabaseNameTaken`` if the claim is for a creation, and the database is open, or another
     ///   request creates it.
-    mutating func claimNow(_ name: String, for claim: Claim) throws(DatabaseNameTaken) -> Bool {
+    mutating func claimNow(_ name: Name, for claim: Claim) throws(DatabaseNameTaken) -> Bool {
         try checkCanClaim(name, for: claim)
         guard slots[name] == nil, demands[name] == nil, line.count == 0, slots.count < slotCount, mayOpen
         else { return false }
@@ -196,7 +196,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     /// - Throws: the error of a request that may not wait; ``DatabaseNameTaken`` as in
     ///   ``claimNow(_:for:)``.
     mutating func requestClaim(
-        _ name: String, for claim: Claim, _ waiter: Waiter, within bounds: WaitBounds,
+        _ name: Name, for claim: Claim, _ waiter: Waiter, within bounds: WaitBounds,
         now: () -> Instant = { .now }
     ) throws -> (id: RequestID, actions: Actions) {
         try checkCanClaim(name, for: claim)
@@ -212,7 +212,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         return (id, actions)
     }
 
-    private func checkCanClaim(_ name: String, for claim: Claim) throws(DatabaseNameTaken) {
+    private func checkCanClaim(_ name: Name, for claim: Claim) throws(DatabaseNameTaken) {
         guard claim == .creation else { return }
         switch slots[name] {
         case .open, .claimed(.creation): throw DatabaseNameTaken()
@@ -244,7 +244,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     // MARK: Events
 
     /// Ends a lease.
-    mutating func release(_ name: String) -> Actions {
+    mutating func release(_ name: Name) -> Actions {
         guard case .open(let pool, let leaseCount, _)? = slots[name], leaseCount > 0 else {
             preconditionFailure("A lease was returned that had ended.")
         }
@@ -256,7 +256,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     }
 
     /// Closes a database if it is open and has no lease.
-    mutating func closeIdle(_ name: String) -> Actions {
+    mutating func closeIdle(_ name: Name) -> Actions {
         var actions = Actions()
         if let pool = idlePool(name) { close(name, pool, &actions) }
         return actions
@@ -264,7 +264,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     /// Records that the opening, creation or closing of a database takes long. Others may begin, because it
     /// may be waiting for the disk, an access, or another process.
-    mutating func didBecomeOverdue(_ name: String) -> Actions {
+    mutating func didBecomeOverdue(_ name: Name) -> Actions {
         switch slots[name] {
         case .opening, .claimed(.creation): overdueOpenings.insert(name)
         case .closing: overdueClosings.insert(name)
@@ -274,7 +274,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     }
 
     /// Records that a database was opened, and leases it to all requests for it.
-    mutating func didOpen(_ name: String, _ pool: Pool) -> Actions {
+    mutating func didOpen(_ name: Name, _ pool: Pool) -> Actions {
         checkIsOpening(name)
         endOpening(of: name)
         useCount += 1
@@ -291,7 +291,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     }
 
     /// Records that a database could not be opened, which is the answer to all requests for a lease.
-    mutating func didFailToOpen(_ name: String, _ error: any Error) -> Actions {
+    mutating func didFailToOpen(_ name: Name, _ error: any Error) -> Actions {
         checkIsOpening(name)
         endOpening(of: name)
         slots[name] = nil
@@ -304,7 +304,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     /// Records that a claim has ended, and that the database is closed. The next claim begins, or the
     /// database is opened if there are requests for it.
-    mutating func didEndClaim(_ name: String) -> Actions {
+    mutating func didEndClaim(_ name: Name) -> Actions {
         guard case .claimed(let claim)? = slots[name] else {
             preconditionFailure("A claim ended that had not begun.")
         }
@@ -315,7 +315,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
     }
 
     /// Records that a database was closed. It is opened again if there are requests for it.
-    mutating func didClose(_ name: String) -> Actions {
+    mutating func didClose(_ name: Name) -> Actions {
         guard case .closing? = slots[name] else {
             preconditionFailure("A database was closed that was not to be closed.")
         }
@@ -346,35 +346,35 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         openingCount < maximumOpeningCount && openingCount - overdueOpenings.count < maximumPromptCount
     }
 
-    private mutating func begin(_ claim: Claim, of name: String) {
+    private mutating func begin(_ claim: Claim, of name: Name) {
         slots[name] = .claimed(claim)
         if claim == .creation { openingCount += 1 }
     }
 
     /// Closes a database without a lease if a claim waits for it.
-    private mutating func closeClaimed(_ name: String) -> Actions {
+    private mutating func closeClaimed(_ name: Name) -> Actions {
         demands[name]?.nextClaim == nil ? Actions() : closeIdle(name)
     }
 
-    private mutating func endOpening(of name: String) {
+    private mutating func endOpening(of name: Name) {
         openingCount -= 1
         overdueOpenings.remove(name)
     }
 
-    private func checkIsOpening(_ name: String) {
+    private func checkIsOpening(_ name: Name) {
         guard case .opening? = slots[name] else {
             preconditionFailure("A database was opened that was not to be opened.")
         }
     }
 
     /// Gives a database that needs a slot a place in the line, unless it has one.
-    private mutating func takePlace(_ name: String) {
+    private mutating func takePlace(_ name: Name) {
         guard slots[name] == nil, let demand = demands[name], demand.place == nil else { return }
         demands[name]?.place = line.append(name)
     }
 
     /// Removes the requests for a lease of a database, and returns those that wait for it.
-    private mutating func endLeases(of name: String) -> [Waiter] {
+    private mutating func endLeases(of name: Name) -> [Waiter] {
         guard var demand = demands.removeValue(forKey: name) else { return [] }
         let ids = demand.requests.sorted()
         demand.requests = []
@@ -384,7 +384,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     /// Removes a request that was withdrawn, and the place in the line if it was the last one for its
     /// database.
-    private mutating func forget(_ id: RequestID, of name: String) {
+    private mutating func forget(_ id: RequestID, of name: Name) {
         guard var demand = demands.removeValue(forKey: name) else { return }
         demand.remove(id)
         if !demand.isEmpty {
@@ -425,7 +425,7 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
         slotCount - slots.count + closingCount - overdueClosings.count
     }
 
-    private mutating func close(_ name: String, _ pool: Pool, _ actions: inout Actions) {
+    private mutating func close(_ name: Name, _ pool: Pool, _ actions: inout Actions) {
         slots[name] = .closing
         closingCount += 1
         actions.closings.append((name, pool))
@@ -433,8 +433,8 @@ struct PoolsState<Pool: Sendable, Waiter: Sendable>: Sendable {
 
     /// The database without a lease that was used least recently. It is searched for, because opening a file
     /// costs many times as much as the search.
-    private func leastRecentlyUsed() -> (name: String, pool: Pool)? {
-        var oldest: (name: String, pool: Pool, lastUse: UInt64)?
+    private func leastRecentlyUsed() -> (name: Name, pool: Pool)? {
+        var oldest: (name: Name, pool: Pool, lastUse: UInt64)?
         for case (let name, .open(let pool, 0, let lastUse)) in slots where lastUse < oldest?.lastUse ?? .max
         {
             oldest = (name, pool, lastUse)

@@ -21,9 +21,18 @@ struct ColumnNameIndex: Sendable {
         // hashed. If two columns differ only in case, the column with the exact spelling may not be the
         // leftmost one.
         if hasUniqueNames, let position = names.firstIndex(of: name) { return position }
+        let isASCII = name.utf8.allSatisfy { $0 < 0x80 }
+        if !hasUniqueNames, !isASCII, let position = positionOfSameBytes(name) { return position }
         if let position = positions[name.foldingASCIICase()] { return position }
-        guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        guard !isASCII else { return nil }
         let lowercased = name.lowercased()
         return names.firstIndex { $0.lowercased() == lowercased }
+    }
+
+    /// Returns the position of a column whose name differs at most in the case of ASCII letters. Other
+    /// columns may have names that are equal in Swift: a composed and a decomposed letter.
+    private func positionOfSameBytes(_ name: String) -> Int? {
+        let name = CaseInsensitiveName(name)
+        return names.firstIndex { CaseInsensitiveName($0) == name }
     }
 }

@@ -48,8 +48,14 @@ extension RecipientOptions {
 
     static func exists(_ keyring: DatabaseKeyring) -> Failure {
         guard !NewFile.exists(keyring.databasePath) else {
-            guard (try? keyring.isOfDatabase()) == true else {
-                return NewFile.isThere(keyring.path).about(keyring.databasePath)
+            let isOfDatabase = try? keyring.isOfDatabase()
+            guard isOfDatabase == true else {
+                let failure = NewFile.isThere(keyring.path).about(keyring.databasePath)
+                return isOfDatabase == nil
+                    ? failure
+                    : failure.adding(
+                        "The database has another key. If an interrupted run created the keyring, and no "
+                            + "database that was moved needs it, remove the keyring and run this again.")
             }
             return Failure(
                 .outputExists, "output_exists",

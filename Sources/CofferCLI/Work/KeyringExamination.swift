@@ -22,7 +22,8 @@ struct KeyringExamination {
         guard status.isRegular else {
             return [
                 finding(
-                    "is not a regular file, and is not used as the keyring of \(FileNames.name(of: database))",
+                    "is not a regular file, so it is not used as the keyring of "
+                        + FileNames.name(of: database),
                     advice: "Move it away, or put the keyring itself there.")
             ]
         }

@@ -138,7 +138,7 @@ struct DisplacedKeyringTests: KeyringToolSuite {
 
     @Test(
         "a restore for recipients that was killed is completed by the same command",
-        arguments: ["copied", "verified", "copy-synchronized", "old-kept", "locked"])
+        arguments: ["copied", "verified", "old-kept", "locked"])
     func killedForRecipients(_ point: String) throws {
         try tool.write(tool.run("keygen", "--recipient", "--out", "office.identity").output, to: "office.pub")
         let arguments =
@@ -156,7 +156,7 @@ struct DisplacedKeyringTests: KeyringToolSuite {
     func completeForRecipients() throws {
         try tool.write(tool.run("keygen", "--recipient", "--out", "office.identity").output, to: "office.pub")
         let arguments = ["restore", "a.db", "raw.db", "--recipient", "office.pub"] + anna
-        _ = try tool.run(arguments, environment: ["COFFER_FAIL_POINT": "renamed"])
+        _ = try tool.run(arguments, environment: ["COFFER_FAIL_POINT": "audited"])
         try expect(tool.run(arguments), status: 73, "the run is complete")
         let office = ["--unlock", "file:office.identity"]
         try expect(tool.run(["query", "raw.db", "SELECT a FROM t"] + office), "letter")

@@ -13,6 +13,35 @@ struct DatabasePoolsFilesTests {
 
     // MARK: Work on files
 
+    @Test("names that are equal in Swift, and differ for the system, are different databases")
+    func equivalentNames() async throws {
+        let generation = TenantFolder.Generation()
+        let pools = folder.makePools(generation: generation)
+        let names = ["caf\u{e9}", "cafe\u{301}"]
+        try await pools.create(names[0])
+        try await pools.withPool(names[0]) { _ in
+            await #expect(throws: DatabaseFileError.self) { try await pools.withPool(names[1]) { _ in } }
+            try await pools.create(names[1])
+        }
+        for name in names {
+            try await pools.withPool(name) { pool in
+                try await pool.write {
+                    try $0.execute(sql: "INSERT INTO player (name) VALUES (?)", arguments: [name])
+                }
+            }
+        }
+        generation.advance()
+        #expect(try await pools.rotateAll().map { try $0.result.get().isChanged } == [true, true])
+        try await pools.close()
+        let again = folder.makePools(generation: generation)
+        for name in names {
+            let found = try await again.withPool(name) { pool in
+                try await pool.read { try String.fetchAll($0, sql: "SELECT hex(name) FROM player") }
+            }
+            #expect(found == [name.utf8.map { String($0, radix: 16, uppercase: true) }.joined()])
+        }
+    }
+
     @Test("work on a file waits for the leases of its database, and requests wait for its end")
     func work() async throws {
         let pools = folder.makePools(2)

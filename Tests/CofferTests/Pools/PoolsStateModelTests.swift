@@ -5,7 +5,7 @@ import Testing
 
 @Suite("PoolsState against a model")
 struct PoolsStateModelTests {
-    private typealias State = PoolsState<Int, Int>
+    private typealias State = PoolsState<String, Int, Int>
     private struct Failure: Error {}
 
     /// The facts that must hold in each schedule, kept in their simplest form.

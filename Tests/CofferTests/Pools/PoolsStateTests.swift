@@ -4,7 +4,7 @@ import Testing
 
 @Suite("PoolsState")
 struct PoolsStateTests {
-    private typealias State = PoolsState<Int, Int>
+    private typealias State = PoolsState<String, Int, Int>
     private struct Failure: Error {}
 
     @Test("a database is opened once for all requests, and is leased to each of them")

@@ -192,6 +192,15 @@ struct RowTests {
                 #expect(row["NAME"] == 4 && row["name"] == 4)
                 #expect(!row.hasColumn("\u{e8}"))
             }
+            let equivalent = try Row.fetchCursor(
+                db, sql: "SELECT 1 AS \"\u{e9}\", 2 AS \"e\u{301}\", 3 AS \"e\u{301}x\"")
+            let letters = try #require(try equivalent.next())
+            for row in [letters, letters.copy()] {
+                #expect(row["\u{e9}"] == 1)
+                #expect(row["e\u{301}"] == 2)
+                #expect(row["E\u{301}"] == 2)
+                #expect(row["\u{e9}x"] == 3)
+            }
             let adapted = try #require(
                 try Row.fetchOne(
                     db, sql: sql, adapter: ColumnMapping(["\u{e4}": "\u{c9}", "\u{c4}": "\u{e9}"])))

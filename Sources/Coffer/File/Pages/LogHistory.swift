@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SQLCipherBridge
 internal import SystemCalls
 
@@ -32,7 +33,7 @@ final class LogHistory {
 
     private let path: String
     /// SQLite holds no locks on it, so this process can open and close it independently of SQLite.
-    private let log: ReadFile
+    private var log: ReadFile
     /// The salt of the log since its last restart. The next three properties describe the same log.
     private var salt: [UInt32] = []
     private var frameCount = 0
@@ -42,14 +43,26 @@ final class LogHistory {
     /// - Parameter path: the path of a database that a connection has open in WAL mode.
     init(path: String) throws(DatabaseFileError) {
         self.path = path
-        log = ReadFile(try FileDescriptor.open("\(path)-wal"))
+        log = try LogHistory.openLog(of: path)
+    }
+
+    /// - Throws: `busy` if there is no log: another operation has the database in another journal mode.
+    private static func openLog(of path: String) throws(DatabaseFileError) -> ReadFile {
+        do throws(DatabaseFileError) {
+            return ReadFile(try FileDescriptor.open("\(path)-wal"))
+        } catch {
+            guard case .inputOutput(_, ENOENT) = error.reason else { throw error }
+            throw DatabaseFileError(.busy([]), path: path)
+        }
     }
 
     /// The size of the log file in bytes.
     var size: Int64 { get throws { try log.file.status().size } }
 
-    /// Begins at a pinned state.
+    /// Begins at a pinned state, which keeps the log from being replaced.
     func begin(at pin: borrowing PinnedState) throws {
+        // Another operation may have left the WAL mode since the log was opened, and returned to it.
+        log = try LogHistory.openLog(of: path)
         let isInFile = pin.isInFile
         do {
             _ = try advance(to: pin.state)

@@ -102,6 +102,35 @@ struct LogHistoryTests {
         #expect(throws: DatabaseFileError.self) { try history.checkIsComplete(since: start) }
     }
 
+    @Test("a log that has replaced the opened one is followed from the pinned state on")
+    func replacedLog() throws {
+        let queue = try makeQueue()
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+        let history = try LogHistory(path: queue.path)
+        try queue.writeWithoutTransaction { (db) throws in
+            for mode in ["delete", "wal"] {
+                #expect(try String.fetchOne(db, sql: "PRAGMA journal_mode = \(mode)") == mode)
+            }
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM t") == 0)
+        }
+        let protection = try #require(try queue.writeWithoutTransaction { try $0.knownProtection() })
+        let pin = try PinnedState(queue.path, protection, timeout: 0)
+        try history.begin(at: pin)
+        let start = try history.start()
+        try write(queue)
+        let error = #expect(throws: DatabaseFileError.self) { try history.checkIsComplete(since: start) }
+        #expect(error?.reason == .busy([]))
+        withExtendedLifetime(pin.state) {}
+    }
+
+    @Test("a database that another operation has in another journal mode is busy")
+    func withoutLog() throws {
+        let queue = try directory.makeQueue("a.db", .rawKeyed)
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+        let error = #expect(throws: DatabaseFileError.self) { try LogHistory(path: queue.path) }
+        #expect(error?.reason == .busy([]))
+    }
+
     @Test("a commit to a log with frames is found, and one to the log after it")
     func logWithFrames() throws {
         let first = try makeQueue()
