@@ -26,6 +26,14 @@ extension EngineError {
 }
 
 extension EngineError {
+    /// The codes of failed system calls that create or extend a file. With another code, the `errno` may come
+    /// from an earlier call.
+    private static let writeErrors: Set<CInt> = [
+        EngineCode.cantOpen, EngineCode.ioError, EngineCode.noSpaceForIndex,
+        // WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN and SHMMAP.
+        10 | 3 << 8, 10 | 4 << 8, 10 | 5 << 8, 10 | 6 << 8, 10 | 18 << 8, 10 | 21 << 8,
+    ]
+
     /// Returns `SQLITE_FULL` for an error of a file for which the system had no space; nil for other errors.
     ///
     /// SQLite itself returns `SQLITE_FULL` if the disk is full when a file is extended. It returns
@@ -35,8 +43,9 @@ extension EngineError {
     /// - Parameter systemError: the `errno` of the call that failed.
     static func full(_ code: CInt, systemError: CInt) -> EngineError? {
         let reason = Errno(systemError)
-        let isOfFile = [EngineCode.ioError, EngineCode.cantOpen].contains(code & 0xff)
-        guard isOfFile, reason.isOutOfSpace || code == EngineCode.noSpaceForIndex else { return nil }
+        guard writeErrors.contains(code), reason.isOutOfSpace || code == EngineCode.noSpaceForIndex else {
+            return nil
+        }
         let words = ConnectionHandle.describe(EngineCode.full)
         let message = reason.isOutOfSpace ? "\(words): \(reason.words)" : words
         return EngineError(code: EngineCode.full, message: message)

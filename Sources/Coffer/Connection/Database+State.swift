@@ -104,9 +104,9 @@ extension Database {
         case EngineCode.misuse:
             throw DatabaseError(resultCode: .SQLITE_MISUSE)
         default:
+            let error = handle.error(result.code)
             throw DatabaseError(
-                resultCode: ResultCode(rawValue: result.code), message: handle.lastErrorMessage,
-                encryptionFailure: nil)
+                resultCode: ResultCode(rawValue: error.code), message: error.message, encryptionFailure: nil)
         }
     }
 }

@@ -5,8 +5,8 @@ extension DatabaseFile {
     /// authentic, the structure is intact, and the content equals the backup's. Then the copy replaces the
     /// file in one step, with its mode, owner, and access control lists. The file may be damaged, empty, or
     /// missing, or have another key. It is kept under another name together with its log or journal, which is
-    /// never applied to the new file, and with a copy of its ``DatabaseKeyring``, if it has one. After a
-    /// crash there is either the old database or the new one.
+    /// never applied to the new file, and with a copy of its ``DatabaseKeyring``, if its salt shows that it
+    /// has one. After a crash there is either the old database or the new one.
     /// ```swift
     /// let vault = DatabaseFile(path: path)
     /// if let last = try vault.backups(in: folder).last {
@@ -34,9 +34,12 @@ extension DatabaseFile {
         progress: ProgressFunction? = nil
     ) throws -> ConversionResult {
         var options = options
-        options.keepsKeyring = DatabaseKeyring(databasePath: path).mayBeOfDatabase
-        return try DatabaseFile(path: backup).perform(
-            .restore(to: path, key, newKey: newKey), options: options, progress: progress)
+        let keyring = DatabaseKeyring(databasePath: path)
+        options.keepsKeyring = keyring.isKeptWithDatabase
+        return try keyring.whileUnchanged(ifNeeded: options) { options in
+            try DatabaseFile(path: backup).perform(
+                .restore(to: path, key, newKey: newKey), options: options, progress: progress)
+        }
     }
 
     /// Returns a plan of ``restore(from:key:newKey:options:progress:)``, and changes nothing.
@@ -50,17 +53,36 @@ extension DatabaseFile {
         options: ConversionOptions = ConversionOptions()
     ) throws -> ConversionPlan {
         var options = options
-        options.keepsKeyring = DatabaseKeyring(databasePath: path).mayBeOfDatabase
+        options.keepsKeyring = DatabaseKeyring(databasePath: path).isKeptWithDatabase
         return try DatabaseFile(path: backup).plan(
             .restore(to: path, key, newKey: newKey), options: options)
     }
 }
 
 extension DatabaseKeyring {
-    /// True if there is a keyring, unless the salt of the database shows that it belongs to another one, such
-    /// as the one that ``adopt(_:lockTimeout:restoring:)`` is about to restore.
-    fileprivate var mayBeOfDatabase: Bool {
-        guard (try? inspect()) != nil else { return false }
+    /// True if a restore keeps a copy of the keyring with the old file: it is readable, and the salt of the
+    /// file does not show that it belongs to another database. The keyring that
+    /// ``adopt(_:lockTimeout:restoring:)`` has made belongs to the new file.
+    package var isKeptWithDatabase: Bool {
+        guard (try? inspect()) != nil, !isInAdoption else { return false }
         do { return try isOfDatabase() == true } catch { return true }
+    }
+
+    /// True while ``adopt(_:lockTimeout:restoring:)`` makes the first database of the keyring, and after it
+    /// was killed.
+    package var isInAdoption: Bool { (try? located { $0.file.isInAdoption }) == true }
+
+    /// Calls `body`, and keeps other processes from changing the keyring if a copy of it is kept.
+    package func whileUnchanged<Result>(
+        ifNeeded options: DatabaseFile.ConversionOptions,
+        _ body: (DatabaseFile.ConversionOptions) throws -> Result
+    ) throws -> Result {
+        guard options.keepsKeyring else { return try body(options) }
+        // Errors of `body` are rethrown unchanged.
+        return try located { place in
+            try place.file.changing(waiting: options.lockTimeout) { _, _ in
+                Swift.Result { try body(options) }
+            }
+        }.get()
     }
 }

@@ -10,7 +10,8 @@ extension DatabaseKeyring {
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
     /// - Returns: the number of the new slot.
     /// - Throws: a ``DatabaseFileError``, for example if the secret opens no slot; `changeUnderWay` if
-    ///   another change takes longer than the timeout. The keyring is unchanged then.
+    ///   another change takes longer than the timeout. The keyring is unchanged then, unless
+    ///   ``DatabaseFileError/isPublished`` is true.
     @discardableResult
     public func add(_ slot: NewSlot, unlockedBy secret: Secret, lockTimeout: TimeInterval = 0) throws -> Int {
         try change(secret, lockTimeout) { change, _ in try change.add(slot) }
@@ -103,7 +104,14 @@ extension DatabaseKeyring {
                     var change = KeyringChange(keyring, file)
                     try change.beginRotation()
                     keyring = try change.finished()
-                    try write(KeyringText.file(of: keyring.document))
+                    do {
+                        try write(KeyringText.file(of: keyring.document))
+                    } catch var error as DatabaseFileError {
+                        try? place.takeBackRotation(of: keyring, write)
+                        // The database has its key.
+                        error.isPublished = false
+                        throw error
+                    }
                 }
                 let next = keyring.document.epochs[1]
                 // Run the rotation even if the database has the new key already: it then removes leftover

@@ -109,7 +109,9 @@ extension DatabaseKeyring {
     ) throws -> Result {
         // Errors of `restore` are rethrown unchanged.
         try located { place in
-            try place.file.changing(waiting: lockTimeout) { _, _ in
+            // A killed adoption may be completed by this.
+            let isAdoption = place.file.isInAdoption
+            return try place.file.changing(waiting: lockTimeout, isAdoption: isAdoption) { _, _ in
                 let key = try place.keyForRestoring(secret)
                 return Swift.Result { try restore(key) }
             }

@@ -19,7 +19,7 @@ extension DatabaseKeyring {
     ///   then.
     public func destroy(confirming name: String, lockTimeout: TimeInterval = 0) throws {
         try located { place in
-            let isForAny = name == "\(SystemFile.name(of: databasePath)).keys"
+            let isForAny = name == SystemFile.name(of: place.file.path)
             if !isForAny { try checkConfirmation(name) }
             do {
                 try place.file.changing(waiting: lockTimeout, isCut: true) { content, _ in
@@ -114,12 +114,12 @@ extension KeyringPlace {
     /// that opens another database, which was moved. One that cannot be read opens nothing.
     fileprivate func checkIsNotOfAnotherDatabase(_ content: [UInt8]) throws {
         guard let document = try? file.document(of: content).document else { return }
-        guard try isOfDatabase(document) == false else { return }
+        guard (try? isOfDatabase(document)) == false else { return }
         throw DatabaseFileError(
             .unsupported(
                 "This keyring belongs to another database, or the first page of this one is damaged. Nothing "
-                    + "was destroyed. Move the keyring away, or confirm its destruction with its own name, "
-                    + "'\(SystemFile.name(of: file.path))'."), path: file.path)
+                    + "was destroyed. Move the keyring away, or destroy only the keyring, with its own name, "
+                    + "'\(SystemFile.name(of: file.path))', as the confirmation."), path: file.path)
     }
 
     /// Destroys the copy of this keyring that a killed restore made for the old file, and removes the second

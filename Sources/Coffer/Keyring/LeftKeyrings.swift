@@ -168,10 +168,11 @@ extension DatabaseKeyring {
     package func removeLeftOfAdoption(lockTimeout: TimeInterval) throws -> Bool {
         try located { place in
             let file = place.file
+            let copies = place.copiesOfKilledAdoptions()
             return try file.changing(waiting: lockTimeout) { bytes, _ in
                 let document = try file.document(of: bytes).document
                 guard document.generation == 1, try place.isOfDatabase(document) == false,
-                    try place.copiesOfKilledAdoptions().contains(where: { copy in
+                    try copies.contains(where: { copy in
                         try LeftKeyrings.salt(ofUnnamed: copy).map {
                             try document.isOfDatabase(salt: $0, file)
                         } == true
@@ -192,8 +193,9 @@ extension KeyringPlace {
         func run(_ note: String) -> RunIdentifier? {
             NoteFile.read(note).flatMap { RunIdentifier($0.id) }
         }
-        return [run(rotation.note).map(rotation.copy), run(restore.lock).map(restore.temporary)]
-            .compactMap(\.self)
+        // A restore also makes a copy with the salt of a keyring that was there before.
+        let restored = file.isInAdoption ? run(restore.lock).map(restore.temporary) : nil
+        return [run(rotation.note).map(rotation.copy), restored].compactMap(\.self)
     }
 
     /// Returns true if the database has, or had, a data key of a keyring; nil if it is missing or empty.

@@ -69,7 +69,7 @@ extension NewKeyring {
         let file = place.file
         return try place.translated {
             do {
-                return try file.changing(waiting: lockTimeout) { bytes, _ in
+                return try file.changing(waiting: lockTimeout, isAdoption: true) { bytes, _ in
                     guard try file.document(of: bytes).document == content.document else {
                         throw file.problem(.changed)
                     }

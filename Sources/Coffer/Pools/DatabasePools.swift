@@ -235,12 +235,12 @@ extension DatabasePools {
     ///
     /// A database that is open although its file was deleted is closed first.
     ///
-    /// - Throws: ``DatabaseFileError`` with the reason `exists` if there is a file with this name, or another
-    ///   call is creating it; with the reason `busy` if the database is in use although its file was deleted;
-    ///   ``DatabaseWaitError`` if the limits do not allow the wait; `SQLITE_MISUSE` after
-    ///   ``close(within:grace:)``; the errors of ``DatabasePool/init(path:configuration:)`` and of the
-    ///   closures that were given to the initializer; `CancellationError` if the task is cancelled while it
-    ///   waits.
+    /// - Throws: ``DatabaseFileError`` with the reason `exists` if there is a file with this name, or the
+    ///   journal or log of a former one, or another call is creating it; with the reason `busy` if the
+    ///   database is in use although its file was deleted; ``DatabaseWaitError`` if the limits do not allow
+    ///   the wait; `SQLITE_MISUSE` after ``close(within:grace:)``; the errors of
+    ///   ``DatabasePool/init(path:configuration:)`` and of the closures that were given to the initializer;
+    ///   `CancellationError` if the task is cancelled while it waits.
     public func create(_ name: String) async throws {
         try opener.check(name)
         try shelf.checkIsOpen()

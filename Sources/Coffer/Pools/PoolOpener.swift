@@ -69,6 +69,8 @@ extension DatabasePools {
                 throw DatabaseFileError(
                     .unsupported("A read-only configuration cannot create a file."), path: path)
             }
+            // SQLite would replay it into the new file.
+            try NewDatabaseFile.checkIsAlone(path)
             guard let file = try CreatedFile(path, configuration: configuration) else {
                 throw DatabaseFileError(.exists, path: path)
             }

@@ -35,6 +35,14 @@ struct KeyringExamination {
         if let damage = keyring.damage { return [finding(damage, advice: keyring.advice)] }
         let opened = DatabaseKeyring(databasePath: database)
         if (try? opened.isOfDatabase()) == false {
+            if opened.isInAdoption {
+                return [
+                    finding(
+                        "was made for the database by a run that is active or was interrupted",
+                        advice: "If no run is active, run the same command again: it completes or removes it."
+                    )
+                ]
+            }
             return [
                 finding(
                     "belongs to another database than \(FileNames.name(of: database)), or the first page of "
@@ -47,8 +55,8 @@ struct KeyringExamination {
         guard (try? opened.inspect().isRotating) == true else { return [] }
         return [
             finding(
-                "has two data keys: a rotation was interrupted",
-                advice: "Run 'coffer key rotate' again. Until then, the former data key is in use.")
+                "has two data keys: a rotation is active or was interrupted",
+                advice: "If no rotation is active, run 'coffer key rotate' again.")
         ]
     }
 

@@ -32,6 +32,12 @@ struct DisplacedKeyringTests: KeyringToolSuite {
         try expect(tool.run(["restore", "raw.db", "a.db"] + raw), "which has a copy of it")
         let name = try #require(kept().first)
         #expect(try reads("anna.key", name))
+        // The file that is replaced now never had that keyring.
+        try expect(tool.run(["restore", "raw.db", "a.db"] + raw), "does not belong to it")
+        #expect(kept().count == 2)
+        #expect(
+            tool.directory.fileNames().filter { $0.contains(".replaced-") && $0.hasSuffix(".keys") }.count
+                == 1)
         // The keyring at the path of the restored database may also be needed elsewhere.
         try expect(tool.run(["erase", "a.db", "--yes-erase", "a.db"]), status: 64, "another database")
         try expect(tool.run(["key", "destroy", "a.db", "--yes-destroy", "a.db"]), status: 64, "'a.db.keys'")
@@ -102,7 +108,9 @@ struct DisplacedKeyringTests: KeyringToolSuite {
             ["key", "rotate", "a.db"] + anna, environment: ["COFFER_FAIL_POINT": "copied"])
         #expect(killed.status == -SIGKILL, "\(killed)")
         let output = try tool.run("doctor", ".").output
-        #expect(output.contains("a.db.keys: has two data keys: a rotation was interrupted"), "\(output)")
+        #expect(
+            output.contains("a.db.keys: has two data keys: a rotation is active or was interrupted"),
+            "\(output)")
     }
 
     @Test("a slot for several recipients is added for all or for none")
@@ -122,6 +130,52 @@ struct DisplacedKeyringTests: KeyringToolSuite {
         #expect(try tool.directory.bytes(of: "a.db.keys") == keys)
         try expect(tool.run(["key", "remove", "a.db", "--slot", "31"] + anna))
         try expect(tool.run(["key", "add", "a.db"] + recipients + anna))
+    }
+
+    @Test("a killed restore does not make the keyring of a damaged database look like one that it made")
+    func olderKeyring() throws {
+        try expect(tool.run(["backup", "a.db", "safe.db"] + anna))
+        var bytes = try tool.directory.bytes(of: "a.db")
+        for index in 0..<16 { bytes[index] ^= 0xff }
+        try tool.directory.write(bytes, to: "a.db")
+        let keys = try tool.directory.bytes(of: "a.db.keys")
+        let killed = try tool.run(
+            ["restore", "safe.db", "a.db"] + anna, environment: ["COFFER_FAIL_POINT": "copied"])
+        #expect(killed.status == -SIGKILL, "\(killed)")
+        try tool.write(tool.run("keygen", "--recipient", "--out", "office.identity").output, to: "office.pub")
+        try expect(
+            tool.run(["restore", "safe.db", "a.db", "--recipient", "office.pub"] + anna), status: 73,
+            "The database has another key")
+        #expect(try tool.directory.bytes(of: "a.db.keys") == keys)
+        try expect(tool.run(["restore", "safe.db", "a.db"] + anna))
+        let name = try #require(kept().first)
+        #expect(try tool.directory.bytes(of: "\(name).keys") == keys)
+    }
+
+    @Test("a restore that gives a database its keyring keeps no copy of that keyring", arguments: [1, 2])
+    func completedAdoption(_ killCount: Int) throws {
+        let arguments = ["restore", "a.db", "raw.db"] + anna
+        for _ in 0..<killCount {
+            let killed = try tool.run(arguments, environment: ["COFFER_FAIL_POINT": "copied"])
+            #expect(killed.status == -SIGKILL, "\(killed)")
+        }
+        try expect(tool.run("doctor", "."), status: 1, "raw.db.keys: was made for the database by a run")
+        try expect(tool.run(arguments))
+        let name = try #require(kept().first)
+        #expect(!tool.exists("\(name).keys"))
+        try expect(tool.run(["query", name, "SELECT 1"] + raw))
+        #expect(try reads("anna.key", "raw.db"))
+    }
+
+    @Test("a keyring that a symbolic link leads to is destroyed by its own name")
+    func throughLink() throws {
+        _ = try displace()
+        try FileManager.default.createSymbolicLink(
+            atPath: tool.directory.path("link.db"), withDestinationPath: "raw.db")
+        try expect(
+            tool.run("key", "destroy", "link.db", "--yes-destroy", "link.db"), status: 64, "'raw.db.keys'")
+        try expect(tool.run("key", "destroy", "link.db", "--yes-destroy", "raw.db.keys"))
+        #expect(!tool.exists("raw.db.keys"))
     }
 
     @Test("no backup is restored over the keyring or the log of a database")
@@ -156,7 +210,8 @@ struct DisplacedKeyringTests: KeyringToolSuite {
     func completeForRecipients() throws {
         try tool.write(tool.run("keygen", "--recipient", "--out", "office.identity").output, to: "office.pub")
         let arguments = ["restore", "a.db", "raw.db", "--recipient", "office.pub"] + anna
-        _ = try tool.run(arguments, environment: ["COFFER_FAIL_POINT": "audited"])
+        let killed = try tool.run(arguments, environment: ["COFFER_FAIL_POINT": "audited"])
+        #expect(killed.status == -SIGKILL, "\(killed)")
         try expect(tool.run(arguments), status: 73, "the run is complete")
         let office = ["--unlock", "file:office.identity"]
         try expect(tool.run(["query", "raw.db", "SELECT a FROM t"] + office), "letter")

@@ -13,6 +13,17 @@ struct DatabasePoolsFilesTests {
 
     // MARK: Work on files
 
+    @Test("nothing is created next to the log of a former file")
+    func orphanedLog() async throws {
+        let pools = folder.makePools()
+        try folder.directory.write([1], to: "a.db-wal")
+        let exists = DatabaseFileError(.exists, path: folder.directory.path("a.db-wal"))
+        await #expect(throws: exists) { try await pools.create("a") }
+        #expect(folder.directory.fileNames() == ["a.db-wal"])
+        try FileManager.default.removeItem(atPath: folder.directory.path("a.db-wal"))
+        try await pools.create("a")
+    }
+
     @Test("names that are equal in Swift, and differ for the system, are different databases")
     func equivalentNames() async throws {
         let generation = TenantFolder.Generation()

@@ -196,7 +196,7 @@ struct ContentFile {
             try progress(.copying, total - backup.remainingPageCount, of: total)
             switch result {
             case .more: break
-            case .failed(let code): throw EngineError(code: code, message: handle.lastErrorMessage)
+            case .failed(let code): throw handle.error(code)
             case .done: isDone = true
             }
         }

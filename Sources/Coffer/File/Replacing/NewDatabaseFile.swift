@@ -97,7 +97,7 @@ struct NewDatabaseFile: ~Copyable {
     /// opens the new file would replay it into the file and destroy it.
     ///
     /// - Throws: `exists` with the path of a journal or a log that is not empty.
-    fileprivate static func checkIsAlone(_ path: String) throws(DatabaseFileError) {
+    static func checkIsAlone(_ path: String) throws(DatabaseFileError) {
         // A name longer than 255 bytes cannot exist.
         for name in ["\(path)-journal", "\(path)-wal"] where SystemFile.name(of: name).utf8.count <= 255 {
             guard let status = try SystemFile.status(name), !status.isRegular || status.size > 0 else {

@@ -90,6 +90,7 @@ struct RestoredPlace {
         guard let old, let note = NoteFile.read(NewFileNames(path: path).lock), note.keepOldPath == keptPath
         else { return false }
         if let kept = try SystemFile.status(keptPath), kept.isSameFile(as: old) { return true }
+        if try LeftKeptKeyring(note, of: path) != nil { return true }
         return try LeftOldFile(note, of: path)?.paths.contains(keptPath) ?? false
     }
 

@@ -6,7 +6,10 @@ extension DatabaseFileError: CustomStringConvertible, LocalizedError {
 
     public var description: String {
         let kept = keptOldPath.map { " The old file is '\($0)'." } ?? ""
-        let rest = " The file is already changed.\(kept) Run the same operation again to complete it."
+        let rest =
+            path.ends(inBytesOf: ".keys")
+            ? " The keyring is already changed, but a loss of power may bring the former one back."
+            : " The file is already changed.\(kept) Run the same operation again to complete it."
         return "\(path): \(words)\(isPublished ? rest : "")"
     }
 

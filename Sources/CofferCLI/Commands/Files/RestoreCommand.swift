@@ -109,11 +109,14 @@ struct RestoreCommand: ChangingOperation {
                 try restoreWithKeyring(opening, in: session, trail)
             } else {
                 let keys = KeyPassage.changed(from: nil, to: fileKey ?? opening.key)
+                let keyring = DatabaseKeyring(databasePath: file)
+                var conversion = conversion(opening.database, fileKey?.database, session, keys: keys)
+                conversion.options.keepsKeyring = !dryRun && keyring.isKeptWithDatabase
                 let way = self.opening(
                     with: fileKey ?? opening.key, from: new?.option ?? opening.option, session)
-                var conversion = conversion(opening.database, fileKey?.database, session, keys: keys)
-                conversion.options.keepsKeyring = KeyringFacts(of: file)?.slotCount != nil
-                try conversion.perform(isDryRun: dryRun, in: session, trail)
+                _ = try keyring.whileUnchanged(ifNeeded: conversion.options) { _ in
+                    try conversion.perform(isDryRun: dryRun, in: session, trail)
+                }
                 tell(way, session)
             }
             return .done
@@ -124,9 +127,10 @@ struct RestoreCommand: ChangingOperation {
     private func opening(with key: Key, from option: String, _ session: Session) -> String? {
         guard NewFile.exists(file) else { return nil }
         if let keyring = KeyringFacts(of: file) {
+            let isKept = DatabaseKeyring(databasePath: file).isKeptWithDatabase
             return
-                "with the key from \(option), and not with its keyring: \(keyring.name) belongs to the old "
-                + "file, which has a copy of it"
+                "with the key from \(option), and not with its keyring: \(keyring.name) "
+                + (isKept ? "belongs to the old file, which has a copy of it" : "does not belong to it")
         }
         let present = DatabaseFile(path: file)
         let opensPresent =
@@ -169,10 +173,12 @@ struct RestoreCommand: ChangingOperation {
         let keyring = DatabaseKeyring(databasePath: file)
         let isThere = try NewFile.exists(keyring.path) && !removeLeft(keyring, session)
         if isThere, !recipients.isGiven, let secret = opening.key.slotSecret {
+            // The old file has a data key of the keyring, but under its new name it would have no keyring. It
+            // may be too damaged to show this. The keyring of a killed adoption does not open the old file.
+            let keepsKeyring = !keyring.isInAdoption
             func restore(_ key: DatabaseKey) throws {
                 var conversion = conversion(opening.database, key, session)
-                // The old file has the same data key, but under its new name it would have no keyring.
-                conversion.options.keepsKeyring = true
+                conversion.options.keepsKeyring = keepsKeyring
                 try conversion.perform(isDryRun: dryRun, in: session, trail)
             }
             if dryRun { return try restore(keyring.keyForRestoring(unlockedBy: secret)) }
