@@ -67,8 +67,9 @@ enum RestoreOutage: String {
         options.keepsKeyring = self == .restoreKeyring
         let backup = self.path("safe.db", beside: path)
         func restore(_ newKey: DatabaseKey?) throws {
-            try DatabaseFile(path: path).restore(
-                from: backup, key: RestoreOutage.backup.key, newKey: newKey, options: options)
+            // As the tool does: `keepingKeyring` holds the lock that the public method would take.
+            _ = try DatabaseFile(path: backup).perform(
+                .restore(to: path, RestoreOutage.backup.key, newKey: newKey), options: options, progress: nil)
         }
         guard self == .restoreKeyring else { return try restore(nil) }
         try DatabaseKeyring(databasePath: path).keepingKeyring(
