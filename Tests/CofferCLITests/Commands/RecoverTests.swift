@@ -112,7 +112,9 @@ struct RecoverTests {
         let runs = try [
             tool.start(["recover", "a.db", "b.db"] + key), tool.start(["recover", "soft.db", "b.db"] + key),
         ]
-        let statuses = runs.map { $0.wait().status }.sorted()
+        var statuses = runs.map { $0.wait().status }.sorted()
+        // One may create the note at the moment when the other one locks it: then neither begins.
+        if statuses == [75, 75] { statuses[0] = try tool.run(["recover", "a.db", "b.db"] + key).status }
         #expect(statuses == [0, 73] || statuses == [0, 75], "\(statuses)")
         #expect(
             try tool.shell("b.db").run("SELECT count(*) FROM t; PRAGMA integrity_check") == ["400", "ok"])
