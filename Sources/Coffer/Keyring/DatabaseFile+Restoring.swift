@@ -1,3 +1,5 @@
+package import Foundation
+
 extension DatabaseFile {
     /// Replaces this file with a backup, and keeps the old file under another name.
     ///
@@ -36,7 +38,7 @@ extension DatabaseFile {
         var options = options
         let keyring = DatabaseKeyring(databasePath: path)
         options.keepsKeyring = keyring.isKeptWithDatabase
-        return try keyring.whileUnchanged(ifNeeded: options) { options in
+        return try keyring.whileUnchanged(if: options.keepsKeyring, lockTimeout: options.lockTimeout) {
             try DatabaseFile(path: backup).perform(
                 .restore(to: path, key, newKey: newKey), options: options, progress: progress)
         }
@@ -64,25 +66,28 @@ extension DatabaseKeyring {
     /// file does not show that it belongs to another database. The keyring that
     /// ``adopt(_:lockTimeout:restoring:)`` has made belongs to the new file.
     package var isKeptWithDatabase: Bool {
-        guard (try? inspect()) != nil, !isInAdoption else { return false }
-        do { return try isOfDatabase() == true } catch { return true }
+        guard (try? inspect()) != nil else { return false }
+        do { return try isOfDatabase() == true } catch { return !isInAdoption }
     }
 
-    /// True while ``adopt(_:lockTimeout:restoring:)`` makes the first database of the keyring, and after it
-    /// was killed.
-    package var isInAdoption: Bool { (try? located { $0.file.isInAdoption }) == true }
+    /// True if ``adopt(_:lockTimeout:restoring:)`` is making the first database of the keyring, or was killed
+    /// before the database was in its place.
+    package var isInAdoption: Bool {
+        (try? located { $0.file.adoptionMark != nil }) == true && (try? isOfDatabase()) != true
+    }
 
     /// Calls `body`, and keeps other processes from changing the keyring if a copy of it is kept.
+    ///
+    /// - Parameters:
+    ///   - isKept: true if the keyring is there, and a copy of it is kept.
+    ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
     package func whileUnchanged<Result>(
-        ifNeeded options: DatabaseFile.ConversionOptions,
-        _ body: (DatabaseFile.ConversionOptions) throws -> Result
+        if isKept: Bool, lockTimeout: TimeInterval, _ body: () throws -> Result
     ) throws -> Result {
-        guard options.keepsKeyring else { return try body(options) }
+        guard isKept else { return try body() }
         // Errors of `body` are rethrown unchanged.
         return try located { place in
-            try place.file.changing(waiting: options.lockTimeout) { _, _ in
-                Swift.Result { try body(options) }
-            }
+            try place.file.changing(waiting: lockTimeout) { _, _ in Swift.Result { try body() } }
         }.get()
     }
 }

@@ -109,9 +109,9 @@ extension DatabaseKeyring {
     ) throws -> Result {
         // Errors of `restore` are rethrown unchanged.
         try located { place in
-            // A killed adoption may be completed by this.
-            let isAdoption = place.file.isInAdoption
-            return try place.file.changing(waiting: lockTimeout, isAdoption: isAdoption) { _, _ in
+            // This may complete a killed adoption, whose mark must outlive another kill.
+            let mark = place.file.adoptionMark
+            return try place.file.changing(waiting: lockTimeout, mark: mark) { _, _ in
                 let key = try place.keyForRestoring(secret)
                 return Swift.Result { try restore(key) }
             }
@@ -130,7 +130,8 @@ extension DatabaseKeyring {
         _ slots: [NewSlot], lockTimeout: TimeInterval = 0,
         restoring restore: (_ key: DatabaseKey) throws -> Result
     ) throws -> Result {
-        try located { place in try NewKeyring(slots, at: place, lockTimeout) }.give(to: restore)
+        try located { place in try NewKeyring(slots, at: place, lockTimeout) }.give(
+            marking: KeyringFile.newAdoptionMark(), to: restore)
     }
 }
 

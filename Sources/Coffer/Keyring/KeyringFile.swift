@@ -164,10 +164,10 @@ struct KeyringFile {
     /// - Parameters:
     ///   - time: the time to wait for other changes of the file to finish, in seconds.
     ///   - isCut: true if the file may be too long for a keyring: see ``bytes(isCut:)``.
-    ///   - isAdoption: true if `body` makes a database with the keyring: see ``isInAdoption``.
+    ///   - mark: the content of the note while the file is locked: see ``adoptionMark``.
     /// - Throws: `changeUnderWay` if the lock is not released in time; the error of `body`.
     func changing<Result>(
-        waiting time: TimeInterval, isCut: Bool = false, isAdoption: Bool = false,
+        waiting time: TimeInterval, isCut: Bool = false, mark: ReplacementNote? = nil,
         _ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result
     ) throws -> Result {
         let names = NewFileNames(path: path)
@@ -176,7 +176,7 @@ struct KeyringFile {
         try SystemFile.checkIsWritable(directoryOf: path)
         let note = try whileBusy(for: time) { try names.takeNote() }.cleared()
         do {
-            if isAdoption { try note.write(ReplacementNote(nil, id: .random(), step: Self.adoption)) }
+            if let mark { try note.write(mark) }
             let result = try body(try bytes(isCut: isCut)) { content in
                 try replace(by: content, note, names)
             }
@@ -190,8 +190,13 @@ struct KeyringFile {
 
     private static let adoption = "adopt"
 
-    /// True while a run makes the first database of the keyring, and after such a run was killed.
-    var isInAdoption: Bool { NoteFile.read(NewFileNames(path: path).lock)?.step == Self.adoption }
+    /// Returns a mark for the time in which a restore makes the first database of the keyring.
+    static func newAdoptionMark() -> ReplacementNote { ReplacementNote(nil, id: .random(), step: adoption) }
+
+    /// The mark of a restore that is making the first database of the keyring, or was killed.
+    var adoptionMark: ReplacementNote? {
+        NoteFile.read(NewFileNames(path: path).lock).flatMap { $0.step == Self.adoption ? $0 : nil }
+    }
 
     /// Calls `take` until it gets its lock, or until the time is over because another process or thread holds
     /// it.

@@ -190,12 +190,15 @@ extension KeyringPlace {
     fileprivate func copiesOfKilledAdoptions() -> [String] {
         let rotation = ReplacementNames(path: ownPath, operation: .rotate)
         let restore = NewFileNames(path: ownPath)
-        func run(_ note: String) -> RunIdentifier? {
-            NoteFile.read(note).flatMap { RunIdentifier($0.id) }
+        func run(_ note: ReplacementNote?) -> RunIdentifier? { note.flatMap { RunIdentifier($0.id) } }
+        var copies = [run(NoteFile.read(rotation.note)).map(rotation.copy)]
+        // A restore also makes a copy with the salt of a keyring that was there before. Only the process that
+        // made the keyring has written both notes.
+        let restored = NoteFile.read(restore.lock)
+        if let restored, restored.processID == file.adoptionMark?.processID {
+            copies.append(run(restored).map(restore.temporary))
         }
-        // A restore also makes a copy with the salt of a keyring that was there before.
-        let restored = file.isInAdoption ? run(restore.lock).map(restore.temporary) : nil
-        return [run(rotation.note).map(rotation.copy), restored].compactMap(\.self)
+        return copies.compactMap(\.self)
     }
 
     /// Returns true if the database has, or had, a data key of a keyring; nil if it is missing or empty.

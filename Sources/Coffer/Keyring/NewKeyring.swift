@@ -64,12 +64,15 @@ extension NewKeyring {
     /// processes that change the keyring or do such work wait, or throw `changeUnderWay` and leave it
     /// unchanged.
     ///
+    /// - Parameter mark: see ``KeyringFile/adoptionMark``.
     /// - Throws: the error of `work`, unchanged; a ``DatabaseFileError`` with the keyring's path.
-    func give<Result>(to work: (_ key: DatabaseKey) throws -> Result) throws -> Result {
+    func give<Result>(marking mark: ReplacementNote? = nil, to work: (_ key: DatabaseKey) throws -> Result)
+        throws -> Result
+    {
         let file = place.file
         return try place.translated {
             do {
-                return try file.changing(waiting: lockTimeout, isAdoption: true) { bytes, _ in
+                return try file.changing(waiting: lockTimeout, mark: mark) { bytes, _ in
                     guard try file.document(of: bytes).document == content.document else {
                         throw file.problem(.changed)
                     }

@@ -126,7 +126,7 @@ struct FolderExamination {
                 + "restore-header'.")
     }
 
-    /// True if the path is that of the keyring of a file that has the name of a database.
+    /// True if a keyring has such a path, and its database would have a usual name.
     private func isNamedAsKeyring(_ path: String) -> Bool {
         guard let database = path.without(ending: ".keys")?.lowercased() else { return false }
         return FolderExamination.databaseEndings.contains(where: database.hasSuffix)

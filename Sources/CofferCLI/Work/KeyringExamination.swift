@@ -8,7 +8,7 @@ struct KeyringExamination {
     private let database: String
     private let databaseStatus: FileStatus
 
-    /// - Returns: nil if the path is not that of the keyring of a database.
+    /// - Returns: nil if no database has its keyring at the path.
     init?(_ path: String, _ status: FileStatus) {
         guard let database = path.without(ending: ".keys"),
             let databaseStatus = try? FileStatus(database), databaseStatus.isRegular

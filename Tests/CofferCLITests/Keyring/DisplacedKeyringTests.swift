@@ -167,6 +167,18 @@ struct DisplacedKeyringTests: KeyringToolSuite {
         #expect(try reads("anna.key", "raw.db"))
     }
 
+    @Test("a database that got its keyring from a restore that was killed at its end is kept with it")
+    func markOfCompleteAdoption() throws {
+        let arguments = ["restore", "a.db", "raw.db"] + anna
+        let killed = try tool.run(arguments, environment: ["COFFER_FAIL_POINT": "audited"])
+        #expect(killed.status == -SIGKILL, "\(killed)")
+        #expect(try reads("anna.key", "raw.db"))
+        try expect(tool.run(arguments))
+        let names = kept().filter { tool.exists("\($0).keys") }
+        #expect(names.count == 1 && kept().count == 2)
+        for name in names + ["raw.db"] { #expect(try reads("anna.key", name)) }
+    }
+
     @Test("a keyring that a symbolic link leads to is destroyed by its own name")
     func throughLink() throws {
         _ = try displace()

@@ -79,7 +79,7 @@ struct NestedWriteObservationTests {
         #expect(recorder.counts["update t"] == 10)
     }
 
-    /// What a function does while an UPDATE calls it for each row.
+    /// The work of a function that an UPDATE calls for each row.
     enum Work: String, CaseIterable {
         case failingRead, failingWrite, returningCursor, cursorNeverStepped
     }

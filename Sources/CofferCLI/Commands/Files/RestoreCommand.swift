@@ -114,7 +114,9 @@ struct RestoreCommand: ChangingOperation {
                 conversion.options.keepsKeyring = !dryRun && keyring.isKeptWithDatabase
                 let way = self.opening(
                     with: fileKey ?? opening.key, from: new?.option ?? opening.option, session)
-                _ = try keyring.whileUnchanged(ifNeeded: conversion.options) { _ in
+                _ = try keyring.whileUnchanged(
+                    if: conversion.options.keepsKeyring, lockTimeout: session.lockTimeout
+                ) {
                     try conversion.perform(isDryRun: dryRun, in: session, trail)
                 }
                 tell(way, session)
