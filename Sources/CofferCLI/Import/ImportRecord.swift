@@ -45,29 +45,18 @@ struct ByteSource {
     private var position = 0
     private var hasBegun = false
 
-    /// Waits until input is available. Throws to end the import.
-    private let wait: () throws(Failure) -> Void
-
-    init(_ input: InputFile, wait: @escaping () throws(Failure) -> Void = {}) {
-        self.input = input
-        self.wait = wait
-    }
+    init(_ input: InputFile) { self.input = input }
 
     var byteCount: Int64 { input.byteCount }
 
     /// Returns the next byte without consuming it, or nil at the end.
     mutating func peek() throws(Failure) -> UInt8? {
         if position == buffer.count {
-            buffer = try read()
+            buffer = try input.read()
             position = 0
             if !hasBegun { try skipByteOrderMark() }
         }
         return position < buffer.count ? buffer[position] : nil
-    }
-
-    private func read() throws(Failure) -> [UInt8] {
-        try wait()
-        return try input.read()
     }
 
     /// Skips the byte order mark that some programs write at the start of UTF-8.
@@ -75,13 +64,13 @@ struct ByteSource {
         hasBegun = true
         let mark: [UInt8] = [0xef, 0xbb, 0xbf]
         while !buffer.isEmpty, buffer.count < mark.count, mark.starts(with: buffer) {
-            let part = try read()
+            let part = try input.read()
             guard !part.isEmpty else { break }
             buffer += part
         }
         guard buffer.starts(with: mark) else { return }
         buffer.removeFirst(mark.count)
-        if buffer.isEmpty { buffer = try read() }
+        if buffer.isEmpty { buffer = try input.read() }
     }
 
     mutating func next() throws(Failure) -> UInt8? {

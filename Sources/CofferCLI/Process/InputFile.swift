@@ -11,8 +11,13 @@ final class InputFile {
     /// The number of bytes that were read.
     private(set) var byteCount: Int64 = 0
 
-    init(_ descriptor: consuming Descriptor, name: String) {
+    private let check: () throws(Failure) -> Void
+
+    /// - Parameter check: called repeatedly while the input gives no bytes, which a pipe may do indefinitely.
+    ///   Throws to end the work.
+    init(_ descriptor: consuming Descriptor, name: String, check: @escaping () throws(Failure) -> Void) {
         self.name = name
+        self.check = check
         let status = try? descriptor.status()
         size = status?.isRegular == true ? status?.size ?? 0 : 0
         self.descriptor = descriptor
@@ -21,27 +26,38 @@ final class InputFile {
     /// - Parameters:
     ///   - path: nil or `-` for the standard input.
     ///   - noun: the kind of file, such as "script".
-    convenience init(_ path: String?, _ noun: String) throws(Failure) {
+    ///   - flags: additional flags for opening the file.
+    ///   - check: see ``init(_:name:check:)``.
+    convenience init(
+        _ path: String?, _ noun: String, flags: CInt = 0, check: @escaping () throws(Failure) -> Void
+    ) throws(Failure) {
         let path = path == "-" ? nil : path
         let name = path.map { "The \(noun) '\($0)'" } ?? "The standard input"
         let descriptor =
-            try path.map { path throws(Failure) in try Descriptor.reading(path, name: name) }
+            try path.map { path throws(Failure) in try Descriptor.reading(path, name: name, flags: flags) }
             ?? Descriptor(owning: dup(STDIN_FILENO))
         guard let status = try? descriptor.status(), !status.isDirectory else {
             throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
         }
-        self.init(descriptor, name: name)
+        self.init(descriptor, name: name, check: check)
     }
-
-    /// The descriptor, to wait for input.
-    var number: CInt { descriptor.number }
 
     /// Returns the next bytes, or none at the end.
     func read() throws(Failure) -> [UInt8] {
+        try waitForBytes()
         return try Failure.explaining("\(name) cannot be read") { () throws(Errno) in
             let part = try Descriptor.read(from: descriptor.number, upTo: 262_144)
             byteCount += Int64(part.count)
             return part
+        }
+    }
+
+    private func waitForBytes() throws(Failure) {
+        while true {
+            try check()
+            var request = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+            let count = unsafe poll(&request, 1, 50)
+            if count > 0 || count < 0 && errno != EINTR { return }
         }
     }
 }

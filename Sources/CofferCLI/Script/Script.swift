@@ -1,6 +1,3 @@
-internal import Glibc
-internal import SystemCalls
-
 /// SQL text with one or more statements.
 struct Script: Sendable {
     struct Statement: Sendable, Hashable {
@@ -62,44 +59,28 @@ struct Script: Sendable {
     ///
     /// - Parameters:
     ///   - flags: additional flags for opening the file.
-    ///   - wait: called before each read. Throws to end the script.
-    static func read(_ path: String, flags: CInt = 0, wait: (CInt) throws(Failure) -> Void = { _ in })
+    ///   - check: see ``InputFile/init(_:_:flags:check:)``.
+    static func read(_ path: String, flags: CInt = 0, check: @escaping () throws(Failure) -> Void = {})
         throws(Failure) -> String
     {
-        let isInput = path == "-"
-        let name = isInput ? "The standard input" : "The file '\(path)'"
-        let file: Descriptor
-        if isInput {
-            file = Descriptor(owning: dup(STDIN_FILENO))
-        } else {
-            file = try Descriptor.reading(path, name: name, flags: flags)
-        }
-        if let status = try? file.status(), status.isDirectory {
-            throw Failure(.inputMissing, "not_a_file", "\(name) is not a file.")
-        }
+        let input = try InputFile(path, "file", flags: flags, check: check)
         var bytes: [UInt8] = []
         while true {
-            try wait(file.number)
-            let part: [UInt8]
-            do throws(Errno) {
-                part = try Descriptor.read(from: file.number, upTo: 262_144)
-            } catch {
-                throw Failure(.inputOutput, "io", "\(name) cannot be read.")
-            }
+            let part = try input.read()
             guard !part.isEmpty else { break }
             bytes += part
             // The rest may be a disk.
             guard !part.contains(0) else {
-                throw Failure.usage("\(name) contains a NUL byte, at which SQLite would stop reading.")
+                throw Failure.usage("\(input.name) contains a NUL byte, at which SQLite would stop reading.")
             }
             guard bytes.count <= longest else {
                 throw Failure(
                     .badData, "script",
-                    "\(name) is longer than 256 MiB, which is read into memory as a whole. Split it.")
+                    "\(input.name) is longer than 256 MiB, which is read into memory as a whole. Split it.")
             }
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Failure.usage("\(name) is not UTF-8.")
+            throw Failure.usage("\(input.name) is not UTF-8.")
         }
         return text
     }

@@ -192,10 +192,11 @@ enum ShellCommand {
         try shell.checkMayWrite()
         let (path, table) = (arguments[0], arguments[1])
         let name = "The input '\(path)'"
-        let input = InputFile(try Descriptor.reading(path, name: name, flags: O_NONBLOCK), name: name)
+        let input = InputFile(try Descriptor.reading(path, name: name, flags: O_NONBLOCK), name: name) {
+            () throws(Failure) in try shell.checkNotInterrupted()
+        }
         let form = ImportFormat(ofFile: path)
-        let source = ByteSource(input) { () throws(Failure) in try shell.wait(for: input.number) }
-        let reader = form.reader(source, nullText: shell.style.nullText)
+        let reader = form.reader(ByteSource(input), nullText: shell.style.nullText)
         // A missing table is created, as in SQLite's shell.
         let isNew = try shell.access { db in try !db.tableExists(table) && !db.viewExists(table) }
         let work = RowImport(

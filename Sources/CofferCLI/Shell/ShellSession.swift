@@ -140,8 +140,8 @@ final class ShellSession {
     /// Processes the lines of a script.
     func read(_ path: String) throws {
         guard depth < 16 else { throw Failure.usage("Scripts can be nested at most 16 deep.") }
-        let text = try Script.read(path, flags: O_NONBLOCK) { descriptor throws(Failure) in
-            try wait(for: descriptor)
+        let text = try Script.read(path, flags: O_NONBLOCK) { () throws(Failure) in
+            try self.checkNotInterrupted()
         }
         let outer = (pending, searched, splitter)
         depth += 1
@@ -236,16 +236,6 @@ final class ShellSession {
     func checkNotInterrupted() throws(Failure) {
         if isStopped.isSet { throw session.interruption.failure(.interrupted) }
         try session.interruption.check()
-    }
-
-    /// Waits until input is available or at its end. A pipe may stay silent indefinitely.
-    func wait(for descriptor: CInt) throws(Failure) {
-        while true {
-            try checkNotInterrupted()
-            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            let count = unsafe poll(&request, 1, 50)
-            if count > 0 || count < 0 && errno != EINTR { return }
-        }
     }
 
     private func run(_ text: String, _ db: Database, _ output: Reporter) throws {

@@ -396,7 +396,21 @@ struct DumpTests {
         #expect(!tool.exists("b.db"))
     }
 
-    @Test("a signal ends a load with nothing made")
+    @Test("a signal ends a load whose pipe has no more statements, and nothing is created")
+    func interruptedWait() throws {
+        #expect(unsafe mkfifo(tool.directory.path("a.sql"), 0o600) == 0)
+        let run = try tool.start(["load", "b.db", "--from", "a.sql", "--progress", "always"] + key)
+        let pipe = unsafe open(tool.directory.path("a.sql"), O_RDWR | O_CLOEXEC)
+        defer { close(pipe) }
+        let text = "CREATE TABLE t (a);\n"
+        #expect(unsafe write(pipe, text, text.utf8.count) == text.utf8.count)
+        while !run.text(of: "errors").contains("loading") { usleep(2000) }
+        run.send(SIGINT)
+        #expect(run.wait().status == 130)
+        #expect(tool.directory.fileNames() == ["a.key", "a.sql"])
+    }
+
+    @Test("a signal ends the statement of a load, and nothing is created")
     func interruption() throws {
         try tool.write(
             "CREATE TABLE t (a);\nWITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) INSERT INTO t SELECT count(*) FROM n;",

@@ -116,7 +116,7 @@ struct HostileInputTests {
         #expect(endless.status == 65 && endless.errors.contains("longer than 256 MiB"), "\(endless)")
         try tool.write("SELECT 1;\nSELECT '\(String(repeating: "a", count: 5000))", to: "open.sql")
         let reader = ScriptReader(
-            try InputFile(tool.directory.path("open.sql"), "script"), longestStatement: 1000)
+            try InputFile(tool.directory.path("open.sql"), "script") {}, longestStatement: 1000)
         #expect(try reader.next() == Array("SELECT 1;".utf8))
         let failure = #expect(throws: Failure.self) { _ = try reader.next() }
         #expect(failure?.message.contains("statement 2 (line 1)") == true, "\(failure as Any)")

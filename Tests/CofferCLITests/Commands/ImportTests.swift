@@ -458,7 +458,7 @@ struct ImportTests {
         #expect(try Schema.problems(load("t", "--json", "--rejects", "r", input: ImportTests.bad)) == [])
     }
 
-    @Test("a signal ends an import with nothing kept")
+    @Test("a signal ends an import whose pipe has no more rows, and nothing is kept")
     func interruption() throws {
         #expect(unsafe mkfifo(tool.directory.path("pipe"), 0o600) == 0)
         let run = try tool.start(["import", "a.db", "t", "--from", "pipe", "--progress", "always"] + key)
@@ -469,14 +469,6 @@ struct ImportTests {
         #expect(unsafe write(pipe, text, text.utf8.count) == text.utf8.count)
         while !run.text(of: "errors").contains("importing") { usleep(2000) }
         run.send(SIGINT)
-        // The import finds the signal when it has read more. It may read a row before the signal has arrived.
-        var next = 2000
-        while run.isRunning {
-            let row = "\(next),x\n"
-            _ = unsafe write(pipe, row, row.utf8.count)
-            next += 1
-            usleep(10_000)
-        }
         #expect(run.wait().status == 130)
         #expect(try rows("SELECT count(*) FROM t") == ["1"])
     }

@@ -152,7 +152,9 @@ struct ImportCommand: FileOperation {
         let skipsHeader = options.columns != nil && options.hasHeader
         if options.columns != nil { options.hasHeader = false }
         if let rejects { try NewFile.checkIsNew(rejects) }
-        let input = try InputFile(self.input, "input")
+        let input = try InputFile(self.input, "input") { () throws(Failure) in
+            try session.interruption.check()
+        }
         let keys = try session.keys(key, of: file)
         let reader = form.reader(ByteSource(input), nullText: nullText, delimiter: delimiter)
         if skipsHeader { try reader.skipNames() }

@@ -57,7 +57,7 @@ struct LoadCommand: FileOperation {
 
     func run(in session: Session, _ trail: AuditTrail) throws -> ExitStatus {
         try NewFile.checkIsNew(file)
-        let input = try InputFile(from, "script")
+        let input = try InputFile(from, "script") { () throws(Failure) in try session.interruption.check() }
         let reader = ScriptReader(input)
         try recipients.making(file, from: nil, orWith: key, isDryRun: false, session) { key, keys, keyring in
             try trail.record(file, keys) { entry in
