@@ -13,7 +13,7 @@ final class PoolShelf: Sendable {
 
     private let state: Mutex<State>
     private let slotCount: Int
-    private let checkExists: @Sendable (_ name: String) throws -> Void
+    private let checks: ExistenceChecks
     private let open: @Sendable (_ name: String) throws -> DatabasePool
 
     /// Entered by each database from the beginning of its opening to the end of its closing.
@@ -49,7 +49,7 @@ final class PoolShelf: Sendable {
                 slotCount: slotCount, maximumOpeningCount: Self.maximumOpeningCount,
                 maximumPromptCount: Self.maximumPromptCount))
         self.slotCount = slotCount
-        self.checkExists = checkExists
+        checks = ExistenceChecks(maximumThreadCount: Self.maximumOpeningCount, checkExists)
         self.open = open
     }
 
@@ -59,9 +59,7 @@ final class PoolShelf: Sendable {
     func lease(_ name: ExactText, within bounds: WaitBounds) async throws -> DatabasePool {
         if let pool = takeNow(name) { return pool }
         // A name without a file must not close a database, nor wait for one to be released.
-        if try state.withLock({ try needsCheck(name, $0) }) {
-            try await BlockingWork.run("Coffer.Opening") { [checkExists] _ in try checkExists(name.text) }
-        }
+        if try state.withLock({ try needsCheck(name, $0) }) { try await checks.check(name) }
         guard case .lease(let pool) = try await wait(for: .lease(name), within: bounds) else {
             preconditionFailure("A lease was requested.")
         }
