@@ -20,7 +20,7 @@ struct DeployTests {
             "/keys/", with: tool.directory.path + "/")
     }
 
-    @Test("the commands of the units do their work, and a night after a failure as well")
+    @Test("the commands of the units work, even on the night after a failure")
     func systemd() throws {
         try tool.makeDatabase("a.db", key: "key")
         let folder = tool.directory.path
@@ -94,7 +94,7 @@ struct DeployTests {
         #expect(!tool.exists("coffer-rotate-vault/state"))
     }
 
-    @Test("the unit for failures names the unit that failed, and comes with its state")
+    @Test("the failure unit reports the name and the state of the unit that failed")
     func failure() throws {
         let unit = try text("systemd/coffer-failed@.service")
         let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })

@@ -135,7 +135,7 @@ struct InstallTests {
         #expect(!tool.exists("usr"))
     }
 
-    @Test("the README's lines about the installation work")
+    @Test("the installation commands in the README work")
     func readme() throws {
         let text = try String(
             contentsOf: Self.repository.appendingPathComponent("README.md"), encoding: .utf8)

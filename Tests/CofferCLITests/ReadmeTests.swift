@@ -196,7 +196,7 @@ struct ReadmeTests {
     }
 
     @Test(
-        "the units are good units",
+        "systemd-analyze accepts the units",
         .enabled(if: ChildProcess.find("systemd-analyze") != nil, "there is no systemd-analyze here"))
     func unitsAreGood() throws {
         let tool = try Tool()
@@ -209,7 +209,7 @@ struct ReadmeTests {
         #expect(result.status == 0 && result.errors.isEmpty, "\(result)")
     }
 
-    @Test("the command of the service verifies what it finds, with the credential")
+    @Test("the command of the service verifies the databases it finds, with the credential")
     func service() throws {
         let tool = try makeService()
         let service = try #require(try units()["coffer-verify.service"])
@@ -229,7 +229,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("the line for cron verifies what it finds, in the poor environment that cron gives")
+    @Test("the crontab line verifies the databases it finds, in cron's minimal environment")
     func cron() throws {
         let tool = try makeService()
         // In Markdown, a line break is a space, even within code.

@@ -60,7 +60,7 @@ struct AccessPublisherTests {
         #expect(await results(of: elsewhere) == [.value(2), .finished])
     }
 
-    @Test("a write can be followed by a read of the state that it has left", arguments: Access.allCases)
+    @Test("a write can be followed by a read of the state that it committed", arguments: Access.allCases)
     func writeThenRead(access: Access) async throws {
         let writer = try makePlayers(access)
         let newPlayerCount = writer.writePublisher(
@@ -98,7 +98,7 @@ struct AccessPublisherTests {
     }
 
     @Test(
-        "the value comes before the completion also on a scheduler that keeps no order",
+        "the value is published before the completion, even if the scheduler does not preserve order",
         arguments: Access.allCases)
     func order(access: Access) async throws {
         let writer = try makePlayers(access)

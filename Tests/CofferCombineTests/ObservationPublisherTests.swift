@@ -158,7 +158,7 @@ struct ObservationPublisherTests {
         #expect(log.values == [1, 2])
     }
 
-    @Test("a cancellable of the database is one of Combine")
+    @Test("a database cancellable can be wrapped in a Combine AnyCancellable")
     func cancellable() {
         let log = ValueLog<Int>()
         var cancellables: Set<AnyCancellable> = []

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// With `COFFER_NIGHTLY=1`, kills 100 times, otherwise about 20 times.
-@Suite("A copy into another file that is killed", .serialized)
+@Suite("A killed copy to another file", .serialized)
 struct CopyCrashTests {
     let directory: TestDirectory
 
@@ -44,7 +44,7 @@ struct CopyCrashTests {
     }
 
     @Test(
-        "leaves nothing under its name, or the whole copy; the next copy to the same place removes leftovers",
+        "leaves either nothing or the whole copy at its path; the next copy there removes leftovers",
         arguments: ["backup", "vacuum", "salvage"])
     func namedSteps(kind: String) throws {
         let path = try makeSource()
@@ -71,7 +71,7 @@ struct CopyCrashTests {
     }
 
     @Test(
-        "at any moment leaves nothing under its name, or the whole",
+        "leaves either nothing or the whole copy at its path, whenever it is killed",
         arguments: ["backup", "vacuum", "salvage"])
     func anyMoment(kind: String) throws {
         let path = try makeSource()

@@ -12,7 +12,7 @@ struct FileWorkCrashTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "at a named step leaves a file in exactly one of its forms, and the next run completes it",
+        "leaves the file in its old or its new form at every step, and the next run completes it",
         arguments: FileWork.allCases)
     func namedSteps(work: FileWork) throws {
         let benches = try ["delete", "wal"].map { try FileWorkBench(work, mode: $0, in: directory) }
@@ -39,7 +39,7 @@ struct FileWorkCrashTests {
     }
 
     @Test(
-        "at any moment leaves a file in exactly one of its forms", arguments: FileWork.allCases,
+        "leaves the file in its old or its new form, whenever it is killed", arguments: FileWork.allCases,
         ["delete", "wal"])
     func anyMoment(work: FileWork, mode: String) throws {
         var random = SeededRandom("\(work) \(mode)")

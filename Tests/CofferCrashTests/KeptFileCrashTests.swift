@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("A rotation that keeps the old file, and is killed", .serialized)
+@Suite("A killed rotation that keeps the old file", .serialized)
 struct KeptFileCrashTests {
     let directory: TestDirectory
 
@@ -40,7 +40,7 @@ struct KeptFileCrashTests {
     }
 
     @Test(
-        "in one directory does not make the next run in another one remove the database",
+        "does not make a rotation started in another directory remove the database",
         arguments: KeptFileCrashTests.before + KeptFileCrashTests.after)
     func otherDirectory(step: String) throws {
         _ = try directory.makeFolder("app")

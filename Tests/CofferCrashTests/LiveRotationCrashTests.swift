@@ -72,7 +72,7 @@ struct LiveRotationCrashTests {
     }
 
     @Test(
-        "while another process writes without a pause is busy, or completes when that one has gone; nothing is lost",
+        "is busy while another process keeps writing, or completes once it is gone; nothing is lost",
         arguments: [false, true])
     func otherProcess(isGoneInTime: Bool) throws {
         let pool = try DatabasePool(path: path, configuration: FileForm.encrypted(0x42).configuration)

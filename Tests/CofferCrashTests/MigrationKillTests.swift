@@ -58,7 +58,7 @@ struct MigrationKillTests {
     }
 
     @Test(
-        "two processes that migrate the same file at the same time apply each migration once",
+        "processes that migrate the same file at the same time apply each migration once",
         arguments: Access.allCases)
     func race(access: Access) throws {
         let path = directory.path("race.db")

@@ -5,13 +5,13 @@ import Testing
 
 /// With `COFFER_NIGHTLY=1`, kills 100 times, otherwise a few times. See ``FileWorkCrashTests`` for closed
 /// files.
-@Suite("A rotation of a database in use that is killed", .serialized)
+@Suite("A killed rotation of a database in use", .serialized)
 struct RotationCrashTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("during acknowledged commits of a writer loses none of them", arguments: Access.allCases)
+    @Test("loses no acknowledged commit of a concurrent writer", arguments: Access.allCases)
     func besideWriter(access: Access) throws {
         let path = directory.path("bank.db")
         try #require(KillableWorker.run("make", path, "66", "30", "delete").status == 0)

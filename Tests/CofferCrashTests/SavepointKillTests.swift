@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// With `COFFER_NIGHTLY=1`, kills 2,000 random programs, otherwise a few.
-@Suite("A process with savepoints and failing statements that is killed", .serialized)
+@Suite("A killed process with savepoints and failing statements", .serialized)
 struct SavepointKillTests {
     let directory: TestDirectory
 
@@ -22,7 +22,9 @@ struct SavepointKillTests {
         }
     }
 
-    @Test("loses commits by the engine itself", .enabled(if: EngineFault.lostCommits.isOfThisEngine))
+    @Test(
+        "loses commits without Coffer's fix for the engine",
+        .enabled(if: EngineFault.lostCommits.isOfThisEngine))
     func engineItself() throws {
         // If the engine did not lose commits, the test above would be pointless.
         var random = SeededRandom("savepoints of the engine")

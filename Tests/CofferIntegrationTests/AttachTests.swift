@@ -38,7 +38,7 @@ struct AttachTests {
     // MARK: - With a key
 
     @Test(
-        "a file that is not there yet is made with the key that it is attached with, for its owner only",
+        "ATTACH with a key creates a missing file with that key, accessible only to its owner",
         arguments: Source.allCases)
     func newFileWithKey(source: Source) throws {
         try withTestDirectory { directory in
@@ -59,7 +59,9 @@ struct AttachTests {
         }
     }
 
-    @Test("the export of README files works from everywhere", arguments: Source.allCases)
+    @Test(
+        "the documented sqlcipher_export sequence works from every kind of database",
+        arguments: Source.allCases)
     func export(source: Source) throws {
         try withTestDirectory { directory in
             let writer = try source.open(directory, allowsPlaintext: false)
@@ -94,7 +96,7 @@ struct AttachTests {
     // MARK: - Without a key
 
     @Test(
-        "an encrypted database gives its key to a file that is attached without one, but not its salt",
+        "a new file attached without a key gets the key of the main database, but not its salt",
         arguments: [false, true])
     func inheritedKey(isPassphrase: Bool) throws {
         try withTestDirectory { directory in
@@ -127,7 +129,7 @@ struct AttachTests {
         }
     }
 
-    @Test("a file of the same key is attached without naming the key, one of another key is not")
+    @Test("ATTACH without KEY opens files with the connection's current or previous key, and no others")
     func existingFiles() throws {
         try withTestDirectory { directory in
             for (name, configuration) in [
@@ -162,7 +164,7 @@ struct AttachTests {
     }
 
     @Test(
-        "no file without encryption is made that the configuration does not allow", arguments: Source.allCases
+        "ATTACH creates a plaintext file only if the configuration allows it", arguments: Source.allCases
     )
     func plaintext(source: Source) throws {
         try withTestDirectory { directory in
@@ -193,7 +195,9 @@ struct AttachTests {
 
     // MARK: - VACUUM INTO
 
-    @Test("VACUUM INTO makes a file, or names the method to call", arguments: Source.allCases)
+    @Test(
+        "VACUUM INTO creates a file, or its error names the method to call instead",
+        arguments: Source.allCases)
     func vacuumInto(source: Source) throws {
         try withTestDirectory { directory in
             for allowsPlaintext in [false, true] {
@@ -229,7 +233,7 @@ struct AttachTests {
         }
     }
 
-    @Test("VACUUM INTO takes no path for a URI", arguments: Source.allCases)
+    @Test("VACUUM INTO refuses a URI", arguments: Source.allCases)
     func vacuumIntoURI(source: Source) throws {
         guard !source.hasKey else { return }
         try withTestDirectory { directory in
@@ -308,7 +312,7 @@ struct AttachTests {
     }
 
     @Test(
-        "the functions behind ATTACH cannot be called, also not by a schema",
+        "SQL cannot call the internal functions that implement ATTACH, even from a view",
         arguments: [
             "SELECT coffer_key()", "SELECT hex(coffer_key(NULL))", "SELECT coffer_path('a'), coffer_key()",
             "VALUES (COFFER_KEY())",
@@ -332,7 +336,7 @@ struct AttachTests {
         }
     }
 
-    @Test("URIs stay paths, even with a named database in memory")
+    @Test("ATTACH treats a URI as a file name, even with a named in-memory database")
     func uris() async {
         await #expect(processExitsWith: .exitCode(7)) {
             var isRight = true
@@ -358,7 +362,7 @@ struct AttachTests {
     }
 
     @Test(
-        "in-memory databases of one name are one database, with any name",
+        "in-memory databases with the same name are one database, for any characters in the name",
         arguments: ["preview", "a b", "a&cache=private", "ä%41", "/x?y#z"])
     func named(name: String) throws {
         let unique = name + UUID().uuidString
@@ -374,7 +378,7 @@ struct AttachTests {
     }
 
     @Test(
-        "ATTACH makes nothing that cannot be read again with the cipher settings and the salt of the connection"
+        "ATTACH without KEY is refused if the connection has custom cipher settings or an explicit salt"
     )
     func unreadable() throws {
         try withTestDirectory { directory in
@@ -444,7 +448,7 @@ struct AttachTests {
         }
     }
 
-    @Test("a connection that only reads attaches files, and makes none")
+    @Test("a read-only connection attaches existing files, and creates none")
     func readonly() throws {
         try withTestDirectory { directory in
             try directory.makeQueue("main.db").close()

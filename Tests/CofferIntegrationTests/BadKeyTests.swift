@@ -75,7 +75,7 @@ struct BadKeyTests {
     }
 
     @Test(
-        "a file that needs a key is not created without one, and is not touched without one",
+        "opening without a key fails, and leaves no file with content",
         arguments: Access.allCases)
     func noKey(access: Access) throws {
         let error = #expect(throws: DatabaseError.self) {
@@ -108,7 +108,7 @@ struct BadKeyTests {
         }
     }
 
-    @Test("a passphrase with a NUL character and more text is another passphrase")
+    @Test("a passphrase is not cut at a NUL character")
     func zero() throws {
         let configuration = { (bytes: [UInt8]) in Configuration().with { $0.key = .passphrase(bytes) } }
         try directory.makeQueue("a.db", configuration([97, 0, 98])).write {

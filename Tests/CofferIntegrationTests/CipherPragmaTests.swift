@@ -67,7 +67,9 @@ struct CipherPragmaTests {
         }
     }
 
-    @Test("the refusal of another page size names the setting", arguments: ["page_size", "cipher_page_size"])
+    @Test(
+        "the error for a different page size names the configuration property",
+        arguments: ["page_size", "cipher_page_size"])
     func otherPageSize(pragma: String) throws {
         try withTestDirectory { directory in
             let configuration = Configuration.rawKeyed.with {
@@ -81,7 +83,7 @@ struct CipherPragmaTests {
     }
 
     @Test(
-        "a check of codes is refused of a file that is too large for the engine to count",
+        "cipher_integrity_check is refused for a file that is too large for the engine to check",
         .enabled(if: EngineFault.integrityCheck.isOfThisEngine, "this engine counts the pages of large files")
     )
     func checkOfLargeFile() throws {
@@ -114,7 +116,9 @@ struct CipherPragmaTests {
         }
     }
 
-    @Test("settings that hold already change nothing, and others are refused", arguments: Access.allCases)
+    @Test(
+        "pragmas that repeat the current settings have no effect, and others are refused",
+        arguments: Access.allCases)
     func settings(access: Access) throws {
         try withTestDirectory { directory in
             let configuration = Configuration.passphrase().with { configuration in
@@ -149,7 +153,7 @@ struct CipherPragmaTests {
         }
     }
 
-    @Test("settings of another format hold where the configuration has them")
+    @Test("pragmas that match the configured SQLCipher format are accepted, and others are refused")
     func otherFormats() throws {
         try withTestDirectory { directory in
             let old = Configuration.rawKeyed.with { $0.cipher = .sqlcipher(format: 3) }
@@ -176,7 +180,7 @@ struct CipherPragmaTests {
         }
     }
 
-    @Test("a refused profile leaves the trace unchanged")
+    @Test("a refused PRAGMA cipher_profile does not affect the trace")
     func profile() throws {
         try withTestDirectory { directory in
             let recorder = SQLRecorder()

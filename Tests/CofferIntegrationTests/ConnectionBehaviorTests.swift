@@ -11,7 +11,7 @@ struct ConnectionBehaviorTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "a lock that is not free fails at once, after a time, or as a function decides",
+        "a write on a locked file fails at once, after a timeout, or when the callback gives up",
         arguments: Access.allCases)
     func busyModes(access: Access) throws {
         let holder = try directory.make(access)
@@ -67,7 +67,7 @@ struct ConnectionBehaviorTests {
         #expect(try holder.read { try Int.fetchAll($0, sql: "SELECT a FROM t ORDER BY a") } == [1, 2])
     }
 
-    @Test("one SQL text can be used again while a cursor iterates over it")
+    @Test("the same SQL can be executed while a cursor iterates over its rows")
     func nestedCursors() throws {
         let queue = try directory.makeQueue()
         try queue.write { db in
@@ -181,7 +181,7 @@ struct ConnectionBehaviorTests {
     }
 
     @Test(
-        "asynchronous writes report their end, on the connection, outside the transaction",
+        "asynchronous writes call their completion on the connection, outside the transaction",
         arguments: Access.allCases)
     func asyncWrite(access: Access) async throws {
         struct Failure: Error {}

@@ -48,7 +48,7 @@ struct DamageTests {
     }
 
     @Test(
-        "one flipped bit in any region of any page gives a typed error, or is not read: never wrong data",
+        "a flipped bit in any region of any page causes a typed error or is never read: no wrong data",
         arguments: [1024, 4096])
     func flippedBits(pageSize: Int) throws {
         var random = SeededRandom("flips \(pageSize)")
@@ -114,7 +114,7 @@ struct DamageTests {
         }
     }
 
-    @Test("pages that were swapped, repeated or put elsewhere are noticed")
+    @Test("swapped pages cause a typed error, never wrong data")
     func movedPages() throws {
         try makeDatabase("a.db")
         let intact = try directory.bytes(of: "a.db")
@@ -203,7 +203,7 @@ struct DamageTests {
     }
 
     @Test(
-        "after a crash, committed changes are there, and uncommitted ones are not: hot journal and write-ahead log",
+        "after a crash, a hot journal or WAL restores committed changes, and no uncommitted ones",
         arguments: Access.allCases)
     func crash(access: Access) throws {
         let configuration = Configuration.rawKeyed.with { $0.pageCacheSize = 8192 }

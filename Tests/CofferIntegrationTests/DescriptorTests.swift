@@ -73,7 +73,7 @@ struct DescriptorTests {
         #expect(words.isEmpty)
     }
 
-    @Test("an opening without a free descriptor reports that, and not that the file cannot be opened")
+    @Test("an opening that fails for lack of descriptors says so, not that the file cannot be opened")
     func noDescriptorLeft() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -120,7 +120,7 @@ struct DescriptorTests {
         }
     }
 
-    @Test("queues, pools and snapshots that end close all of their files")
+    @Test("released queues, pools and snapshots close all of their files")
     func successes() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -162,7 +162,7 @@ struct DescriptorTests {
     // therefore keeps the descriptors of closed connections as long as other connections of the process have
     // locks on the file. In WAL mode, every connection always has one.
     @Test(
-        "the engine keeps the descriptor of a closed connection while another one has a lock on the file, and no longer"
+        "the engine keeps a closed connection's descriptor only while another one has a lock on the file"
     )
     func keptDescriptors() throws {
         try withTestDirectory { directory in
@@ -182,7 +182,7 @@ struct DescriptorTests {
     }
 
     @Test(
-        "a pool has at most as many descriptors as it had connections at one time, however often its readers are replaced"
+        "a pool's descriptors never exceed its peak connection count, even if readers are replaced"
     )
     func replacedReaders() throws {
         try withTestDirectory { directory in

@@ -39,7 +39,7 @@ struct DiskFullTests {
     }
 
     @Test(
-        "a rotation in place that may not write its journal fails with a typed error, and keeps the old key")
+        "an in-place rotation that cannot write its journal fails with a typed error, keeping the old key")
     func rotationInPlace() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in
@@ -68,7 +68,7 @@ struct DiskFullTests {
     }
 
     @Test(
-        "a file system that has no room for another file fails with a typed error, and loses nothing",
+        "a write without a free inode for another file fails with a typed error, and loses nothing",
         .enabled(if: DiskFullTests.canMount))
     func noInode() throws {
         let disk = try directory.makeFolder("disk")
@@ -93,7 +93,9 @@ struct DiskFullTests {
         )
     }
 
-    @Test("a full disk does the same", .enabled(if: DiskFullTests.canMount), arguments: Access.allCases)
+    @Test(
+        "a write to a full disk fails with a typed error, and loses nothing",
+        .enabled(if: DiskFullTests.canMount), arguments: Access.allCases)
     func fullDisk(access: Access) throws {
         let disk = try directory.makeFolder("disk")
         // The mount is in a private namespace and disappears with it.

@@ -7,7 +7,7 @@ import Testing
 @Suite("Creation of files")
 struct FileCreationTests {
     @Test(
-        "new files are for their owner only, with any umask",
+        "new files are accessible only to their owner, with any umask",
         arguments: [0, 0o022, 0o077, 0o277, 0o777] as [UInt32])
     func modes(mask: UInt32) async {
         await #expect(processExitsWith: .success) { [mask] in
@@ -130,7 +130,7 @@ struct FileCreationTests {
     }
 
     @Test(
-        "of processes that create one file with different keys one succeeds, and the others get wrongKey",
+        "if processes create one file with different keys, one succeeds and the others get wrongKey",
         arguments: Access.allCases)
     func processesWithManyKeys(access: Access) throws {
         for _ in 0..<2 {
@@ -150,7 +150,7 @@ struct FileCreationTests {
     }
 
     @Test(
-        "of threads that create one file with different keys one succeeds, and the others get wrongKey",
+        "if threads create one file with different keys, one succeeds and the others get wrongKey",
         arguments: Access.allCases)
     func threadsWithManyKeys(access: Access) throws {
         for _ in 0..<10 {

@@ -49,7 +49,7 @@ struct FileLockingTests {
                 == ["4", "ok"])
     }
 
-    @Test("reads keep their state during a write, without an index file")
+    @Test("readers keep their snapshot during a write, without a WAL index file")
     func sideBySide() throws {
         let pool = try directory.makePool("vault.db", alone)
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
@@ -63,7 +63,7 @@ struct FileLockingTests {
         #expect(directory.fileNames() == ["vault.db", "vault.db-wal"])
     }
 
-    @Test("is refused with the name of the process that has it, and is whole when that one is killed")
+    @Test("is refused with the name of the process that holds it, and is intact once that one is killed")
     func refusal() throws {
         try makeFile()
         let path = directory.path("vault.db")
@@ -82,7 +82,7 @@ struct FileLockingTests {
         #expect(try count(directory.makeQueue("vault.db", alone)) == 2)
     }
 
-    @Test("cannot be opened while another process uses it, which is named")
+    @Test("cannot be opened while another process uses it; the error names the process")
     func inUse() throws {
         try makeFile()
         let path = directory.path("vault.db")
@@ -101,7 +101,7 @@ struct FileLockingTests {
     }
 
     @Test(
-        "connections of the process that were opened to share, or only to read, do not give it back",
+        "stays locked when shared or read-only connections of the process are closed",
         arguments: ["wal", "delete"])
     func joined(journalMode: String) throws {
         try makeFile(journalMode: journalMode)
@@ -200,7 +200,7 @@ struct FileLockingTests {
         #expect(try shell.run("SELECT count(*) FROM t; PRAGMA integrity_check;") == ["2", "ok"])
     }
 
-    @Test("can be rotated, copied, vacuumed and erased as any other", arguments: Access.allCases)
+    @Test("can be rotated, copied, vacuumed and erased like any other", arguments: Access.allCases)
     func work(access: Access) throws {
         let writer = try directory.make(access, "vault.db", alone)
         try writer.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }

@@ -134,7 +134,7 @@ struct KeyDerivationCostTests {
         }
     }
 
-    @Test("each passphrase that is tried before the right one costs one derivation, once")
+    @Test("each passphrase that is tried before the right one is derived once")
     func previousKeys() async {
         await #expect(processExitsWith: .success) {
             try withTestDirectory { directory in

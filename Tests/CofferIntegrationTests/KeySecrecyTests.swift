@@ -167,7 +167,7 @@ struct KeySecrecyTests {
         }
     }
 
-    @Test("there are hundreds of spellings")
+    @Test("the tests cover hundreds of spellings")
     func count() {
         #expect(Set(KeySpellings.failing).count >= 250)
         #expect(Set(KeySpellings.expressions).count >= 200 && Set(KeySpellings.literals).count >= 100)

@@ -11,7 +11,7 @@ struct LockedMemoryTests {
         let messages = Mutex<[String]>([])
     }
 
-    @Test("beyond the limit of the process is counted, and logged once")
+    @Test("beyond the limit of the process is counted as unlocked, and logged once")
     func counted() async {
         await #expect(processExitsWith: .success) {
             let log = Log()
@@ -33,7 +33,7 @@ struct LockedMemoryTests {
         }
     }
 
-    @Test("of an idle pool takes a few pages, and is given back when it is closed")
+    @Test("takes a few pages for an idle pool, and is freed when the pool is closed")
     func small() async {
         await #expect(processExitsWith: .success) {
             func total() -> Int {

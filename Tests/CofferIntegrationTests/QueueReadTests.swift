@@ -4,7 +4,7 @@ import Testing
 
 /// A queue keeps rejecting writes between reads, because a change of the setting would make SQLite recompile
 /// all statements.
-@Suite("Reads of a queue that follow each other", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Consecutive reads of a queue", .timeLimit(.minutes(Patience.minutes)))
 struct QueueReadTests {
     private let directory: TestDirectory
     private let queue: DatabaseQueue
@@ -24,7 +24,7 @@ struct QueueReadTests {
         }
     }
 
-    @Test("each refuses to write, and any access after them writes")
+    @Test("refuse to write, and any later access can write")
     func writesBetween() throws {
         let writes: [(DatabaseQueue) throws -> Void] = [
             { try $0.write { try $0.execute(sql: "INSERT INTO item VALUES ('a')") } },
@@ -61,7 +61,7 @@ struct QueueReadTests {
         #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 2)
     }
 
-    @Test("a read that is followed by one through a program's own pragma refuses all the same")
+    @Test("a read refuses to write even if the previous read executed PRAGMA query_only = 0")
     func ownPragma() throws {
         for _ in 0..<2 {
             try queue.read { try $0.execute(sql: "PRAGMA query_only = 0") }
@@ -70,7 +70,7 @@ struct QueueReadTests {
         }
     }
 
-    @Test("a read inside a write leaves the write in progress")
+    @Test("a read-only block inside a write does not make the write read-only")
     func nested() throws {
         try queue.read { _ in }
         try queue.write { db in

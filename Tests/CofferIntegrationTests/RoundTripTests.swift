@@ -11,7 +11,7 @@ struct RoundTripTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "5,000 random statements leave the content of a dictionary after the same changes",
+        "5,000 random statements leave the same content as the same changes to a dictionary",
         arguments: Access.allCases)
     func randomStatements(access: Access) throws {
         var random = SeededRandom("statements \(access)")

@@ -33,7 +33,7 @@ struct TempStoreTests {
         }
     }
 
-    @Test("readers, snapshots and copies keep them in memory, too")
+    @Test("readers, snapshots and copies also keep temporary tables in memory")
     func otherConnections() throws {
         let pool = try directory.makePool()
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a)") }
@@ -51,7 +51,7 @@ struct TempStoreTests {
         }
     }
 
-    @Test("asking, and choosing memory again, is allowed")
+    @Test("PRAGMA temp_store can be read, and set to memory again")
     func allowed() throws {
         let queue = try directory.makeQueue()
         try queue.inDatabase { db in
@@ -60,7 +60,7 @@ struct TempStoreTests {
         }
     }
 
-    @Test("a preparation that runs before the key cannot move them either")
+    @Test("a preparation that runs before the key is set cannot move temporary tables to files")
     func preparation() throws {
         var configuration = Configuration()
         configuration.prepareDatabase { db throws in

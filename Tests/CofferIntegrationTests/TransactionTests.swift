@@ -114,7 +114,7 @@ struct TransactionTests {
     }
 
     @Test(
-        "a cursor throws an interruption that a savepoint inside its loop has caught, and does not start again",
+        "a cursor throws the interruption that was caught inside its loop, and does not restart",
         arguments: Access.allCases)
     func interruptedCursor(access: Access) throws {
         let writer = try makeTable(access)
@@ -174,7 +174,7 @@ struct TransactionTests {
         #expect(throws: DatabaseError.self) { try readonly.write { try $0.execute(sql: "DELETE FROM t") } }
     }
 
-    @Test("a commit that fails rolls back: deferred foreign keys", arguments: Access.allCases)
+    @Test("a commit that fails because of a deferred foreign key rolls back", arguments: Access.allCases)
     func failedCommit(access: Access) throws {
         let writer = try directory.make(access)
         try writer.write { db in

@@ -86,7 +86,7 @@ struct UnwritablePlaceTests {
     }
 
     @Test(
-        "a connection that can write to the file gets the reason why it cannot be opened",
+        "a read-write connection fails with an error that says the folder is not writable",
         arguments: Access.allCases)
     func refused(access: Access) async {
         await #expect(processExitsWith: .success) { [access] in

@@ -65,7 +65,7 @@ struct DatabaseMetricsTests {
         try pool.close()
     }
 
-    @Test("a number that starts again adds what it has grown since")
+    @Test("a number that restarts adds its growth since the restart")
     func restart() {
         var count = GrowingCount(counter: Counter(label: "derivations", factory: metrics))
         for number in [2, 5, 5, 1, 4] { count.record(number) }

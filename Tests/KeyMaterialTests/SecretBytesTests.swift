@@ -37,7 +37,7 @@ struct SecretBytesTests {
         #expect(memory.released.allSatisfy { $0.allSatisfy { $0 == 0 } })
     }
 
-    @Test("own pages are locked, left out of core dumps, and unmapped at the end")
+    @Test("the pages of a secret are locked, excluded from core dumps, and unmapped on release")
     func pages() throws {
         func flags(of address: UInt) throws -> String? {
             var isInside = false
@@ -126,7 +126,7 @@ struct SecretBytesTests {
         #expect(tail.count > 60)
     }
 
-    @Test("a shared secret shows nothing to descriptions, mirrors and dumps")
+    @Test("descriptions, mirrors and dumps do not reveal a shared secret")
     func redacted() {
         let secret = SharedSecret(SecretBytes(utf8: "hush"))
         var dumped = ""

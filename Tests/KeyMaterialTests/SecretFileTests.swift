@@ -19,7 +19,7 @@ struct SecretFileTests {
     }
 
     @Test(
-        "a pipe without a name is read to its end, even if another user has made it", arguments: ["", "key"])
+        "an anonymous pipe is read to its end, even if another user owns it", arguments: ["", "key"])
     func unnamedPipe(content: String) throws {
         let pipe = Pipe()
         let number = pipe.fileHandleForReading.fileDescriptor

@@ -2,10 +2,10 @@ import CofferTestSupport
 import SQLCipherBridge
 import Testing
 
-@Suite("Digests that grow")
+@Suite("Incremental digests")
 struct ContentDigestTests {
     @Test(
-        "in parts of any size, on this thread or another, it is the digest of all bytes",
+        "a digest of parts of any size, on this thread or another, equals the digest of all bytes",
         arguments: [false, true])
     func parts(isBeside: Bool) throws {
         var random = SeededRandom("parts of a digest")

@@ -8,7 +8,7 @@ struct EngineProgramTests {
     private let typeOnly = Operation("Column", 0, 1, 4, flags: 0x80)
     private let record = Operation("MakeRecord", 3, 2, 1)
 
-    @Test("stores a column of which only the type is read")
+    @Test("is recognized if it stores a column of which only the type was read")
     func stored() {
         let column = Operation("Column", 0, 1, 4)
         let programs: [([Operation], Bool)] = [
@@ -29,7 +29,7 @@ struct EngineProgramTests {
         }
     }
 
-    @Test("is followed through copies")
+    @Test("is recognized even if the column passes through register copies")
     func copies() {
         let target = Operation("MakeRecord", 20, 3, 1)
         for copy in [Operation("SCopy", 4, 21, 0), Operation("Copy", 3, 20, 2), Operation("Move", 4, 22, 1)] {
@@ -41,7 +41,7 @@ struct EngineProgramTests {
         #expect(!EngineProgram([typeOnly, over, record]).storesColumnsOfWhichOnlyTheTypeIsRead)
     }
 
-    @Test("has registers of its own, as the programs of its triggers have")
+    @Test("does not share registers with the programs of its triggers")
     func triggers() {
         let program = EngineProgram([typeOnly, Operation("Init", 0, 1, 0), record])
         #expect(!program.storesColumnsOfWhichOnlyTheTypeIsRead)
@@ -55,7 +55,7 @@ struct EngineProgramTests {
         ]
     }
 
-    @Test("looks for a NULL at the wrong end of a descending index")
+    @Test("is recognized if it looks for NULL at the wrong end of a descending index")
     func wrongEnd() {
         let program = search(isDescending: true)
         #expect(EngineProgram(program).looksForNullAtTheWrongEnd)
@@ -75,7 +75,7 @@ struct EngineProgramTests {
         }
     }
 
-    @Test("reuses cursors, and has cursors of its own in its triggers")
+    @Test("can reuse cursors, and does not share them with its triggers")
     func cursors() {
         let (open, rest) = (search(isDescending: true)[0], search(isDescending: true).dropFirst())
         #expect(!EngineProgram([open, Operation("Init", 0, 1, 0)] + rest).looksForNullAtTheWrongEnd)
@@ -83,7 +83,7 @@ struct EngineProgramTests {
         #expect(EngineProgram([open, Operation("OpenRead", 4, 8, 0)] + rest).looksForNullAtTheWrongEnd)
     }
 
-    @Test("has the order of the first column of each index that it opens")
+    @Test("contains the sort order of the first column of each index that it opens")
     func order() throws {
         let connection = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
         let handle = connection.handle

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The version of the engine")
 struct EngineVersionTests {
-    @Test("the engine of the headers is accepted")
+    @Test("an engine of the same version as the headers is accepted")
     func same() throws {
         try Engine.checkVersion(3_046_001, compiledFor: 3_046_001, hasCipher: true)
         #expect(Engine.sqliteVersionNumber == Engine.compiledSQLiteVersionNumber)

@@ -65,7 +65,7 @@ struct HPKETests {
         #expect(opened.map(Self.bytes) == Array("a data key of thirty-two bytes..".utf8))
     }
 
-    @Test("each flipped bit, another key and another purpose open nothing")
+    @Test("a flipped bit, another key or another purpose makes opening fail")
     func refusesEverythingElse() throws {
         let recipient = try HPKE.privateKey(seed: SecretBytes(Self.recipientSeed))
         let publicKey = try KeyAgreement.publicKey(of: recipient)
@@ -103,7 +103,7 @@ struct HPKETests {
         #expect(opened == nil)
     }
 
-    @Test("RFC 7914, 12: scrypt of 'pleaseletmein', of which the first 32 bytes are a key")
+    @Test("the key is the first 32 bytes of scrypt of 'pleaseletmein' in RFC 7914, section 12")
     func stretchesAsTheRFC() throws {
         let derived = try PassphraseStretching.derive(
             SecretBytes("pleaseletmein".utf8), salt: Array("SodiumChloride".utf8),
@@ -127,7 +127,7 @@ struct HPKETests {
         #expect(PassphraseStretching.Cost(logarithm: 15, blockSize: 1).isAcceptable)
     }
 
-    @Test("an acceptable cost is derived", arguments: [(15, 1, 1), (16, 2, 1), (10, 32, 4)])
+    @Test("a key can be derived with an acceptable cost", arguments: [(15, 1, 1), (16, 2, 1), (10, 32, 4)])
     func derivesAcceptable(_ logarithm: Int, _ blockSize: Int, _ parallelism: Int) throws {
         let cost = PassphraseStretching.Cost(
             logarithm: logarithm, blockSize: blockSize, parallelism: parallelism)

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("an interruption while a pragma becomes a table is an interruption")
+    @Test("an interruption while a table-valued pragma is prepared throws SQLITE_INTERRUPT")
     func interruptedDeclaration() throws {
         try withConnection { connection in
             let sql = "SELECT name FROM pragma_database_list"
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("a hook keeps nothing alive, and nothing keeps it alive")
+    @Test("a hook is released once it is removed from its connection")
     func lifetimes() throws {
         try withConnection { connection in
             weak var weakHook: TransactionHooks?
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a function or collation that SQLite does not take is released")
+    @Test("a function or collation that SQLite rejects is released")
     func refusedRegistrations() throws {
         final class Token {}
         try withConnection { connection in

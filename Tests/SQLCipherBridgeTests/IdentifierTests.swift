@@ -6,7 +6,7 @@ import Testing
 @Suite("Identifiers")
 struct IdentifierTests {
     @Test(
-        "valid names are themselves",
+        "valid UTF-8 names are unchanged",
         arguments: ["", "a", "name", "\u{e9}", "e\u{301}", "\u{1f600}", "\u{fffd}"])
     func valid(name: String) {
         let identifier = String(identifier: name.utf8)
@@ -15,7 +15,7 @@ struct IdentifierTests {
         #expect(!identifier.hasEscapedBytes)
     }
 
-    @Test("names that are not valid have one string, which has their bytes")
+    @Test("a name that is not valid UTF-8 becomes a string that preserves its bytes")
     func escapes() {
         let cases: [[UInt8]] = [
             [0xf6], [0x74, 0xf6, 0xdf], [0xc3], [0xc3, 0xa4, 0xc3], [0xe2, 0x82], [0xf4, 0x8f, 0xbe],
@@ -55,7 +55,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("SQL of the package reaches SQLite with the bytes, and names come back as strings")
+    @Test("trusted SQL passes a name's bytes to SQLite, and names are read back as the same strings")
     func statements() throws {
         let connection = try EngineConnection(path: ":memory:", flags: [.readWrite, .create])
         let handle = connection.handle

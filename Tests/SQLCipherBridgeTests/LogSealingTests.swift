@@ -62,7 +62,7 @@ struct LogSealingTests {
         }
     }
 
-    @Test("are written up to the commit where the frame was rolled back")
+    @Test("are written up to the commit if that frame was rolled back")
     func behind() throws {
         let whole = Log(pageSize: 1024, frames: 5, unsealed: nil, isBigEndian: false)
         for asked in 6...9 {
@@ -73,7 +73,7 @@ struct LogSealingTests {
         }
     }
 
-    @Test("are not looked for before the first frame, or where none is missing")
+    @Test("are not searched for before the first frame, or if none are missing")
     func none() throws {
         let log = Log(pageSize: 512, frames: 5, unsealed: 2...5, isBigEndian: false)
         let before = log.bytes
@@ -82,7 +82,7 @@ struct LogSealingTests {
         #expect(log.bytes == before)
     }
 
-    @Test("of a frame that cannot be read let the commit fail")
+    @Test("make the commit fail if a frame cannot be read")
     func unreadable() throws {
         let log = Log(pageSize: 512, frames: 5, unsealed: 3...5, isBigEndian: false)
         log.bytes.removeLast(100)

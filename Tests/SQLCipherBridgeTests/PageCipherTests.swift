@@ -32,7 +32,7 @@ struct PageCipherTests {
     }
 
     @Test(
-        "a page that was encrypted decrypts to its content, but for its reserve", arguments: layouts,
+        "an encrypted page decrypts to its content, except for the reserved bytes", arguments: layouts,
         [UInt32(1), 2, 70_000])
     func roundTrip(_ layout: PageCipher.Layout, _ number: UInt32) throws {
         let content = content(layout)
@@ -47,7 +47,8 @@ struct PageCipherTests {
         if number == 1 && layout.plaintextHeaderSize == 0 { #expect(Array(page[..<16]) == salt) }
     }
 
-    @Test("another bit, another number and another key are not authentic", arguments: layouts)
+    @Test(
+        "a page with a changed bit, another page number or another key is not authentic", arguments: layouts)
     func forgeries(_ layout: PageCipher.Layout) throws {
         let page = try seal(content(layout), number: 3, layout: layout)
         let cipher = try PageCipher(key: key(7), salt: salt, layout: layout)
@@ -66,7 +67,7 @@ struct PageCipherTests {
         )
     }
 
-    @Test("an incomplete page, and one whose number no database has, are not authentic")
+    @Test("an incomplete page, or one with an impossible page number, is not authentic")
     func impossible() throws {
         let layout = PageCipherTests.layouts[0]
         let page = try seal(content(layout), number: 3, layout: layout)

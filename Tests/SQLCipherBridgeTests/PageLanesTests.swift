@@ -89,7 +89,7 @@ struct PageLanesTests {
         39f23369a9d9bacfa530e26304231461b2eb05e2c39be9fcda6c19078c6a9d1b
         """)
 
-    @Test("AES-256-CBC encrypts as NIST SP 800-38A says, in each lane", arguments: kinds, 1...8)
+    @Test("AES-256-CBC encryption matches NIST SP 800-38A in each lane", arguments: kinds, 1...8)
     func knownEncryption(_ lanes: PageLanes, _ count: Int) {
         var key = page_lanes_cipher_key()
         unsafe page_lanes_cipher_key_init(&key, PageLanesTests.cipherKey)
@@ -102,7 +102,7 @@ struct PageLanesTests {
         }
     }
 
-    @Test("AES-256-CBC decrypts as NIST SP 800-38A says, also in the widest registers", arguments: kinds)
+    @Test("AES-256-CBC decryption matches NIST SP 800-38A, even in the widest registers", arguments: kinds)
     func knownDecryption(_ lanes: PageLanes) {
         var key = page_lanes_cipher_key()
         unsafe page_lanes_cipher_key_init(&key, PageLanesTests.cipherKey)
@@ -135,7 +135,9 @@ struct PageLanesTests {
         }
     }
 
-    @Test("pages in a row are sealed and opened as by libcrypto", arguments: kinds, layouts)
+    @Test(
+        "consecutive pages are sealed and opened with the same results as by libcrypto", arguments: kinds,
+        layouts)
     func asLibcrypto(_ lanes: PageLanes, _ layout: PageCipher.Layout) throws {
         try compare(lanes, layout, rounds: Nightly.pick(400, byDay: 1))
     }

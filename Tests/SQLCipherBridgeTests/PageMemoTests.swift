@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLCipherBridge
 
-@Suite("The memo of pages, and the provider that has it")
+@Suite("The page memo and its provider")
 struct PageMemoTests {
     private let directory: TestDirectory
 
@@ -48,7 +48,7 @@ struct PageMemoTests {
         #expect(tags.map { memo.knows($0, number: 3) } == [false, true, true])
     }
 
-    @Test("a memo takes no more memory than it may", arguments: [4096, 5000, 1 << 16, 1 << 22])
+    @Test("a memo takes no more memory than its limit", arguments: [4096, 5000, 1 << 16, 1 << 22])
     func bound(_ size: Int) throws {
         let memo = try memo(size)
         for number in 1...UInt32(size / 8) { memo.note(tag(0xff), number: number) }
@@ -56,13 +56,13 @@ struct PageMemoTests {
         #expect(memo.count == most)
     }
 
-    @Test("there is no memo without memory for it")
+    @Test("a memo without memory is not created")
     func off() {
         #expect(PageMemo(size: 0, pageSize: 4096) == nil)
         #expect(PageMemo(size: -1, pageSize: 4096) == nil)
     }
 
-    @Test("a memo that has forgotten all is blank, and one that was closed stays so")
+    @Test("a memo can be used again after it has forgotten everything, but not after it is closed")
     func forgetting() throws {
         let memo = try memo()
         let tag = tag(7)
@@ -76,7 +76,7 @@ struct PageMemoTests {
         #expect(memo.count == 0 && !memo.knows(tag, number: 1))
     }
 
-    @Test("threads that note, ask, forget and close at the same time")
+    @Test("threads can note, look up and forget tags at the same time, and no mixed tag is known")
     func threads() throws {
         let memo = try memo(4096)
         DispatchQueue.concurrentPerform(iterations: 4) { thread in
@@ -97,7 +97,7 @@ struct PageMemoTests {
 
     // MARK: The provider
 
-    @Test("the layouts of the versions that were tested are known, and no others")
+    @Test("only the layouts of tested SQLCipher versions are known")
     func versions() {
         for version in ["4.5.0", "4.5.6", "4.6.1", "4.7.0", "4.9.0", "4.12.0", "4.19.0"] {
             #expect(PageProvider.knowsLayout(ofCipher: "\(version) community"), "\(version)")
@@ -110,7 +110,7 @@ struct PageMemoTests {
         for version in others { #expect(!PageProvider.knowsLayout(ofCipher: version), "\(version)") }
     }
 
-    @Test("a provider whose layout is unknown, or not the one of its version, is left alone")
+    @Test("a provider with an unknown layout, or the layout of another version, is left unchanged")
     func otherLayout() throws {
         _ = try Engine.pageProvider
         let isOld = Engine.sqliteVersionNumber <= 3_046_001
@@ -155,7 +155,7 @@ struct PageMemoTests {
         return connection
     }
 
-    @Test("pages are known under their key only", .enabled(if: PageMemoTests.isInstalled))
+    @Test("a memo does not know pages under another key", .enabled(if: PageMemoTests.isInstalled))
     func keys() throws {
         let memo = try memo()
         do {
@@ -192,7 +192,8 @@ struct PageMemoTests {
     }
 
     @Test(
-        "connections that ask for the engine have no part in a memo", .enabled(if: PageMemoTests.isInstalled))
+        "connections that use the engine's own provider do not use a memo",
+        .enabled(if: PageMemoTests.isInstalled))
     func enginesOwn() throws {
         let memo = try memo()
         _ = try open(1, memo)

@@ -29,7 +29,7 @@ struct ScratchBytesTests {
         return Array(bytes.prefix(done))
     }
 
-    @Test("written data comes back, in any parts, and is nowhere on the disk in the clear")
+    @Test("written data can be read back in any parts, and is never on the disk in the clear")
     func parts() throws {
         var random = SeededRandom("scratch")
         let scratch = try ScratchBytes(flags: ScratchBytesTests.flags)
@@ -56,7 +56,7 @@ struct ScratchBytesTests {
         #expect(!files.contains { $0.range(of: Data("secret".utf8)) != nil })
     }
 
-    @Test("a sort that has no room in memory goes through them")
+    @Test("a sort that does not fit in memory uses temporary files")
     func sort() throws {
         /// A file in memory.
         final class Bytes: WritableBytes {

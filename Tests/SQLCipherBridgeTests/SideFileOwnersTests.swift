@@ -33,7 +33,7 @@ struct SideFileOwnersTests {
     }
 
     @Test(
-        "are trusted with one name only, as regular files, and not by a link",
+        "are trusted only if they are regular files with a single link",
         arguments: ["second name", "link", "pipe", "directory"])
     func kinds(kind: String) throws {
         try withDatabase(0o1777) { path in
@@ -50,7 +50,7 @@ struct SideFileOwnersTests {
         }
     }
 
-    @Test("are opened without a wait, should one become a pipe after the look at it")
+    @Test("are opened without blocking, even if one is replaced by a pipe after the check")
     func pipeAfterLook() throws {
         try withDatabase(0o700) { path in
             // Nothing checks the type of a database file here.

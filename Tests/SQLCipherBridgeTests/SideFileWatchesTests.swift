@@ -15,7 +15,7 @@ struct SideFileWatchesTests {
             report: { _ in })
     }
 
-    @Test("the connections with a log are those that have set it and are still watched")
+    @Test("the users of a WAL are the watched connections that have set it")
     func usersOfLog() throws {
         let (file, log) = (FileIdentity(device: 1, inode: 2), FileIdentity(device: 1, inode: 3))
         var watches = SideFileWatches()

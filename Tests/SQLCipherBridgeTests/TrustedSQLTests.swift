@@ -12,7 +12,7 @@ struct TrustedSQLTests {
     /// A query that returns its first row and fails at the second.
     private static let failing = "SELECT 1 UNION ALL SELECT abs(-9223372036854775807 - 1)"
 
-    @Test("a query that fails after its first row throws, for any requested part of it")
+    @Test("a query that fails after its first row throws, even if only the first row is requested")
     func failure() throws {
         try withConnection { (connection) throws in
             #expect(throws: EngineError.self) { try connection.firstText(trusted: TrustedSQLTests.failing) }
@@ -27,7 +27,7 @@ struct TrustedSQLTests {
         }
     }
 
-    @Test("the first row is the answer; NULL and no row are nil")
+    @Test("the result is the first row; NULL and a missing row are nil")
     func answers() throws {
         try withConnection { (connection) throws in
             #expect(try connection.firstText(trusted: "SELECT 'a' UNION ALL SELECT 'b'") == "a")

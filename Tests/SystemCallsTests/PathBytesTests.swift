@@ -4,7 +4,9 @@ import Testing
 @Suite("Parts of paths")
 struct PathBytesTests {
     /// Marks that are one character with the letter before or after them.
-    @Test("a mark next to a slash or a hyphen hides neither", arguments: ["", "\u{600}", "\u{301}", "é"])
+    @Test(
+        "a combining mark next to a slash or a hyphen does not hide it",
+        arguments: ["", "\u{600}", "\u{301}", "é"])
     func marks(_ mark: String) throws {
         #expect("a/\(mark)b".folder == "a" && "a/\(mark)b".lastComponent.utf8.elementsEqual("\(mark)b".utf8))
         #expect("/\(mark)b".folder == "/" && "/\(mark)b".begins(withBytesOf: "/"))
@@ -14,7 +16,7 @@ struct PathBytesTests {
         #expect(name.utf8.elementsEqual("b\(mark)".utf8) && "b\(mark)".without(ending: ".keys") == nil)
     }
 
-    @Test("equal characters of other bytes are another name")
+    @Test("canonically equivalent names with different bytes are different")
     func normalForms() {
         #expect(!"a\u{e9}".ends(inBytesOf: "e\u{301}") && !"\u{e9}a".begins(withBytesOf: "e\u{301}"))
     }

@@ -52,7 +52,7 @@ struct SystemCallTests {
         #expect(try text(Descriptor.read(from: pipe.reading.number, upTo: 10)) == "abc")
     }
 
-    @Test("a call that fails by injection is not made, and its error is thrown")
+    @Test("an injected fault throws its error without making the call")
     func injected() throws {
         var pipe = try Pipe()
         #expect(throws: Errno(ENOSPC)) {
@@ -63,7 +63,7 @@ struct SystemCallTests {
         #expect(try text(pipe.reading.readAll()) == "abc")
     }
 
-    @Test("an error has its number and the system's words")
+    @Test("an error has its errno and the system's message")
     func words() throws {
         let error = #expect(throws: Errno.self) {
             _ = try Descriptor(opening: directory.path("none"), O_RDONLY)
@@ -74,7 +74,7 @@ struct SystemCallTests {
 
     // MARK: - Descriptors
 
-    @Test("a closed descriptor is an error in each call")
+    @Test("each call on a closed descriptor throws EBADF")
     func closed() throws {
         let number = try Descriptor(opening: directory.path, O_RDONLY).number
         // The number is free again, and no other file gets it: it is far below.
@@ -104,7 +104,7 @@ struct SystemCallTests {
         #expect(try text(pipe.reading.readAll()) == "abc")
     }
 
-    @Test("other programs do not inherit descriptors, and duplicates are no standard descriptors")
+    @Test("descriptors are close-on-exec, and duplicates are never standard descriptors")
     func inheritance() throws {
         let file = try file("abc")
         let copy = try Descriptor(duplicating: file.number)
@@ -213,7 +213,7 @@ struct SystemCallTests {
         #expect(try FileStatus(directory.path).isDirectory)
     }
 
-    @Test("a descriptor of a path alone has the status of the file, and no content")
+    @Test("a path-only descriptor has the status of the file, but cannot read its content")
     func pathOnly() throws {
         let file = try file("abc")
         let held = try Descriptor(opening: directory.path("a"), Descriptor.pathOnly)
@@ -221,7 +221,7 @@ struct SystemCallTests {
         #expect(throws: Errno(EBADF)) { try held.readAll() }
     }
 
-    @Test("a thread of its own runs work while the calling thread waits for it")
+    @Test("work on a new thread runs while the calling thread waits for it")
     func ownThread() {
         let thread = Mutex<pthread_t?>(nil)
         let isDone = DispatchSemaphore(value: 0)

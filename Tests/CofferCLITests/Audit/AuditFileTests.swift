@@ -19,7 +19,7 @@ struct AuditFileTests {
     }
 
     @Test(
-        "a file without a record is no whole log",
+        "a file without a complete record is not a valid log",
         arguments: [
             "", "\n", "myhost\n", "{}\n", "{\"schema\":1}\n", "{\"schema\":1,\"seq\":1,", "\u{0}\u{0}\u{0}",
             "a\nb\nc\n",
@@ -67,7 +67,7 @@ struct AuditFileTests {
         #expect(try tool.run("audit", "verify", "log").status == 65)
     }
 
-    @Test("torn lines are told in the text")
+    @Test("torn lines are counted in the text output")
     func tornLines() throws {
         #expect(try work().status == 0)
         try tool.write(tool.text(of: "log") + "{\"schema\":1,\"seq\":3,\"ti", to: "log")
@@ -83,7 +83,7 @@ struct AuditFileTests {
     }
 
     @Test(
-        "links, pipes and folders are no logs",
+        "links, pipes, folders and devices are refused as logs",
         arguments: ["link", "dangling", "hard", "pipe", "folder", "device"])
     func unsafeFiles(kind: String) throws {
         try tool.write("precious\n", to: "target")
@@ -118,7 +118,7 @@ struct AuditFileTests {
         #expect(!tool.exists(name))
     }
 
-    @Test("a log of another user is not believed", .enabled(if: geteuid() == 0, "needs root"))
+    @Test("a log owned by another user is refused", .enabled(if: geteuid() == 0, "needs root"))
     func otherOwner() throws {
         #expect(try work().status == 0)
         #expect(unsafe chown(tool.directory.path("log"), 65534, 65534) == 0)
@@ -126,7 +126,7 @@ struct AuditFileTests {
         #expect(result.status == 73 && result.errors.contains("another user"), "\(result)")
     }
 
-    @Test("what a query reads is recorded, also that it was refused; a dry run is not")
+    @Test("a query is recorded with its exit code, even if it fails; a dry run is not")
     func queries() throws {
         let query = ["query", "a.db", "--audit", "log", "--audit-required"] + key
         #expect(try tool.run(query + ["SELECT * FROM t"]).status == 0)

@@ -58,7 +58,7 @@ struct AuditSecretTests {
     }
 
     @Test(
-        "a chain that was computed anew without the secret is no chain; without a secret it passes, and the tool says so"
+        "only verification with the secret detects a forged chain; without it, the tool says so"
     )
     func forgery() throws {
         func forge(_ seal: AuditSeal, _ numbers: [Int] = [1, 2, 3]) throws {
@@ -95,7 +95,7 @@ struct AuditSecretTests {
         #expect(try tool.run(["audit", "verify", "log"] + secret).status == 65)
     }
 
-    @Test("a log is continued with its own secret only, and a plain one without")
+    @Test("a log is continued only with its own secret, and a plain log only without one")
     func continuing() throws {
         #expect(try verifyFile(secret).status == 0)
         let before = try tool.text(of: "log")

@@ -19,7 +19,7 @@ struct AuditTests {
         for name in names { #expect(try tool.run(["create", name, "--audit", "log"] + key).status == 0) }
     }
 
-    @Test("a work leaves two records, which chain")
+    @Test("an operation leaves two chained records")
     func records() throws {
         try create(["a.db", "b.db"])
         let lines = try tool.text(of: "log").split(separator: "\n")
@@ -117,7 +117,7 @@ struct AuditTests {
         #expect(try tool.run("audit", "verify", "log").status == 65)
     }
 
-    @Test("removed last records show by the hash of the last one")
+    @Test("the hash of the last record reveals that records were removed from the end")
     func truncation() throws {
         try create(["a.db", "b.db"])
         let hash = try #require(
@@ -138,7 +138,7 @@ struct AuditTests {
         #expect(try tool.run("audit", "find-key", "log", "--id", "93b1c5d2e7f80a46").status == 65)
     }
 
-    @Test("the wait for the lock of a log ends")
+    @Test("waiting for the lock of a log times out")
     func heldLock() throws {
         try create(["a.db"])
         let path = tool.directory.path("log")

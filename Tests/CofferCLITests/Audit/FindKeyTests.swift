@@ -41,7 +41,7 @@ struct FindKeyTests {
         return names
     }
 
-    @Test("the last record of each file counts, with kept old files, copies, and files that are gone")
+    @Test("the last record of each file counts, including kept files, copies and erased files")
     func history() throws {
         try run(["verify", "1.db", "2.db", "3.db", "4.db"] + a + log)
         #expect(try found("a.key") == ["1.db": "opens", "2.db": "opens", "3.db": "opens", "4.db": "opens"])
@@ -72,7 +72,7 @@ struct FindKeyTests {
         #expect(byID.status == 1 && byID.output.split(separator: "\n").count == 5, "\(byID)")
     }
 
-    @Test("a rotation without an end leaves a doubt, and files that were never named are unknown")
+    @Test("an unfinished rotation makes both keys possible; files without a key identifier are unknown")
     func doubts() throws {
         try run(["verify", "1.db", "2.db"] + a + log)
         try run(["verify", "4.db"] + a + ["--audit", "log"])
@@ -87,7 +87,7 @@ struct FindKeyTests {
         #expect(try found("b.key") == ["1.db": "opens", "4.db": "unknown"])
     }
 
-    @Test("a file that earlier versions recorded with links is the file that it is now")
+    @Test("symbolic links in a path that an earlier version recorded are resolved")
     func links() throws {
         #expect(unsafe symlink(".", tool.directory.path("link")) == 0)
         try tool.write("", to: "x.db")
@@ -103,7 +103,7 @@ struct FindKeyTests {
         #expect(events.map(\.path) == [tool.directory.path("x.db")])
     }
 
-    @Test("a log of another secret, and a broken one, answers nothing")
+    @Test("find-key refuses a broken log, and a log that is chained with another secret")
     func badLogs() throws {
         try run(["verify", "1.db"] + a + log)
         try run(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite("The keys of a batch are tried first")
+@Suite("The trial of all keys before a batch")
 struct BatchProofTests {
     private let tool: Tool
 
@@ -45,7 +45,7 @@ struct BatchProofTests {
     }
 
     @Test(
-        "a key that proves wrong is told before the first file is changed; the other files are rotated, and this one is as it was"
+        "a wrong key is reported before any file is changed, and the other files are still rotated"
     )
     func wrongKey() throws {
         try writeManifest(("key-file", "a.key"))
@@ -70,7 +70,7 @@ struct BatchProofTests {
         #expect(isRotated("c"))
     }
 
-    @Test("a signal while keys are tried leaves every file as it was", arguments: [SIGINT, SIGTERM])
+    @Test("a signal while keys are tried leaves every file unchanged", arguments: [SIGINT, SIGTERM])
     func interruption(number: Int32) throws {
         try tool.write(
             "#!/bin/sh\ntouch asked\nwhile [ ! -e go ]; do sleep 0.01; done\ncat c.key\n", to: "key",
@@ -101,7 +101,7 @@ struct BatchProofTests {
     }
 
     @Test(
-        "a source that many files share is asked once, also when it fails and files are tried at the same time"
+        "a source that several files share is read once, even if it fails and jobs run in parallel"
     )
     func sharedSource() throws {
         for status in [0, 1] {
@@ -124,7 +124,7 @@ struct BatchProofTests {
         }
     }
 
-    @Test("what was done with other keys does not count as done")
+    @Test("files rotated with other keys are not skipped")
     func otherKeys() throws {
         try tool.makeDatabase("d.db", key: "a.key", 1)
         try tool.write("a.db\nb.db\n", to: "list")
@@ -143,7 +143,7 @@ struct BatchProofTests {
         #expect(try again.objects.last?["failure_codes"] as? [String: Int] == ["77": 2])
     }
 
-    @Test("the output does not get into the state when it is closed")
+    @Test("output is not written to the state file if standard output is closed")
     func closedOutput() throws {
         try writeManifest(("key-file", "c.key"))
         try tool.writeKey("b.key", 0x09)

@@ -37,7 +37,7 @@ struct BatchStateTests {
             atPath: tool.directory.path("2.away"), toPath: tool.directory.path("2.db"))
     }
 
-    @Test("what was done with the keys of that time is not done with those of today")
+    @Test("files are rotated again if the same key files contain new keys")
     func otherKeysInTheSameFiles() throws {
         try fail()
         #expect(opens("1.db", 2) && opens("2.db", 1))
@@ -52,7 +52,7 @@ struct BatchStateTests {
         #expect(result.status == 3 && opens("2.db", 1))
     }
 
-    @Test("what was done with the same keys is not done again")
+    @Test("files rotated with the same keys are skipped")
     func sameKeys() throws {
         try fail()
         let salt = try tool.directory.bytes(of: "1.db").prefix(16)
@@ -63,7 +63,7 @@ struct BatchStateTests {
         #expect(!tool.directory.fileNames().contains { $0.contains("state") })
     }
 
-    @Test("the status counts what was done for a line of the manifest as it is now, by the last command")
+    @Test("the status shows the last command, and counts only unchanged lines of the manifest as done")
     func status() throws {
         try fail()
         func begun() throws -> [String: Bool] {
@@ -82,7 +82,7 @@ struct BatchStateTests {
         #expect(try begun() == ["1.db": false, "2.db": true])
     }
 
-    @Test("a verification that goes on does not skip what another key opens now")
+    @Test("a continued verification does not skip a file that another key now opens")
     func verification() throws {
         let options = [
             "batch", "verify", "--manifest", "list", "--json", "--state", "v", "--key-file", "old.key",
@@ -143,7 +143,7 @@ struct BatchStateTests {
     }
 
     @Test(
-        "what a batch has done does not depend on how the path of its manifest is typed",
+        "completed work is recognized however the path of the manifest is typed",
         arguments: ["list", "/list", "./sub/../list", "link/list"], [false, true])
     func spellings(_ spelling: String, isFirst: Bool) throws {
         #expect(unsafe symlink(".", tool.directory.path("link")) == 0)
@@ -191,7 +191,7 @@ struct BatchStateTests {
         #expect(try rowCounts() == ["1", "2"])
     }
 
-    @Test("a change is not made again because the manifest is divided into other shards")
+    @Test("a change is not repeated when the manifest is divided into other shards")
     func otherShards() throws {
         try tool.write("1.db\n2.db\nmissing.db\n", to: "list")
         func run(_ more: [String]) throws -> Tool.Result {
@@ -258,7 +258,7 @@ struct BatchStateTests {
         #expect(try rowCounts() == ["3", "3"])
     }
 
-    @Test("rows that a failed statement keeps count as a change, also those of a trigger")
+    @Test("rows kept by a failed statement count as a change, even if a trigger wrote them")
     func keptRows() throws {
         for name in ["1.db", "2.db"] {
             _ = try tool.shell(name, 1).run(
@@ -279,7 +279,7 @@ struct BatchStateTests {
     }
 
     @Test(
-        "a file in which nothing of a failed script was kept is not refused",
+        "a file in which a failed script left no change is not refused",
         arguments: [
             "BEGIN; INSERT INTO t (text) VALUES ('x'); INSERT INTO t (a) VALUES (1)",
             "BEGIN; INSERT INTO t (text) VALUES ('x'); ROLLBACK; SELECT missing",
@@ -336,7 +336,7 @@ struct BatchStateTests {
         #expect(try tool.shell("twice/1.db", 1).run("SELECT count(*) FROM t;") == ["1"])
     }
 
-    @Test("a state of which no line fits the manifest is refused, and no file is touched")
+    @Test("a state without a line that matches the manifest is refused, and no file is touched")
     func foreignState() throws {
         try writeFirstState("/elsewhere/")
         let before = try tool.directory.bytes(of: "list.query.state")
@@ -361,7 +361,7 @@ struct BatchStateTests {
         #expect(try result.objects.count { $0["skipped"] as? Bool == true } == 1)
     }
 
-    @Test("work is told from other work by its file, its keys and its settings")
+    @Test("work is identified by its file, its keys and its settings")
     func identifiers() throws {
         func id(
             _ key: SecretSource, _ new: SecretSource? = nil, type: KeyType = .raw, location: String = "1.db"
@@ -382,7 +382,7 @@ struct BatchStateTests {
     }
 
     @Test(
-        "a state that is not this user's own file of one name is refused",
+        "a state that is not a regular file with one link, owned by this user, is refused",
         arguments: ["link", "hard", "pipe", "folder", "owner"])
     func unsafeFiles(kind: String) throws {
         try fail()
@@ -416,7 +416,7 @@ struct BatchStateTests {
     }
 
     @Test(
-        "an empty state is what a crash has left before the first line: it is gone on with, and nothing else is"
+        "an empty state, as a crash leaves it, is accepted only with --continue"
     )
     func emptyFile() throws {
         try tool.write("", to: "list.state")
@@ -429,7 +429,7 @@ struct BatchStateTests {
     }
 
     @Test(
-        "a file that is no state is left as it is",
+        "a file that is not the state of a batch is left unchanged",
         arguments: ["list", "1.db", "text", "old.key", "json", "orders"])
     func otherFiles(name: String) throws {
         try tool.write("precious\n", to: "text")
@@ -446,7 +446,7 @@ struct BatchStateTests {
         #expect(try tool.text(of: "\(name).new") == "mine\n")
     }
 
-    @Test("the rest of a torn line goes, and what it may have said is done again")
+    @Test("a torn last line is dropped, and its file is processed again")
     func tornLine() throws {
         try fail()
         let lines = try tool.text(of: "list.state").split(separator: "\n")
@@ -476,7 +476,7 @@ struct BatchStateTests {
         #expect(try other.tool.text(of: "list.state") == first)
     }
 
-    @Test("the progress of a batch never runs backwards, and ends at all", arguments: [1, 4])
+    @Test("the progress of a batch never decreases, and its total is the number of files", arguments: [1, 4])
     func progress(jobs: Int) throws {
         var names = ["1.db", "2.db"]
         for index in 3...30 {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The summary of a batch")
 struct BatchTallyTests {
-    @Test("says of files whose record failed that their work is done")
+    @Test("counts the failed files whose work is done but not recorded")
     func unrecorded() {
         var tally = BatchTally()
         tally.addDone(.init(), size: 10)

@@ -34,7 +34,7 @@ struct BatchTests {
         }
     }
 
-    @Test("of 50 files 48 are rotated when one is locked and one has another key")
+    @Test("48 of 50 files are rotated if one is locked and one has another key")
     func fleet() throws {
         try makeFleet(50)
         try tool.writeKey("7.key", 0x01)
@@ -75,7 +75,7 @@ struct BatchTests {
         #expect(try tool.run("audit", "verify", "log").status == 0)
     }
 
-    @Test("a batch that is killed is gone on with, and nothing is rotated twice")
+    @Test("a killed batch is continued, and no file is rotated twice")
     func killing() throws {
         let count = 20
         try makeFleet(count)
@@ -111,7 +111,7 @@ struct BatchTests {
         #expect(rotatedCount(20) == 20)
     }
 
-    @Test("the shares of a manifest have each file once, wherever they run, and have states of their own")
+    @Test("each file is in one shard, wherever the shards run, and each shard has its own state")
     func shards() throws {
         let count = 12
         try makeFleet(count)
@@ -162,7 +162,7 @@ struct BatchTests {
         }
     }
 
-    @Test("a share that fails leaves a state of its own, and goes on")
+    @Test("a failed shard leaves its own state, and can be continued")
     func failedShard() throws {
         try makeFleet(8)
         for index in 0..<8 { try tool.writeKey("\(index).key", 0x01) }
@@ -181,7 +181,7 @@ struct BatchTests {
         #expect((1..<8).contains(rotatedCount(8)))
     }
 
-    @Test("after the first failure no other file is begun where that is asked for", arguments: [true, false])
+    @Test("no further file is begun after the first failure with --fail-fast", arguments: [true, false])
     func failFast(isAskedFor: Bool) throws {
         try makeFleet(10)
         try tool.writeKey("3.key", 0x01)

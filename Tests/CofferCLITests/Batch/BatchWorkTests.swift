@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("Batches of everything")
+@Suite("Batches of each command")
 struct BatchWorkTests {
     private let tool: Tool
     private let key = ["--key-file", "a.key", "--key-type", "raw"]
@@ -58,7 +58,7 @@ struct BatchWorkTests {
     private let all = ["done": 6, "changed": 6, "failed": 0, "done_before": 0, "not_begun": 0]
     private let none = ["done": 6, "changed": 0, "failed": 0, "done_before": 0, "not_begun": 0]
 
-    @Test("files are encrypted and decrypted in their places, and kept as they were")
+    @Test("files are encrypted and decrypted in place, and the originals are kept")
     func encrypting() throws {
         try makePlaintext()
         #expect(try summary(batch("encrypt", "--dry-run")) == none)
@@ -90,7 +90,7 @@ struct BatchWorkTests {
         }
     }
 
-    @Test("files are compacted, upgraded and asked")
+    @Test("files are vacuumed, upgraded and queried")
     func otherWork() throws {
         try makeEncrypted()
         #expect(try summary(batch("vacuum")) == all)
@@ -162,7 +162,7 @@ struct BatchWorkTests {
         }
     }
 
-    @Test("backups go to folders of their own, and older ones go when the new one is there")
+    @Test("backups go to separate folders, and older ones are removed once the new one exists")
     func backups() throws {
         try makeEncrypted()
         for _ in 0..<2 { #expect(try summary(batch("backup", "--into", "backup", "--keep", "1d")) == all) }
@@ -180,7 +180,7 @@ struct BatchWorkTests {
         #expect(outside.status == 3 && outside.errors.contains("'..'"), "\(outside)")
     }
 
-    @Test("a batch that is killed is gone on with, by a state of its own", arguments: ["encrypt", "vacuum"])
+    @Test("a killed batch is continued with the state of its command", arguments: ["encrypt", "vacuum"])
     func killing(command: String) throws {
         var configuration: Configuration = .rawKeyed(0x42)
         if command == "encrypt" {
@@ -218,7 +218,7 @@ struct BatchWorkTests {
     }
 
     @Test(
-        "shares, fail-fast, and files that fail are the same for each command",
+        "each command handles shards, --fail-fast and failing files in the same way",
         arguments: ["encrypt", "decrypt", "vacuum", "upgrade", "backup"])
     func oneMachine(command: String) throws {
         try makeEncrypted()

@@ -24,7 +24,7 @@ struct ManifestTests {
     }
 
     @Test(
-        "a byte of zero in a line is refused with its number, and --null takes what find writes",
+        "a NUL is refused with its line number, and --null accepts the output of find -print0",
         .enabled(if: ChildProcess.find("find") != nil))
     func zeros() throws {
         try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "b.db")
@@ -46,7 +46,7 @@ struct ManifestTests {
     }
 
     @Test(
-        "a zero in JSON is refused",
+        "a NUL in JSON is refused",
         arguments: [
             #"{"path": "a.db\u0000b.db"}"#, #"{"path": "a.db", "key-file": "a.key\u0000x"}"#,
             #"{"path": "\u0000"}"#,
@@ -78,7 +78,7 @@ struct ManifestTests {
         #expect(try tool.run(options).status == 64)
     }
 
-    @Test("every name can be given with --null, and is taken as it is")
+    @Test("any name can be given with --null, and is used unchanged")
     func oddNames() throws {
         let names = [
             "#a.db", " b.db", "c.db ", "d\n.db", "{e.db", "\t", "f\r", "é.db", "e\u{301}.db", "-g.db",
@@ -96,7 +96,7 @@ struct ManifestTests {
     }
 
     @Test(
-        "what would become another name is refused",
+        "a name with surrounding white space or a leading brace is refused",
         arguments: [
             " a.db", "a.db ", "a.db\t", "a.db\r\n", "a.db\r\nb.db\r\n", "\u{a0}a.db", "a.db\n a.db", "{a.db",
         ])
@@ -107,7 +107,7 @@ struct ManifestTests {
     }
 
     @Test(
-        "a line that can be read in two ways, or has settings that there are not, is refused",
+        "an ambiguous line, or one with invalid settings, is refused",
         arguments: [
             #"{"path": "a.db", "path": "b.db"}"#, #"{"path": "a.db", "p\u0061th": "b.db"}"#,
             #"{"path": "a.db", "page-size": 3}"#,
@@ -165,7 +165,7 @@ struct ManifestTests {
         }
     }
 
-    @Test("a comment and an empty line say nothing, in a file of another system as well")
+    @Test("comments and empty lines are ignored, even with CRLF line endings")
     func comments() throws {
         #expect(try paths(verify("# a\r\n\r\n  \n\t# b\n{\"path\": \"a.db\"}\r\n")) == ["a.db"])
         #expect(try verify("\0a.db\0", ["--null"]).status == 78)
@@ -174,7 +174,7 @@ struct ManifestTests {
         #expect(try verify("", ["--null"]).status == 78)
     }
 
-    @Test("a line that is too long is refused before it is read, and the rest of a long list is not lost")
+    @Test("a line that is too long is refused before its end is read, and long lists are read completely")
     func longLines() throws {
         for options in [[], ["--null"]] {
             let result = try verify(String(repeating: "x", count: 131_073) + "\n", options)

@@ -86,7 +86,7 @@ struct BackupFolderTests {
     }
 
     @Test(
-        "a missing folder is created for its owner only, with a warning, if the folder above it exists and the backup succeeds",
+        "a missing folder is made private, with a warning, if its parent exists and the backup succeeds",
         arguments: ["new", "new/"])
     func missingFolder(_ folder: String) throws {
         let arguments = ["backup", "a.db", "--into", folder, "--keep", "7d"]
@@ -110,7 +110,7 @@ struct BackupFolderTests {
     }
 
     @Test(
-        "retention keeps the newest of each day, week and month that has one, and removes the rest after the new backup is there"
+        "retention keeps the newest backup of each period and removes others once the new one exists"
     )
     func retention() throws {
         try makeOld(daysAgo: Array(1...40))
@@ -135,7 +135,7 @@ struct BackupFolderTests {
     }
 
     @Test(
-        "only what has such a name and a content that proves it is removed: links, pipes, files of others and the future stay"
+        "only valid backups of the database are removed: links, pipes, other files and future ones stay"
     )
     func foreignFiles() throws {
         try makeOld(daysAgo: [200])
@@ -186,7 +186,7 @@ struct BackupFolderTests {
     }
 
     @Test(
-        "a database of the same name in another directory keeps its backups in the same folder, under any key"
+        "retention spares the backups of a database with the same name in another directory"
     )
     func otherDatabase() throws {
         _ = try tool.directory.makeFolder("other")
@@ -201,7 +201,7 @@ struct BackupFolderTests {
         #expect(names().count == 2 && names().contains(other), "\(names())")
     }
 
-    @Test("what is no backup takes no backup's place")
+    @Test("an empty file or a folder with the name of a backup does not count in the retention")
     func noPlace() throws {
         try makeOld(daysAgo: [3])
         let old = try #require(names().first)
@@ -214,7 +214,7 @@ struct BackupFolderTests {
         #expect(result.errors.contains("T020000") && result.errors.contains("T030000"), "\(result)")
     }
 
-    @Test("a copy under another salt's name takes no backup's place, and goes when backups replace it")
+    @Test("a copy with another salt in its name displaces no backup, and is removed with the old ones")
     func copyUnderOtherName() throws {
         try makeOld(daysAgo: [3])
         let old = try #require(names().first)
@@ -244,7 +244,7 @@ struct BackupFolderTests {
     }
 
     @Test(
-        "backups whose key was rotated go by their salt, and those that were rotated themselves by their key")
+        "retention recognizes backups by salt, or by key if the backups themselves were rotated")
     func rotatedKeys() throws {
         try makeOld(daysAgo: [30, 40])
         let old = Array(names().prefix(2))
@@ -272,7 +272,7 @@ struct BackupFolderTests {
         #expect(try backUp().status == 0)
     }
 
-    @Test("a clock that went back removes neither the new backup nor those of later")
+    @Test("after the clock was set back, neither the new backup nor later ones are removed")
     func clock() throws {
         try makeOld(daysAgo: [-1, -2])
         let before = Set(names())
@@ -283,7 +283,7 @@ struct BackupFolderTests {
         #expect(before.subtracting(after).count == 1 && after.count == 3)
     }
 
-    @Test("a clock that jumped ahead costs no backups of another time, and the gap is named")
+    @Test("after a clock jump, the newest backup before each gap is kept, and the gap is reported")
     func clockAhead() throws {
         try makeOld(daysAgo: [3000, 3001, 2000, 2001])
         let old = names().filter { $0.contains("T010203.004Z") }
@@ -298,7 +298,7 @@ struct BackupFolderTests {
     }
 
     @Test(
-        "a backup that ends in the middle leaves the old ones, and what it leaves goes with the next",
+        "an interrupted backup keeps the old ones, and the next run removes its leftovers",
         arguments: ["copied", "renamed"])
     func crash(_ point: String) throws {
         try makeOld(daysAgo: [30])
@@ -310,7 +310,7 @@ struct BackupFolderTests {
         #expect(names().count == 1 && names()[0].hasSuffix(".backup"), "\(names())")
     }
 
-    @Test("numbers of backups are checked")
+    @Test("invalid retention options are refused")
     func wrongNumbers() throws {
         for text in ["", "7", "d", "0d", "7d,7d", "7x", "-1d", "+7d", "7d,", "7 d", "99999d"] {
             #expect(try backUp("--keep=\(text)").status == 64, "\(text)")
@@ -321,7 +321,7 @@ struct BackupFolderTests {
         #expect(names().isEmpty)
     }
 
-    @Test("a thousand backups are sorted out at once")
+    @Test("retention handles a thousand backups in one run")
     func many() throws {
         try makeOld(daysAgo: Array(1...1000))
         let result = try backUp("--keep", "24h,30d,12w,24m,5y", "--quiet")
@@ -358,7 +358,7 @@ struct BackupStreamTests {
         #expect(try tool.run("verify", "part.db", "--key-file", "a.key", "--key-type", "raw").status == 65)
     }
 
-    @Test("a terminal and JSON are refused, and so is a backup of what is damaged")
+    @Test("a terminal, --json and a damaged database are refused")
     func refusals() throws {
         let tool = try Tool()
         try tool.makeDatabase(rows: 5000)

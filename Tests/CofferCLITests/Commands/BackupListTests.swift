@@ -99,7 +99,7 @@ struct BackupListTests {
     }
 
     @Test(
-        "a list takes no key and no other work, and needs a folder",
+        "--list cannot be combined with a key or another task, and needs a folder",
         arguments: [
             ["--key-file", "a.key"], ["a.db", "b.db"], ["--into", "safe"], ["--keep", "7d"], ["--dry-run"],
             ["--list", "a.key"], ["--list", "none"],
@@ -109,7 +109,7 @@ struct BackupListTests {
         #expect(try tool.run(["backup", "--list", "safe"] + arguments).status == status)
     }
 
-    @Test("a list without a folder is refused with the call that there is")
+    @Test("--list without a folder is refused with the correct usage")
     func noFolder() throws {
         for arguments in [["a.db", "--list"], ["--list"], ["a.db", "--list", "--json"]] {
             let result = try tool.run(["backup"] + arguments)
@@ -119,7 +119,7 @@ struct BackupListTests {
         }
     }
 
-    @Test("a list works with a default for metrics, and does not count as a backup")
+    @Test("--list ignores a default for metrics, and is not recorded as a backup")
     func defaultMetrics() throws {
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tool.directory.path)
         try tool.write(#"{"metrics": "m.prom"}"#, to: "config.json")
@@ -135,7 +135,7 @@ struct BackupListTests {
 
     // MARK: The latest
 
-    @Test("the latest backup of a folder is restored, or the latest before a time, and its name is told")
+    @Test("the latest backup of a folder, or the latest before a time, is restored and named")
     func latest() throws {
         let new = try makeBackup(at: "20240103T000000.000Z", rows: 3)
         let middle = try makeBackup(at: "20240102T000000.000Z", rows: 2)
@@ -185,7 +185,7 @@ struct BackupListTests {
         #expect(file.status == 64, "\(file)")
     }
 
-    @Test("a moved database is found by its name, unless the folder has backups of two of that name")
+    @Test("backups of a moved database are found by its name, unless two databases have that name")
     func moved() throws {
         try makeBackup(at: "20240101T000000.000Z", rows: 7)
         for folder in ["moved", "other"] { _ = try tool.directory.makeFolder(folder) }
@@ -208,7 +208,7 @@ struct BackupListTests {
             try result.status == 0 && result.errors.contains("future") && rowCount() == ["4"], "\(result)")
     }
 
-    @Test("a folder with backups of the future only says that, and restores none")
+    @Test("a folder with only future backups is reported, and nothing is restored")
     func onlyFuture() throws {
         let name = try makeBackup(at: "29990101T000000.000Z", rows: 5)
         let before = try tool.directory.bytes(of: "a.db")
@@ -219,7 +219,7 @@ struct BackupListTests {
         #expect(try tool.run(["restore", "safe/\(name)", "a.db"] + key).status == 0)
     }
 
-    @Test("a line break in a name makes no line of its own")
+    @Test("a line break in a name is escaped in the output")
     func lineBreak() throws {
         let name = "a\nb.db"
         try tool.makeDatabase(name)

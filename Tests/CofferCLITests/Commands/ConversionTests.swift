@@ -13,7 +13,7 @@ struct ConversionTests {
         try tool.makeDatabase(rows: 50)
     }
 
-    @Test("a plaintext copy is made only where that is said")
+    @Test("a plaintext copy is made only with --yes-plaintext")
     func decrypt() throws {
         #expect(try tool.run(["decrypt", "a.db", "plain.db"] + key).status == 64)
         #expect(try tool.run(["decrypt", "a.db", "plain.db", "--dry-run"] + key).status == 0)
@@ -39,7 +39,7 @@ struct ConversionTests {
         #expect(try tool.shell("again.db").run("SELECT * FROM t;") == tool.shell().run("SELECT * FROM t;"))
     }
 
-    @Test("a file is encrypted in place, kept as it was, and not changed a second time")
+    @Test("a file is encrypted in place, its original is kept, and a second run changes nothing")
     func encryptionInPlace() throws {
         #expect(try tool.run(["decrypt", "a.db", "plain.db", "--yes-plaintext"] + key).status == 0)
         let before = try tool.directory.bytes(of: "plain.db")
@@ -78,7 +78,7 @@ struct ConversionTests {
     }
 
     @Test(
-        "settings that are common are named with their options, and upgraded; others are upgraded when given")
+        "upgrade detects and names common settings; other settings must be given as options")
     func upgradeOfOtherSettings() throws {
         try tool.write("words\n", to: "words")
         func make(_ name: String, _ change: (inout CipherSettings) -> Void) throws {
@@ -112,7 +112,7 @@ struct ConversionTests {
         }
     }
 
-    @Test("files of the older formats become format 4, and stay what they are after that", arguments: 1...3)
+    @Test("older formats are upgraded to format 4, and a second upgrade changes nothing", arguments: 1...3)
     func upgrade(format: Int) throws {
         try tool.write("open sesame\n", to: "words")
         let old = SQLCipherShell(

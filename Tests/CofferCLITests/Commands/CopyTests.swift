@@ -79,7 +79,7 @@ struct CopyTests {
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["50"])
     }
 
-    @Test("a dry run makes nothing, and tries the keys")
+    @Test("a dry run creates nothing, but tries the keys")
     func dryRuns() throws {
         #expect(try tool.run(["backup", "a.db", "copy.db", "--dry-run"] + key).status == 0)
         #expect(
@@ -92,7 +92,7 @@ struct CopyTests {
 
 @Suite("Erasing")
 struct EraseTests {
-    @Test("a file goes with what belongs to it, when its name is said, and nobody uses it")
+    @Test("a database is erased with its side files if its name is confirmed and it is not in use")
     func erasing() throws {
         let tool = try Tool()
         try tool.makeDatabase()
@@ -116,7 +116,7 @@ struct EraseTests {
         #expect(try tool.run("erase", "a.db", "--yes-erase", "a.db").status == 66)
     }
 
-    @Test("links are not followed, and the start of the content is overwritten")
+    @Test("erase refuses symbolic links and files with several hard links")
     func overwriting() throws {
         let tool = try Tool()
         try tool.makeDatabase()

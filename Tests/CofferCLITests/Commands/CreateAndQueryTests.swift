@@ -60,7 +60,7 @@ struct CreateAndQueryTests {
         #expect(!tool.exists("a.db"))
     }
 
-    @Test("cipher options make files that need them")
+    @Test("a database created with cipher options needs them to be opened")
     func cipherOptions() throws {
         #expect(
             try tool.run(["create", "a.db", "--kdf-iterations", "1000", "--key-stdin"], input: "open sesame")
@@ -118,7 +118,7 @@ struct CreateAndQueryTests {
         #expect(taken.contains(#""a":1,"a:3":2,"a:2":3,"a:4":4"#))
     }
 
-    @Test("control characters in the data do not reach the terminal as they are")
+    @Test("control characters in the data are escaped on the terminal")
     func controlCharacters() throws {
         try tool.makeDatabase()
         let output = try tool.run(
@@ -128,7 +128,7 @@ struct CreateAndQueryTests {
         #expect(output.contains("\\u{1b}[31m\\nx"))
     }
 
-    @Test("a query reads only, unless writing is allowed")
+    @Test("a query is read-only without --write")
     func writing() throws {
         try tool.makeDatabase()
         for sql in [
@@ -168,7 +168,7 @@ struct CreateAndQueryTests {
         #expect(try tool.run(["query", "none.db", "SELECT 1"] + key).status == 66)
     }
 
-    @Test("a query that is too long is ended by a signal")
+    @Test("a signal ends a long query")
     func interruption() throws {
         try tool.makeDatabase()
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -181,7 +181,7 @@ struct CreateAndQueryTests {
         }
     }
 
-    @Test("a reader that goes away ends the output without an error, a full disk with 74")
+    @Test("a closed pipe ends the output without an error, and a full disk ends it with 74")
     func outputFailures() throws {
         try tool.makeDatabase(rows: 1)
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"

@@ -43,7 +43,7 @@ struct DiffTests {
         #expect(try Schema.problems(json) == [])
     }
 
-    @Test("the summary of different rows names the option that prints them, but only to people")
+    @Test("the summary suggests --rows if rows differ, except with --json or --quiet")
     func nextStep() throws {
         #expect(try !diff().errors.contains("--rows"))
         try change("CREATE TABLE u (x);")
@@ -82,7 +82,7 @@ struct DiffTests {
         #expect(back.output.contains("+ t id = 7, text = 'row 7'"), "\(back)")
     }
 
-    @Test("values that look alike are told apart, and none forges a line or hides on a terminal")
+    @Test("similar values are distinguished, and no value can forge a line or hide on a terminal")
     func ambiguity() throws {
         let sql = "CREATE TABLE v (id INTEGER PRIMARY KEY, x);"
         for name in ["a.db", "b.db"] { try change(sql, name) }
@@ -160,7 +160,7 @@ struct DiffTests {
                 "table hidden: 1 -> 1 row (different, but not comparable row by row)"))
     }
 
-    @Test("the file that is damaged is the one that is named", arguments: ["a.db", "b.db"])
+    @Test("the error names the damaged file", arguments: ["a.db", "b.db"])
     func damage(_ name: String) throws {
         var bytes = try tool.directory.bytes(of: name)
         bytes[5000] ^= 1
@@ -170,7 +170,7 @@ struct DiffTests {
         #expect(result.status == 65 && damaged.map(String.init) == name, "\(result)")
     }
 
-    @Test("a file that cannot be compared is the one that is named", arguments: [false, true])
+    @Test("the error names the file that cannot be compared", arguments: [false, true])
     func names(isNew: Bool) throws {
         _ = try SQLCipherShell(plaintextPath: tool.directory.path("c.db")).run("CREATE TABLE t (a);")
         try tool.makeDatabase("d.db", key: "d.key", 0x77)
@@ -190,7 +190,7 @@ struct DiffTests {
         }
     }
 
-    @Test("a database in use is compared as of one moment, and nothing is left beside either file")
+    @Test("a database in use is compared as one snapshot, and no side files are left")
     func inUse() throws {
         let pool = try tool.directory.makePool("b.db")
         try pool.write { db in try db.execute(sql: "INSERT INTO t (text) VALUES ('in the log')") }

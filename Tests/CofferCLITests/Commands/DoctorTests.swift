@@ -96,7 +96,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "files without encryption are known by what they begin with, and what cannot be looked at is a finding"
+        "plaintext files are recognized by their header, and a file that cannot be examined is a finding"
     )
     func unseen() throws {
         let folder = try tool.directory.makeFolder("all")

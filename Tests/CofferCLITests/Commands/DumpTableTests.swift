@@ -64,7 +64,7 @@ struct DumpTableTests {
                 == ["byNumber", "byText", "note", "onNote", "sqlite_sequence", "tag"])
     }
 
-    @Test("a virtual table comes with its content, and not with that of another whose name begins alike")
+    @Test("a virtual table is dumped with its own shadow tables, not those of a similarly named table")
     func virtualTable() throws {
         #expect(try dump("words").status == 0)
         try load()

@@ -97,7 +97,7 @@ struct DumpTests {
         #expect(try tool.run(["verify", "b.db"] + key).status == 0)
     }
 
-    @Test("a pipe from dump to load is a copy, and the stock shell takes the script too")
+    @Test("piping dump to load makes a copy, and the stock shell runs the script too")
     func pipe() throws {
         try makeContent()
         let line = "'\(Tool.program)' dump a.db --key-file a.key --key-type raw"
@@ -137,7 +137,7 @@ struct DumpTests {
     }
 
     @Test(
-        "texts of definitions come back as they are, and are nothing else to a shell",
+        "the SQL of a schema round-trips unchanged, and a shell cannot misread it",
         arguments: ["UTF-8", "UTF-16le"])
     func definitions(encoding: String) throws {
         let updates = forged.map { name, text in
@@ -196,7 +196,7 @@ struct DumpTests {
     }
 
     @Test(
-        "rows of the schema that make no database are the fault of the script, and make no file",
+        "a script that writes invalid rows to sqlite_master is refused, and creates no file",
         arguments: [
             "UPDATE sqlite_master SET name = NULL", "UPDATE sqlite_master SET rootpage = 99",
             "UPDATE main.\"sqlite_master\" SET sql = 'x'",
@@ -214,7 +214,7 @@ struct DumpTests {
         #expect(tool.directory.fileNames() == ["a.key"])
     }
 
-    @Test("numbers of all sizes come back bit by bit")
+    @Test("real numbers round-trip bit by bit")
     func numbers() throws {
         var generator = SeededRandom(seed: 20)
         try tool.makeDatabase()
@@ -232,7 +232,7 @@ struct DumpTests {
         #expect(try load().output.contains("equal to the dump"))
     }
 
-    @Test("a script that breaks off makes nothing, wherever it does")
+    @Test("a script that is truncated anywhere creates nothing")
     func truncation() throws {
         try makeContent()
         try dump()
@@ -248,7 +248,7 @@ struct DumpTests {
         #expect(tool.directory.fileNames() == ["a.db", "a.key", "a.sql", "cut.sql"])
     }
 
-    @Test("a script that was changed is not what was dumped, until the digest is taken away")
+    @Test("a changed script fails the digest check, unless the digest is removed")
     func changes() throws {
         try makeContent()
         try dump()
@@ -291,7 +291,7 @@ struct DumpTests {
         #expect(tool.directory.fileNames() == ["a.key", "a.sql"])
     }
 
-    @Test("scripts of people and of other shells are taken as they are")
+    @Test("handwritten scripts and scripts of other shells are accepted")
     func foreign() throws {
         let script = """
             \u{feff}-- made by hand
@@ -349,7 +349,7 @@ struct DumpTests {
         #expect(try load("bad.sql", to: "c.db").status == (isOfEngine ? 0 : 65))
     }
 
-    @Test("a script is in a file that is private, or on an output that others do not read unnoticed")
+    @Test("a script goes to a private file, or to an output with a warning if others can read it")
     func plaintext() throws {
         try tool.makeDatabase()
         #expect(try tool.run(["dump", "a.db", "--out", "a.sql"] + key).status == 64)
@@ -372,7 +372,7 @@ struct DumpTests {
         #expect(head.output == "PRAGM" && head.errors.isEmpty, "\(head)")
     }
 
-    @Test("what cannot be read or made has its own code, and leaves nothing")
+    @Test("each failure of dump and load has its own exit code, and leaves nothing")
     func failures() throws {
         try tool.makeDatabase(rows: 8000)
         try tool.writeKey("b.key", 0x43)
@@ -435,7 +435,7 @@ struct DumpTests {
         }
     }
 
-    @Test("the schema is printed as a whole and by names, without what SQLite made for itself")
+    @Test("the schema is printed whole or by name, without SQLite's internal tables")
     func schema() throws {
         try makeContent()
         let all = try tool.run(["schema", "a.db"] + key).output

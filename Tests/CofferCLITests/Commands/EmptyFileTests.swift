@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("Files of no bytes")
+@Suite("Empty files")
 struct EmptyFileTests {
     private let tool: Tool
     private let key = ["--key-file", "a.key", "--key-type", "raw"]
@@ -17,7 +17,7 @@ struct EmptyFileTests {
     }
 
     @Test(
-        "each command says the same of a file that was cut to nothing",
+        "each command refuses an empty file with exit code 65",
         arguments: [
             "verify", "backup", "rotate", "rotate --in-place", "rotate --dry-run", "rotate --keep-old",
             "upgrade", "upgrade --dry-run",
@@ -50,7 +50,8 @@ struct EmptyFileTests {
         #expect(try tool.directory.bytes(of: "z.db").isEmpty)
     }
 
-    @Test("a batch says the same", arguments: ["verify", "rotate", "rotate --dry-run"])
+    @Test(
+        "a batch reports an empty file in the same way", arguments: ["verify", "rotate", "rotate --dry-run"])
     func batches(command: String) throws {
         let words = command.split(separator: " ").map(String.init)
         let options = words[0] == "rotate" ? newKey : []
@@ -60,7 +61,7 @@ struct EmptyFileTests {
         #expect(result.errors.contains("The file is empty"))
     }
 
-    @Test("a verification accepts them where that is said, and nothing else of no use")
+    @Test("verify accepts empty files only with --allow-empty, and never other invalid files")
     func allowed() throws {
         #expect(try tool.run(["verify", "z.db", "--allow-empty"] + key).status == 0)
         #expect(try tool.run(["batch", "verify", "--manifest", "list", "--allow-empty"] + key).status == 0)
@@ -71,7 +72,7 @@ struct EmptyFileTests {
     }
 
     @Test(
-        "a file of one byte is empty too: SQLite takes it for one",
+        "a file of one byte counts as empty, as in SQLite",
         arguments: ["verify", "rotate", "backup", "upgrade", "vacuum"])
     func oneByte(command: String) throws {
         try tool.write("x", to: "z.db")
@@ -81,7 +82,7 @@ struct EmptyFileTests {
         #expect(try tool.text(of: "z.db") == "x")
     }
 
-    @Test("an empty file beside a log or a journal with content is left to the engine")
+    @Test("an empty file with a nonempty WAL is left to the engine")
     func logs() throws {
         try tool.write("not a log", to: "z.db-wal")
         #expect(try tool.run(["verify", "z.db"] + key).status != 0)

@@ -51,7 +51,7 @@ struct ExitStatusTests {
     }
 
     @Test(
-        "where no statement of the user's runs, the content is at fault, and a user's statement is otherwise",
+        "an engine error is blamed on the content unless it comes from a statement of the user",
         arguments: [
             ResultCode.SQLITE_ERROR, .SQLITE_TOOBIG, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_RANGE,
         ])
@@ -67,7 +67,9 @@ struct ExitStatusTests {
         #expect(Failure(DatabaseFileError(.engine(code, "words"), path: "a.db")).status == .badData)
     }
 
-    @Test("each code of the table comes from the tool, with a word about it", arguments: ToolStatus.allCases)
+    @Test(
+        "the tool can exit with each code of the table, with an error message", arguments: ToolStatus.allCases
+    )
     func produced(status: ToolStatus) throws {
         let tool = try Tool()
         try tool.makeDatabase(rows: 300)

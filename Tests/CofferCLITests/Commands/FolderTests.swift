@@ -84,7 +84,7 @@ struct FolderTests {
         #expect(try names(find(["srv/deep", "srv"])) == ["srv/deep/b.SQLITE", "srv/a.db"])
     }
 
-    @Test("a folder that is in another one, or is named twice, is no folder without databases")
+    @Test("a folder that is nested in another or named twice is not reported as empty")
     func overlap() throws {
         let folders = [["srv", "srv/deep"], ["srv", "srv/"], ["srv/deep", "srv/deep/.."]]
         for folders in folders {
@@ -123,7 +123,7 @@ struct FolderTests {
         #expect(places == places.map(FileNames.canonical))
     }
 
-    @Test("names that are not UTF-8 and pipes become problems, and other names are left out")
+    @Test("names that are not UTF-8 and pipes are reported, and files with other extensions are left out")
     func oddNames() throws {
         for name in ["bad\u{1}.db", "bad\u{1}.txt", "bad\u{1}"] {
             let bytes = Array((tool.directory.path("srv/") + name).utf8).map { $0 == 1 ? 0xff : $0 }
@@ -145,7 +145,7 @@ struct FolderTests {
         #expect(found.count { $0.problem == nil } == 2)
     }
 
-    @Test("a large folder is searched with few accesses, and in order")
+    @Test("a large folder is searched completely and in order")
     func many() throws {
         _ = try tool.directory.makeFolder("many")
         for number in 0..<3000 { try tool.write("", to: "many/\(number).db") }
@@ -167,7 +167,7 @@ struct FolderTests {
         #expect(text.errors.hasPrefix("2 files, 0 failed ("), "\(text)")
     }
 
-    @Test("what fails in a folder fails alone, with exit code 3")
+    @Test("a failing file in a folder does not stop the others, and the exit code is 3")
     func failures() throws {
         try tool.write("junk", to: "srv/deep/junk.db")
         try #require(unsafe mkfifo(tool.directory.path("srv/pipe.db"), 0o600) == 0)
@@ -230,7 +230,7 @@ struct FolderTests {
     }
 
     @Test(
-        "a batch with a file in the place of a folder names the command that takes several files, if there is one",
+        "a batch with a file instead of a folder names the command that takes files, if there is one",
         arguments: [
             (["rotate", "srv/a.db", "srv/deep/c.vault"], "'coffer rotate' takes several files, and a batch"),
             (["verify", "srv/a.db"], "'coffer verify' takes several files, and a batch"),

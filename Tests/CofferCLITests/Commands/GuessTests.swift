@@ -17,7 +17,7 @@ struct GuessTests {
     }
 
     @Test(
-        "arguments of other tools with one meaning stand for those of this tool",
+        "unambiguous arguments of other tools are translated to those of this tool",
         arguments: [
             ("tables a.db", "schema --tables a.db"), ("-q tables", "-q schema --tables"),
             ("completion fish", "--generate-completion-script=fish"), ("man", "help man"),
@@ -102,7 +102,7 @@ struct GuessTests {
     }
 
     @Test(
-        "a file with the name of a table is read in the place of the standard input only if it looks like data"
+        "a file with the name of a table is read instead of standard input only if it looks like data"
     )
     func importingIntoTableOfDottedName() throws {
         _ = try tool.shell().run("CREATE TABLE v1 (a); CREATE TABLE \"v1.0\" (a);")

@@ -59,7 +59,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("a file of another kind that is given as the state of a batch is not said to be removable")
+    @Test("the error for a state that is another kind of file does not suggest removing it")
     func foreignState() throws {
         try tool.write("a.db\n", to: "list")
         for state in ["a.db", "list"] {
@@ -122,7 +122,7 @@ struct HostileInputTests {
         #expect(failure?.message.contains("statement 2 (line 1)") == true, "\(failure as Any)")
     }
 
-    @Test("a database of a program before SQLite 3.7, with another page count in its header, is replaced")
+    @Test("a database from before SQLite 3.7, without a valid page count, is encrypted in place")
     func formerPageCount() throws {
         _ = try SQLCipherShell(plaintextPath: tool.directory.path("p.db")).run(
             "CREATE TABLE t (a); INSERT INTO t VALUES (1);")

@@ -49,7 +49,7 @@ struct ImportKeyTests {
         #expect(try rows() == ["a|1|5", "c|2|", "d|3|"])
     }
 
-    @Test("only keys that are there already are ignored, and no other violation")
+    @Test("only duplicate keys are ignored, not other constraint violations")
     func otherViolations() throws {
         _ = try tool.shell().run("CREATE TABLE u (id INTEGER PRIMARY KEY, a NOT NULL CHECK (a <> 'x'));")
         for value in ["", "x"] {
@@ -69,7 +69,7 @@ struct ImportKeyTests {
         #expect(try rows() == ["1|1|x", "1|2|z"])
     }
 
-    @Test("a row without its key is refused, and gets no number", arguments: ["", "--rejects"])
+    @Test("a row without its key is refused, and gets no automatic row ID", arguments: ["", "--rejects"])
     func noKey(rejects: String) throws {
         let options = ["--create", "--primary-key", "id"] + (rejects.isEmpty ? [] : [rejects, "bad"])
         for (format, input) in [
@@ -129,7 +129,7 @@ struct ImportKeyTests {
         #expect(try tool.shell().run("SELECT u FROM child; SELECT * FROM log;") == ["1", "x|y"])
     }
 
-    @Test("a replacement removes no second row")
+    @Test("a replacement that conflicts with two rows is refused")
     func twoConflicts() throws {
         _ = try tool.shell().run(
             "CREATE TABLE u (id INTEGER PRIMARY KEY, a UNIQUE); INSERT INTO u VALUES (1, 'x'), (2, 'y');")

@@ -20,7 +20,7 @@ struct ImportNumberTests {
 
     private func rows(_ sql: String) throws -> [String] { try tool.shell().run(".mode quote\n\(sql);") }
 
-    @Test("a negative zero stays one in a table that is made", arguments: ["csv", "jsonl"])
+    @Test("a negative zero is kept in a created table", arguments: ["csv", "jsonl"])
     func negativeZero(format: String) throws {
         func input(_ numbers: [String]) -> String {
             format == "csv"
@@ -45,7 +45,7 @@ struct ImportNumberTests {
         #expect(try values("n") == ["1", "-0.0"])
     }
 
-    @Test("a number of JSON is what is written, in each kind of column")
+    @Test("a JSON number is stored exactly or refused, in each column type")
     func numbersOfJSON() throws {
         _ = try tool.shell().run("CREATE TABLE n (t TEXT, a, i INTEGER, r DOUBLE);")
         let lines = [
@@ -88,7 +88,7 @@ struct ImportNumberTests {
         #expect(try rows("SELECT i, r, b FROM m") == ["1,1.0,'123'", "2,2.0,'12345678901234567890'"])
     }
 
-    @Test("a number of JSON fits if it is one of the real numbers, in any spelling with all of its digits")
+    @Test("a JSON number is accepted if a real number keeps all of its significant digits")
     func significantDigits() {
         func fits(_ text: String) -> Bool { JSONNumber(text: text).value != nil }
         for text in [
@@ -111,7 +111,7 @@ struct ImportNumberTests {
         }
     }
 
-    @Test("numbers that a query writes as JSON come back as they are")
+    @Test("numbers round-trip through the JSON output of a query")
     func numbersOfQuery() throws {
         _ = try tool.shell().run(
             """

@@ -43,7 +43,8 @@ struct ImportTests {
     private static let letters = ["\u{e9}", "e\u{301}", "\u{c9}"]
 
     @Test(
-        "names with other bytes are other columns, as in SQLite", arguments: ["json", "csv"], [true, false])
+        "names with different bytes are different columns, as in SQLite", arguments: ["json", "csv"],
+        [true, false])
     func namesByBytes(format: String, creates: Bool) throws {
         let names = ImportTests.letters
         let columns = names.map { "\"\($0)\" INTEGER" }.joined(separator: ",")
@@ -60,7 +61,7 @@ struct ImportTests {
         #expect(try rows("SELECT \(sums) FROM n") == ["1,2,3"])
     }
 
-    @Test("a name in another normal form than the column's is refused in each row")
+    @Test("a name in another Unicode normalization form than the column's is refused in each row")
     func unknownNormalForm() throws {
         let names = ImportTests.letters
         _ = try tool.shell().run("CREATE TABLE n (\"\(names[0])\");")
@@ -120,7 +121,7 @@ struct ImportTests {
         #expect(try tool.shell().run("SELECT count(*) FROM d;") == [batch.isEmpty ? "0" : "2"])
     }
 
-    @Test("what query prints comes back as it was", arguments: ["csv", "tsv", "json", "jsonl"])
+    @Test("the output of query round-trips through import", arguments: ["csv", "tsv", "json", "jsonl"])
     func roundTrip(format: String) throws {
         let values = """
             (NULL, 1), ('', 2), ('NULL', 3), (x'', 4), (x'00ff', 5), ('x''00ff''', 6), (9e999, 7), (-9e999, \
@@ -138,7 +139,7 @@ struct ImportTests {
     }
 
     @Test(
-        "a table is made with types that all values fit, or with those that were said, and takes nothing else"
+        "a created table has types that fit all values, or the given types, and accepts nothing else"
     )
     func creating() throws {
         let input = "a,b,c,d,e,f\n1,1.5,007,x'00',,x\n-2,2,8,x'01',,1\n"
@@ -161,7 +162,7 @@ struct ImportTests {
         #expect(try rows("SELECT a, b, c FROM j") == ["'x',1,NULL", "NULL,NULL,'[1,{\"d\":true}]'"])
     }
 
-    @Test("no value of a table that is made is another than in the input, in the sample and after it")
+    @Test("a created table stores each value unchanged or refuses it, within the sample and after it")
     func values() throws {
         let texts = [
             "12345678901234567890", "1.10", "1234e5", "007", " 12 ", "+1", "1e400", "-0", "0x10",
@@ -193,7 +194,7 @@ struct ImportTests {
         #expect(try rows("SELECT a FROM mixed") == ["'1.5'", "'9007199254740993'"])
     }
 
-    @Test("a line with another delimiter than the comma is not taken for one column")
+    @Test("a header with another delimiter than the comma is refused, not read as one column")
     func delimiters() throws {
         for (input, option) in [
             ("a;b\n1;2,5\n", ";"), ("a\tb\n1\t2,5\n", "tab"), ("\"a\";\"b\"\n1;2,5\n", ";"),
@@ -248,7 +249,7 @@ struct ImportTests {
         #expect(try rows("SELECT count(*) FROM n") == ["4"])
     }
 
-    @Test("as many columns as a table can have are imported, into a table that is made and one that is there")
+    @Test("the maximum number of columns is imported, into a new and an existing table")
     func columnsAtTheLimit() throws {
         let names = (0..<2000).map { "c\($0)" }.joined(separator: ",")
         let numbers = (0..<2000).map { "\($0 * 3)" }.joined(separator: ",")
@@ -334,7 +335,7 @@ struct ImportTests {
     }
 
     @Test(
-        "a mark of the byte order is no text, and names of columns are texts",
+        "a byte order mark is skipped, and column names are always text",
         arguments: ["csv", "tsv", "jsonl"])
     func names(format: String) throws {
         let input =
@@ -353,7 +354,7 @@ struct ImportTests {
     private static let bad =
         "id,text\n2,a\n2,twice\nx,no number\n3\n4,a\"b\n5,\"c\"d\n6,b,c\n7,good\n8,\"open"
 
-    @Test("what was refused goes to a file, with its line and the reason, and everything else into the table")
+    @Test("refused rows go to a file with their line and the reason, and all other rows into the table")
     func rejects() throws {
         let result = try load("t", "--rejects", "bad.jsonl", input: ImportTests.bad)
         #expect(
@@ -379,7 +380,7 @@ struct ImportTests {
     }
 
     @Test(
-        "without such a file the first one ends the import, and nothing is kept but batches that were complete",
+        "without --rejects, the first refused row ends the import, and only complete batches are kept",
         arguments: [nil, 2])
     func firstRefusal(batch: Int?) throws {
         let options = batch.map { ["--batch-rows", "\($0)"] } ?? []
@@ -391,7 +392,7 @@ struct ImportTests {
         #expect(try rows("SELECT id FROM t") == (batch == nil ? ["1"] : ["1", "2", "3"]))
     }
 
-    @Test("fields in quotes, with doubled quotes and with ends of lines of two characters are whole")
+    @Test("quoted fields with doubled quotes and CRLF are read correctly")
     func fields() throws {
         _ = try tool.shell().run("CREATE TABLE f (a, b);")
         let lines = [
@@ -415,7 +416,7 @@ struct ImportTests {
             try rows(sql) == ["'text315Ctext'", "'text090Dblob0A'", "'nulltext32'"])
     }
 
-    @Test("objects with other members than the object before go into their own columns")
+    @Test("objects with different members go into the right columns")
     func changingMembers() throws {
         _ = try tool.shell().run("CREATE TABLE m (a, b);")
         let input = [
@@ -431,7 +432,7 @@ struct ImportTests {
         #expect(try rows("SELECT a, b FROM m") == ["1,NULL", "NULL,2", "4,5", "7,6", "NULL,NULL", "9,NULL"])
     }
 
-    @Test("what cannot be imported has its own code")
+    @Test("each kind of failed import has its own exit code")
     func failures() throws {
         #expect(try load("none", input: "a\n1\n").status == 1)
         #expect(try load("t", input: "id,none\n1,2\n").status == 1)

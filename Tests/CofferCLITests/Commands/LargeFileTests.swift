@@ -27,7 +27,7 @@ struct LargeFileTests {
         try queue.close()
     }
 
-    @Test("progress moves, and the memory does not grow with the file")
+    @Test("a verification reports progress, and its memory does not grow with the file")
     func memory() throws {
         let (result, most) = try runAndMeasure([])
         #expect(result.status == 0, "\(result)")
@@ -40,7 +40,7 @@ struct LargeFileTests {
         #expect(Set(progress).count >= Nightly.pick(3, byDay: 1), "\(progress)")
     }
 
-    @Test("each thread that is asked for has up to half a megabyte of the file")
+    @Test("each requested thread buffers up to half a megabyte of the file")
     func threads() throws {
         let (one, small) = try runAndMeasure(["--threads", "1"])
         let (many, large) = try runAndMeasure(["--threads", "40"])
@@ -49,13 +49,13 @@ struct LargeFileTests {
         #expect((3 << 10...28 << 10).contains(large - small), "\(small) kB, \(large) kB")
     }
 
-    @Test("what is no number of threads is wrong usage", arguments: ["0", "65", "-1", "2x", ""])
+    @Test("an invalid number of threads is a usage error", arguments: ["0", "65", "-1", "2x", ""])
     func noThreads(word: String) throws {
         let result = try tool.run(verify + ["--threads=\(word)"])
         #expect(result.status == 64 && result.errors.contains("--threads"), "\(result)")
     }
 
-    @Test("nor does the memory of a salvage, whose progress moves, too")
+    @Test("a salvage reports progress, and its memory does not grow with the file")
     func memoryOfSalvage() throws {
         let (result, most) = try runAndMeasure([], salvage)
         #expect(result.status == 0, "\(result)")
@@ -99,7 +99,7 @@ struct LargeFileTests {
         return (run.wait(), most)
     }
 
-    @Test("a signal ends it", arguments: [SIGINT, SIGTERM])
+    @Test("a signal ends a verification", arguments: [SIGINT, SIGTERM])
     func interruption(number: Int32) throws {
         let run = try tool.start(verify)
         while run.isRunning, !run.text(of: "output").contains("\"verifying\"") { usleep(200) }

@@ -19,7 +19,7 @@ struct LimitTests {
         return try queue.read(LimitSchema.content)
     }
 
-    @Test("each command takes a database with as many columns, and as long names and values, as there can be")
+    @Test("each command handles the maximum number of columns and the longest names and values")
     func commands() throws {
         let form = FileForm.encrypted(0x42)
         let queue = try tool.directory.makeQueue("a.db", form.configuration)

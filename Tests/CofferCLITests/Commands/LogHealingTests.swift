@@ -3,7 +3,7 @@ import SQLCipherBridge
 import Testing
 
 @Suite(
-    "Commits that only a process has",
+    "Commits that only a running process can read",
     .enabled(if: SQLCipherShell.isAvailable && EngineMend.logChecksums.isNeeded))
 struct LogHealingTests {
     private let tool: Tool
@@ -14,7 +14,7 @@ struct LogHealingTests {
         try tool.makeDatabase()
     }
 
-    @Test("verify names them, and --heal-log saves them")
+    @Test("verify reports such commits, and --heal-log saves them")
     func healed() throws {
         let shell = try LiveShell(path: tool.directory.path("a.db"))
         _ = try shell.run("PRAGMA journal_mode = WAL;")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite("Metrics, and the health that they tell")
+@Suite("Metrics and health")
 struct MetricsTests {
     private let tool: Tool
     private let key = ["--key-file", "a.key", "--key-type", "raw"]
@@ -59,7 +59,7 @@ struct MetricsTests {
     }
 
     @Test(
-        "a run leaves how it ended, for its own work and target, and one that failed keeps when the last good one was"
+        "a run records its result per command and target, and a failure keeps the last success time"
     )
     func runs() throws {
         try tool.makeDatabase("b.db")
@@ -143,7 +143,7 @@ struct MetricsTests {
     }
 
     @Test(
-        "the work is done, and what is no file of metrics is left alone",
+        "the work is done, but a file that is not a metrics file is left unchanged",
         arguments: ["link", "hard link", "a.db", "garbage", "none/c"])
     func hostileFiles(kind: String) throws {
         let manager = FileManager.default
@@ -177,7 +177,7 @@ struct MetricsTests {
         #expect(tool.directory.fileNames() == names)
     }
 
-    @Test("a full disk and a folder that is locked are said, and the file stays as it was")
+    @Test("a full disk and a locked folder are reported, and the metrics file is unchanged")
     func refusals() throws {
         let arguments = ["verify", "a.db", "--quiet", "--metrics", "m/c.prom", "--lock-timeout", "0"] + key
         #expect(try tool.run(arguments).status == 0)
@@ -204,7 +204,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("runs that end at once all leave their samples")
+    @Test("concurrent runs all record their samples")
     func together() throws {
         let names = (1...6).map { "t\($0)" }
         let running = try names.map { name in
@@ -215,7 +215,7 @@ struct MetricsTests {
         for name in names { #expect(try sample("runs_total", "verify", "=\(name)") == 1) }
     }
 
-    @Test("a text is read as it was written, and nothing else is")
+    @Test("metrics text round-trips, and any other text is rejected")
     func reading() throws {
         var metrics = RunMetrics()
         let run = RunMetrics.Run(
@@ -248,7 +248,7 @@ struct MetricsTests {
         #expect(RunMetrics(Array(text.utf8) + [0xff, 0x0a]) == nil)
     }
 
-    @Test("health is told by ages, failures, and what is missing")
+    @Test("health reports outdated, failed, future and missing runs")
     func health() throws {
         let now = RunMetrics.now
         func add(

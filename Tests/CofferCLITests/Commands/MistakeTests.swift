@@ -17,7 +17,7 @@ struct MistakeTests {
         try tool.writeKey("b.key", 0x43)
     }
 
-    @Test("a name that is no command is told apart from other mistakes")
+    @Test("an unknown command is reported as such, with a suggestion if a name is near")
     func unknownCommands() throws {
         for arguments in [
             ["rotat", "a.db"], ["--progress", "never", "rotat"],
@@ -77,7 +77,7 @@ struct MistakeTests {
         #expect(!result.errors.contains("\ncoffer: error: false") && !result.errors.contains("\u{1b}"))
     }
 
-    @Test("each word of another tool stands for a command that there is")
+    @Test("each synonym stands for an existing command")
     func synonyms() {
         #expect(Spelling.synonyms.count > 40)
         for (word, command) in Spelling.synonyms {
@@ -97,7 +97,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "an error of a command with several files names the one that it is about",
+        "an error of a command with several files names the right one",
         arguments: [
             (["import", "a.db", "t", "--from", "none.csv"], "none.csv", 66),
             (["vacuum", "a.db", "exists.db"], "exists.db", 73),
@@ -118,7 +118,7 @@ struct MistakeTests {
         #expect(!others.contains { result.errors.contains($0) && !name.contains($0) }, "\(result)")
     }
 
-    @Test("a folder is not the name of a backup, but the place of one")
+    @Test("a folder given as the name of a backup is refused with advice to use --into")
     func backupIntoFolder() throws {
         _ = try tool.directory.makeFolder("bk")
         let result = try tool.run(["backup", "a.db", "bk"] + key)
@@ -126,7 +126,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "a full disk is told with its room, and without the name of a temporary file",
+        "a full disk is reported with its free space, and without the name of a temporary file",
         arguments: ["backup", "restore"])
     func roomOfFullDisk(command: String) throws {
         _ = try tool.shell().run("INSERT INTO t (text) VALUES (hex(zeroblob(50000)));")
@@ -155,7 +155,7 @@ struct MistakeTests {
         #expect(several.status == 64 && several.errors.contains("--keep-old is for one file"), "\(several)")
     }
 
-    @Test("the nearest name is found, and none where all are far")
+    @Test("the nearest name is suggested, or none if all are too different")
     func spelling() {
         let names = ["rotate", "verify", "restore", "backup", "batch", "key", "keygen", "dump"]
         for (word, nearest) in [
@@ -167,7 +167,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "a key in an argument is refused with the options that there are, and is not said again",
+        "a key in an argument is refused with the available options, and is not repeated",
         arguments: [
             ["verify", "a.db", "--key", "s3cret"], ["--key=s3cret", "verify", "a.db", "--json"],
             ["--key", "s3cret", "verify", "a.db", "--json"],
@@ -186,7 +186,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "an option of another tool is refused with the one that there is",
+        "an option of another tool is refused with the corresponding one",
         arguments: [
             ("keygen k.key", "--out k.key"), ("key passwd a.db", "'coffer key change'"),
             ("import a.db --table t", "coffer import FILE TABLE"), ("import a.db t --header", "--no-header"),
@@ -224,7 +224,7 @@ struct MistakeTests {
         #expect(both.status == 64 && both.errors.contains("No key was given"), "\(both)")
     }
 
-    @Test("commands of a shell are told apart from statements")
+    @Test("shell commands are distinguished from statements")
     func shellWords() throws {
         for (words, advice) in [
             (".schema t\nSELECT 1", "coffer schema"), (".tablesx", "coffer shell"),
@@ -239,7 +239,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "a statement that begins with a comment is a statement",
+        "an argument that begins with an SQL comment is a statement, not an option",
         arguments: [
             ["query", "a.db", "-- all\nSELECT count(*) FROM t", "KEY"],
             ["query", "a.db", "KEY", "--all of them\nSELECT count(*) FROM t"],
@@ -251,7 +251,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "a statement that begins with a comment, where an option could have it as its value, is refused with what to do"
+        "a statement that begins with a comment is refused with advice if it could be an option's value"
     )
     func commentsAfterOptions() throws {
         let result = try tool.run(["query", "a.db", "--write", "-- all\nSELECT 1"] + key)
@@ -260,7 +260,7 @@ struct MistakeTests {
             "\(result)")
     }
 
-    @Test("a raw key that is given as a passphrase is remarked upon")
+    @Test("a raw key given as a passphrase causes a warning")
     func rawKeyAsPassphrase() throws {
         let made = try tool.run("create", "c.db", "--key-file", "a.key")
         #expect(made.status == 0)
@@ -350,7 +350,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "a directory is no database",
+        "a directory is refused as a database",
         arguments: [
             "info", "verify", "query", "rotate", "upgrade", "vacuum", "backup", "encrypt", "decrypt", "erase",
         ])
@@ -370,7 +370,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "a wrong key names the file that it does not open",
+        "the error for a wrong key names the file",
         arguments: ["query", "backup", "vacuum", "decrypt", "verify", "info", "rotate", "upgrade"])
     func wrongKeys(command: String) throws {
         let more: [String: [String]] = [
@@ -387,7 +387,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "a file that may not be read is told with the reason, and a directory that may not be written to as well",
+        "an unreadable file and an unwritable directory are reported with the reason",
         .enabled(if: geteuid() != 0 || ChildProcess.find("setpriv") != nil, "needs a user that is not root"))
     func permissions() throws {
         func run(_ arguments: [String]) throws -> Tool.Result {
@@ -435,7 +435,7 @@ struct MistakeTests {
     }
 
     @Test(
-        "a limit on file sizes leaves the file as it was, and is told as 74",
+        "reaching the file size limit leaves the file intact, and exits with 74",
         arguments: ["rotate", "rotate --in-place", "backup", "vacuum", "decrypt"])
     func fullDisk(command: String) throws {
         let queue = try tool.directory.makeQueue()
@@ -460,7 +460,7 @@ struct MistakeTests {
         if !command.contains("in-place") { #expect(try tool.directory.bytes(of: "a.db") == before) }
     }
 
-    @Test("a query reads a file with the journal of an interrupted process, without changing more than that")
+    @Test("a query rolls back a hot journal, and changes nothing else")
     func hotJournal() throws {
         // A process is killed during a transaction, after some of its pages have reached the file.
         let script = """

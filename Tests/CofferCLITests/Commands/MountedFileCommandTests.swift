@@ -25,7 +25,7 @@ struct MountedFileCommandTests {
 
     private var newKey: [String] { ["--new-key-file", "b.key", "--new-key-type", "raw"] }
 
-    @Test("operations that replace a mounted file are refused before any work, and name the way to go")
+    @Test("operations that replace a mounted file are refused before any work, with an alternative")
     func replacing() throws {
         let backup = try tool.run(["backup", "a.db", "backup.db"] + key)
         #expect(backup.status == 0, "\(backup)")

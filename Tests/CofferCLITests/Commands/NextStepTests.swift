@@ -26,7 +26,7 @@ struct NextStepTests {
     // MARK: Erasing
 
     @Test(
-        "a file that is not a database is not erased, unless that is asked for",
+        "a file that is not a database is erased only with --any-file",
         arguments: [
             "a text\n", String(repeating: "ä", count: 6000), String(repeating: "x", count: 512), "\0\u{1}\0",
         ])
@@ -94,7 +94,7 @@ struct NextStepTests {
         #expect(last.status == 0 && !last.errors.contains("old one.db"), "\(last)")
     }
 
-    @Test("the erasure of a large plaintext database is not said to reach all of it")
+    @Test("erasing a large plaintext database warns that its content may remain")
     func plaintext() throws {
         try makePlaintext("small.db")
         #expect(try !erase("small.db").errors.contains("not encrypted"))
@@ -115,14 +115,14 @@ struct NextStepTests {
         }
     }
 
-    @Test("a database that never had a keyring is opened with its key, and may get a keyring")
+    @Test("a missing keyring is reported with 'coffer key init' as the next step")
     func withoutKeyring() throws {
         let result = try tool.run("key", "list", "a.db")
         #expect(result.status == 66 && result.errors.contains("The keyring is missing (a.db.keys)"))
         #expect(result.errors.contains("'coffer key init'"), "\(result)")
     }
 
-    @Test("the message of a damaged file names the way without a backup", arguments: ["verify", "backup"])
+    @Test("the error for a damaged file suggests 'coffer recover'", arguments: ["verify", "backup"])
     func damage(command: String) throws {
         try tool.makeDatabase("big.db", rows: 500)
         var bytes = try tool.directory.bytes(of: "big.db")
@@ -135,7 +135,7 @@ struct NextStepTests {
     // MARK: Folders and output
 
     @Test(
-        "a folder in the place of a file names the commands that take folders",
+        "a folder given instead of a file is refused with the commands that take folders",
         arguments: ["vacuum", "erase"])
     func folder(command: String) throws {
         _ = try tool.directory.makeFolder("dbs")

@@ -14,7 +14,7 @@ struct OddCallTests {
     }
 
     @Test(
-        "a dash is no name for a result",
+        "a dash is refused as the name of an output file",
         arguments: [
             ["decrypt", "a.db", "-", "--yes-plaintext"], ["backup", "a.db", "--into", "-"],
             ["vacuum", "a.db", "-"],
@@ -30,7 +30,7 @@ struct OddCallTests {
     }
 
     @Test(
-        "help for what is no command is wrong usage",
+        "help for an unknown command is a usage error",
         arguments: ["rotat", "batch rotat", "rotate now", "help x", "verify verify"])
     func help(words: String) throws {
         let result = try tool.run(["help"] + words.split(separator: " ").map(String.init))
@@ -40,7 +40,7 @@ struct OddCallTests {
     }
 
     @Test(
-        "help for commands is there",
+        "help for existing commands is printed",
         arguments: ["", "rotate", "batch", "batch rotate", "audit verify", "help"])
     func goodHelp(words: String) throws {
         let result = try tool.run(["help"] + words.split(separator: " ").map(String.init))
@@ -48,7 +48,7 @@ struct OddCallTests {
     }
 
     @Test(
-        "without /proc the tool says that this is what is missing",
+        "without /proc, the error says that it is missing",
         .enabled(if: geteuid() == 0 && PrivateMounts.isPossible, "needs root and private mounts"))
     func noProc() throws {
         let script = "mount -t tmpfs none /proc && exec '\(Tool.program)' info a.db"

@@ -104,7 +104,7 @@ struct QueryEndTests {
         ("SELECT 1 UNION SELECT 1, 2", ""), ("EXPLAIN", ""), ("VALUES", ""), ("SELECT * FROM pragma_key", ""),
     ]
 
-    @Test("what cannot be done is wrong usage")
+    @Test("a statement that cannot run is a usage error")
     func wrongUsage() throws {
         var expectation = try Expectation(tool)
         for (sql, words) in QueryEndTests.wrongUsages { try expectation.check(64, sql, words) }
@@ -127,13 +127,13 @@ struct QueryEndTests {
         "PRAGMA table_info(\"key\")", "PRAGMA foreign_key_check", "PRAGMA recursive_triggers = 1",
     ]
 
-    @Test("statements of every shape come to their end")
+    @Test("statements of every kind run to completion")
     func ordinary() throws {
         var expectation = try Expectation(tool)
         for sql in QueryEndTests.ordinary { try expectation.check(0, sql) }
     }
 
-    @Test("a statement of a thousand columns and one of a thousand nested terms come to their end")
+    @Test("statements beyond SQLite's limits are usage errors, and large statements within them run")
     func large() throws {
         var expectation = try Expectation(tool)
         try expectation.check(0, "SELECT " + (1...1900).map(String.init).joined(separator: ","))
@@ -145,7 +145,7 @@ struct QueryEndTests {
         try expectation.check(0, "SELECT '" + String(repeating: "é", count: 500_000) + "'")
     }
 
-    @Test("a violated constraint is the answer no for a query, and damage of the source for a copy")
+    @Test("a violated constraint exits with 1 in a query, and with 65 in a copy")
     func constraints() throws {
         _ = try tool.shell().run("CREATE TABLE u (a UNIQUE); INSERT INTO u VALUES (1), (2);")
         #expect(try tool.run(["query", "a.db", "INSERT INTO u VALUES (1)", "--write"] + key).status == 1)

@@ -47,7 +47,7 @@ struct QueryScriptTests {
     }
 
     @Test(
-        "the first statement that fails ends the run: what ran stays, and with --transaction nothing does",
+        "the first failing statement ends the run; earlier changes are kept, except with --transaction",
         arguments: [false, true])
     func failure(isTransaction: Bool) throws {
         try tool.write(
@@ -63,7 +63,7 @@ struct QueryScriptTests {
     }
 
     @Test(
-        "a transaction that is one of the script holds, is undone where the script says so, and is undone where it is left open"
+        "a transaction in a script is committed or rolled back as written, and rolled back if left open"
     )
     func transactions() throws {
         #expect(try query("BEGIN; INSERT INTO t VALUES (10, 'x'); COMMIT", "--write").status == 0)
@@ -85,7 +85,7 @@ struct QueryScriptTests {
         #expect(try tool.shell().run("SELECT count(*) FROM sqlite_master WHERE name = 'child';") == ["0"])
     }
 
-    @Test("values are bound with the types that were said")
+    @Test("values are bound with the given types")
     func binding() throws {
         let sql =
             "SELECT typeof(:a), :a, typeof(@b), @b, typeof($c), $c, typeof(:d), typeof(:e), hex(:e); SELECT :a || ?9"
@@ -110,7 +110,7 @@ struct QueryScriptTests {
     }
 
     @Test(
-        "what is no value is wrong usage, before the key is read",
+        "an invalid --bind value is a usage error, before the key is read",
         arguments: [
             "a", "=1", ":=1", "a:int=x", "a:int=1.5", "a:int=9223372036854775808", "a:real=nan", "a:real=",
             "a:blob=0", "a:blob=0g",
@@ -121,7 +121,7 @@ struct QueryScriptTests {
         #expect(result.status == 64 && result.errors.contains("--bind"), "\(result)")
     }
 
-    @Test("a value is given once, and to each parameter one")
+    @Test("each parameter gets exactly one value")
     func countOfValues() throws {
         #expect(try query("SELECT :a", "--bind", "a=1", "--bind", ":a=2").status == 64)
         #expect(try query("SELECT :a, :b", "--bind", "a=1").errors.contains(":b"))

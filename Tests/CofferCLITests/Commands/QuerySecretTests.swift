@@ -46,7 +46,7 @@ struct QuerySecretTests {
     }
 
     @Test(
-        "what looks like a key in a statement that would run is refused before it does, in comments and texts as well",
+        "text that looks like a key is refused before a statement runs, even in comments and strings",
         arguments: [
             "SELECT 7 -- PRAGMA key = 'tr0ub4dor'", "SELECT 7 /* attach x as y key \"tr0ub4dor\" */",
             "SELECT 7, 'pragma KEY (''a'')'",

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("The tool on a file system that is mounted for reading")
+@Suite("The tool on a read-only file system")
 struct ReadOnlyMountTests {
     private let tool: Tool
     private let key = ["--key-file", "a.key", "--key-type", "raw"]
@@ -63,7 +63,7 @@ struct ReadOnlyMountTests {
     }
 
     @Test(
-        "commands that write are told that the place is for reading only",
+        "commands that write report that the file system is read-only",
         .enabled(if: canMount, "needs to mount a file system"), arguments: ["a.db", "log.db"])
     func writing(name: String) throws {
         try tool.writeKey("b.key", 0x43)

@@ -20,7 +20,7 @@ struct RecoverTests {
         try tool.directory.write(bytes, to: "a.db")
     }
 
-    @Test("a whole file comes back as it is, and nothing is overwritten")
+    @Test("an intact file is recovered completely, and nothing is overwritten")
     func whole() throws {
         let result = try tool.run(
             ["recover", "a.db", "b.db", "--new-key-file", "b.key", "--new-key-type", "raw"] + key)
@@ -44,7 +44,7 @@ struct RecoverTests {
         #expect(!tool.directory.fileNames().contains("c.db"))
     }
 
-    @Test("what is lost is named for people and for programs, with the exit code of damage, and is recorded")
+    @Test("losses are reported as text, as JSON and in the audit log, with the exit code for damage")
     func damaged() throws {
         try damage(page: 3)
         let result = try tool.run(["recover", "a.db", "b.db", "--audit", "log"] + key)
@@ -65,7 +65,7 @@ struct RecoverTests {
         #expect(try tool.run(["verify", "b.db"] + key).status == 0)
     }
 
-    @Test("a missing page is not said to have rows that were found on the pages below it")
+    @Test("a missing root page is not reported as lost rows if the pages below it are found")
     func root() throws {
         try damage(page: 2)
         let result = try tool.run(["recover", "a.db", "b.db"] + key)
@@ -92,7 +92,7 @@ struct RecoverTests {
     }
 
     @Test(
-        "nothing is written over: not the file itself, by none of its names, and not a file that another salvage makes"
+        "nothing is overwritten: not the file under any of its names, nor the file of another salvage"
     )
     func destinations() throws {
         let before = try tool.directory.bytes(of: "a.db")
@@ -151,7 +151,7 @@ struct RecoverTests {
         #expect(!tool.exists("c.db"))
     }
 
-    @Test("a keyring knows the salt itself")
+    @Test("the keyring supplies the salt that the file has lost")
     func keyring() throws {
         let unlock = ["--unlock-file", "a.key", "--unlock-type", "raw"]
         #expect(

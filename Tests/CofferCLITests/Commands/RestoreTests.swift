@@ -138,7 +138,7 @@ struct RestoreTests {
         #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
     }
 
-    @Test("a backup of the time before a rotation is restored by the key that it has, and compared by it")
+    @Test("a backup from before a rotation is restored and compared with its former key")
     func previousKey() throws {
         let other = ["--key-file", "b.key", "--key-type", "raw"]
         #expect(try tool.run(["restore", "safe.db", "a.db"] + other).status == 77)
@@ -169,7 +169,7 @@ struct RestoreTests {
         #expect(!tool.directory.fileNames().contains { $0.contains(".coffer-") })
     }
 
-    @Test("a database that somebody has open is left alone, and the process is named")
+    @Test("a database in use is left alone, and the process is named")
     func inUse() throws {
         let before = try bytes()
         let queue = try tool.directory.makeQueue()
@@ -179,7 +179,7 @@ struct RestoreTests {
         #expect(try bytes() == before && kept().isEmpty)
     }
 
-    @Test("a backup that is damaged, cut, empty or of another key takes nobody's place", arguments: 0..<4)
+    @Test("a damaged, truncated or empty backup, or one with another key, replaces nothing", arguments: 0..<4)
     func badBackup(_ kind: Int) throws {
         let before = try bytes()
         var backup = try bytes("safe.db")
@@ -214,7 +214,7 @@ struct RestoreTests {
         #expect(paths == ["none.db", "a.db"])
     }
 
-    @Test("whatever is in the place gives way, and is kept byte for byte", arguments: 0..<5)
+    @Test("any destination file is replaced, and kept byte for byte", arguments: 0..<5)
     func anyDestination(_ kind: Int) throws {
         var old = try bytes()
         switch kind {
@@ -269,7 +269,7 @@ struct RestoreTests {
     }
 
     @Test(
-        "a crash leaves the whole old database or the new one, also with a log or a journal, and the next run completes it",
+        "a crash leaves the complete old or new database, even with a log, and the next run completes it",
         arguments: [
             "copy-created", "copied", "verified", "copy-synchronized", "old-kept", "journal-left", "locked",
             "renamed",
@@ -306,7 +306,7 @@ struct RestoreTests {
         #expect(result.output.contains(kept()[0]), "\(result)")
     }
 
-    @Test("what cannot be taken away beside the database is found before anything changes")
+    @Test("a side file that cannot be moved is detected before anything changes")
     func directoryBeside() throws {
         try interruptWriter(wal: true)
         let before = (try bytes(), try bytes("a.db-wal"))
@@ -330,7 +330,7 @@ struct RestoreTests {
     }
 
     @Test(
-        "a step that fails before the new file is there leaves the old one as it was",
+        "a step that fails before the replacement leaves the old file unchanged",
         arguments: ["copied", "old-kept", "locked"])
     func failures(_ point: String) throws {
         let before = try bytes()

@@ -28,7 +28,7 @@ struct RotateTests {
         #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key"])
     }
 
-    @Test("a second run says that it is done already")
+    @Test("a second rotation reports that it is already done")
     func twice() throws {
         #expect(try tool.run(["rotate", "a.db"] + keys).status == 0)
         let bytes = try tool.directory.bytes(of: "a.db")
@@ -55,7 +55,7 @@ struct RotateTests {
         #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key", "c.key"])
     }
 
-    @Test("a database that somebody writes to is busy")
+    @Test("a database that is being written to is busy")
     func busy() throws {
         let queue = try tool.directory.makeQueue()
         try queue.writeWithoutTransaction { db in
@@ -77,14 +77,14 @@ struct RotateTests {
         #expect(try tool.shell("b.db", 0x43).run("SELECT count(*) FROM t;") == ["1"])
     }
 
-    @Test("the file with the old key is kept where that is asked for")
+    @Test("--keep-old keeps the file with the old key")
     func keepingOld() throws {
         #expect(try tool.run(["rotate", "a.db", "--keep-old", "old.db"] + keys).status == 0)
         #expect(try tool.shell("old.db").run("SELECT count(*) FROM t;") == ["100"])
         #expect(try tool.shell("a.db", 0x43).run("SELECT count(*) FROM t;") == ["100"])
     }
 
-    @Test("a dry run tries the keys, tells the steps, and changes nothing")
+    @Test("a dry run tries the keys, lists the steps, and changes nothing")
     func dryRun() throws {
         let bytes = try tool.directory.bytes(of: "a.db")
         let plan = try tool.run(["rotate", "a.db", "--dry-run"] + keys)
@@ -112,7 +112,7 @@ struct RotateTests {
         #expect(throws: SQLCipherShell.Failure.self) { try tool.shell().run("SELECT * FROM t;") }
     }
 
-    @Test("passphrases and raw keys can follow each other")
+    @Test("a raw key can be replaced by a passphrase")
     func keyTypes() throws {
         try tool.write("open sesame\n", to: "words")
         #expect(

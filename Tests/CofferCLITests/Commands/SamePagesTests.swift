@@ -52,7 +52,7 @@ struct SamePagesTests {
         #expect(try tool.run(["diff", "a.db", "second.db"] + key).status == 0)
     }
 
-    @Test("a backup beside a writer is one state of the database")
+    @Test("a backup during writes is one snapshot of the database")
     func besideWriter() throws {
         let pool = try tool.directory.makePool()
         // Every transaction preserves the sum.

@@ -34,7 +34,7 @@ struct VacuumTests {
         """
 
     @Test(
-        "free pages go; rows with their row IDs, versions, mode and journal mode stay; the salt is a fresh one",
+        "vacuum removes free pages, keeps rows, row IDs, versions and modes, and writes a new salt",
         arguments: ["delete", "wal"])
     func content(journal: String) throws {
         _ = try tool.shell().run("PRAGMA journal_mode = \(journal);")
@@ -57,7 +57,7 @@ struct VacuumTests {
     }
 
     @Test(
-        "progress moves, a signal ends the work, the file is as it was, and the same command completes it",
+        "a signal leaves the file unchanged, and the same command completes the work with progress",
         arguments: [SIGINT, SIGTERM])
     func interruption(number: Int32) throws {
         let before = try tool.directory.bytes(of: "a.db")
@@ -79,7 +79,7 @@ struct VacuumTests {
     }
 
     @Test(
-        "killed at any step, the file is whole, and the same command completes the work",
+        "a run killed at any step leaves the file intact, and the same command completes the work",
         arguments: [
             "note-made", "locked", "copy-created", "copying", "copied", "verified", "copy-synchronized",
             "renamed",
@@ -100,7 +100,7 @@ struct VacuumTests {
         #expect(tool.directory.fileNames() == ["a.db", "a.key"])
     }
 
-    @Test("a file in use, a wrong key and a full disk leave it as it was")
+    @Test("a file in use, a wrong key or a full disk leaves the file unchanged")
     func refusals() throws {
         let before = try tool.directory.bytes(of: "a.db")
         let queue = try tool.directory.makeQueue()

@@ -132,7 +132,7 @@ struct DisplacedKeyringTests: KeyringToolSuite {
         try expect(tool.run(["key", "add", "a.db"] + recipients + anna))
     }
 
-    @Test("a killed restore does not make the keyring of a damaged database look like one that it made")
+    @Test("a killed restore does not mistake the keyring of a damaged database for its own")
     func olderKeyring() throws {
         try expect(tool.run(["backup", "a.db", "safe.db"] + anna))
         var bytes = try tool.directory.bytes(of: "a.db")
@@ -167,7 +167,7 @@ struct DisplacedKeyringTests: KeyringToolSuite {
         #expect(try reads("anna.key", "raw.db"))
     }
 
-    @Test("a database that got its keyring from a restore that was killed at its end is kept with it")
+    @Test("a database whose keyring came from a restore killed at its end is kept with that keyring")
     func markOfCompleteAdoption() throws {
         let arguments = ["restore", "a.db", "raw.db"] + anna
         let killed = try tool.run(arguments, environment: ["COFFER_FAIL_POINT": "audited"])
@@ -179,7 +179,7 @@ struct DisplacedKeyringTests: KeyringToolSuite {
         for name in names + ["raw.db"] { #expect(try reads("anna.key", name)) }
     }
 
-    @Test("a keyring that a symbolic link leads to is destroyed by its own name")
+    @Test("a keyring reached through a symbolic link must be confirmed by its own name")
     func throughLink() throws {
         _ = try displace()
         try FileManager.default.createSymbolicLink(

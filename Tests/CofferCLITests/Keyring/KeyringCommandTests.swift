@@ -9,7 +9,7 @@ struct KeyringCommandTests: KeyringToolSuite {
 
     init() throws { tool = try Tool() }
 
-    @Test("a database that is there gets a keyring, and loses its former key")
+    @Test("an existing database gets a keyring, and loses its former key")
     func adoption() throws {
         try tool.makeDatabase()
         try tool.writeKey("anna.key", 1)
@@ -26,7 +26,7 @@ struct KeyringCommandTests: KeyringToolSuite {
     }
 
     @Test(
-        "no database with a keyring is created in the place of a file that belongs to another database",
+        "no database with a keyring is created under the name of another database's side file",
         arguments: ["b.db-journal", "b.db-wal", ".coffer-b.note", "a.db.keys"])
     func nameOfNewDatabase(name: String) throws {
         try make()
@@ -44,7 +44,7 @@ struct KeyringCommandTests: KeyringToolSuite {
         case empty, made, underWay
     }
 
-    @Test("a new database whose making was interrupted is completed", arguments: Interrupted.allCases)
+    @Test("an interrupted creation of a database is completed", arguments: Interrupted.allCases)
     func completesNewDatabase(_ state: Interrupted) throws {
         try tool.writeKey("anna.key", 1)
         try tool.writeKey("ben.key", 2)
@@ -121,7 +121,7 @@ struct KeyringCommandTests: KeyringToolSuite {
         expect(waiting.wait(), "slot 2")
     }
 
-    @Test("what has the name of a keyring and is none is to be moved away, and nothing is erased before")
+    @Test("a file that only has the name of a keyring must be moved away before anything is erased")
     func thingsInPlaceOfKeyrings() throws {
         try make()
         try expect(tool.run("key", "export-header", "a.db", "a.header"))
@@ -166,7 +166,7 @@ struct KeyringCommandTests: KeyringToolSuite {
         #expect(try reads("anna.key") && !reads("ben.key"))
     }
 
-    @Test("erasing a database destroys its keyring, and a rotation does not leave one behind")
+    @Test("erasing a database destroys its keyring, and 'coffer rotate' is refused for a keyring")
     func otherCommands() throws {
         try make()
         try tool.writeKey("new.key", 2)
@@ -190,7 +190,7 @@ struct KeyringCommandTests: KeyringToolSuite {
         #expect(!tool.exists("a.db.keys"))
     }
 
-    @Test("a file with a keyring is told by info, and by each command that the wrong key is given to")
+    @Test("info and each command with a wrong key report that the file has a keyring")
     func namesKeyring() throws {
         try make()
         try tool.makeDatabase("b.db")

@@ -107,7 +107,7 @@ struct KeyringCopyTests: KeyringToolSuite {
         try expect(tool.run(["verify", "x.db"] + raw), status: 77, "keyring")
     }
 
-    @Test("works keep the keyring of a file, and copies of it have the same slots")
+    @Test("operations keep the keyring of a file, and copies of it have the same slots")
     func carriesKeyrings() throws {
         try make()
         try tool.writeKey("ben.key", 2)
@@ -146,7 +146,7 @@ struct KeyringCopyTests: KeyringToolSuite {
         #expect(try !reads("anna.key", "b.db"))
     }
 
-    @Test("copies of many files are for recipients, too, and what is salvaged")
+    @Test("batch backups and recovered files can be made for recipients too")
     func manyForRecipients() throws {
         _ = try tool.directory.makeFolder("x")
         try tool.makeDatabase("x/a.db")
@@ -181,7 +181,7 @@ struct KeyringCopyTests: KeyringToolSuite {
         #expect(!tool.exists("left.db"))
     }
 
-    @Test("what cannot be for recipients is a mistake of usage, and makes nothing")
+    @Test("--recipient is a usage error for operations that do not support it, and creates nothing")
     func recipientUsage() throws {
         try make()
         let made = tool.directory.fileNames()

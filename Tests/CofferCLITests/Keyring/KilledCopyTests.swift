@@ -72,7 +72,8 @@ struct KilledCopyTests {
         }
     }
 
-    @Test("are made by the same command, which leaves nothing else", arguments: Work.allCases, points)
+    @Test(
+        "the same command completes a killed copy, and leaves nothing else", arguments: Work.allCases, points)
     func completes(_ work: Work, _ point: String) throws {
         let arguments = try arguments(work)
         try kill(arguments, at: point)
@@ -88,7 +89,7 @@ struct KilledCopyTests {
     }
 
     @Test(
-        "go with the next backup into the folder, with a keyring or without", arguments: points,
+        "the next backup into the folder removes killed ones, with a keyring or without", arguments: points,
         [true, false])
     func dated(_ point: String, _ hasKeyring: Bool) throws {
         _ = try tool.directory.makeFolder("safe")
@@ -105,7 +106,7 @@ struct KilledCopyTests {
         if hasKeyring { #expect(try reads(backups[0])) }
     }
 
-    @Test("are no reason to remove a keyring whose database was moved away")
+    @Test("a killed copy does not remove the keyring of a database that was moved away")
     func moved() throws {
         #expect(try tool.run(try arguments(.backup)).status == 0)
         try FileManager.default.moveItem(
@@ -123,7 +124,7 @@ struct KilledCopyTests {
         #expect(try reads("b.db"))
     }
 
-    @Test("that another name leads to are no reason to remove their keyring")
+    @Test("the keyring of a killed copy with a second hard link stays")
     func linked() throws {
         try kill(try arguments(.backup), at: "renamed")
         let temporary = try #require(tool.directory.fileNames().first { $0.hasSuffix(".tmp") })

@@ -60,7 +60,7 @@ struct KilledKeyringTests: KeyringToolSuite {
     ]
 
     @Test(
-        "a first recovery key that is interrupted at any moment is printed if the former key is lost",
+        "an interrupted run has printed the first recovery key if the former key no longer opens the file",
         arguments: adoptionPoints, ["", ":error"])
     func firstRecoveryKey(_ point: String, kind: String) throws {
         try tool.makeDatabase()
@@ -79,7 +79,7 @@ struct KilledKeyringTests: KeyringToolSuite {
 
     /// The keyring may be removed only if it certainly opens nothing.
     @Test(
-        "a run with a first recovery key that was killed is repeated, or told by its state",
+        "a killed run with a first recovery key is repeated, or its state is reported",
         arguments: adoptionPoints, [[], ["--new-key", "file:anna.key"]])
     func repeatedRecoveryKey(_ point: String, slot: [String]) throws {
         try tool.makeDatabase()
@@ -110,7 +110,7 @@ struct KilledKeyringTests: KeyringToolSuite {
         #expect(tool.directory.fileNames().filter { $0.hasPrefix(".") || $0.contains("json") }.isEmpty)
     }
 
-    @Test("a keyring that may be of a database that was moved is never removed")
+    @Test("a keyring that may belong to a moved database is never removed")
     func keyringOfMovedDatabase() throws {
         try make()
         let names = FileManager.default

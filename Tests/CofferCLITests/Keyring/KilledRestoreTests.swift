@@ -96,7 +96,7 @@ struct KilledRestoreTests {
     }
 
     @Test(
-        "a database that gets its keyring by it is completed, and nothing else is left",
+        "a killed restore that gives a database its keyring is completed, and leaves nothing else",
         arguments: ["new.db", "r.db"], points)
     func gettingKeyring(_ name: String, _ point: String) throws {
         let arguments = ["restore", "safe.db", name] + anna
@@ -147,7 +147,7 @@ struct KilledRestoreTests {
     }
 
     @Test(
-        "a leftover that cannot be removed stays known to the next run",
+        "a leftover that could not be removed is removed by a later run",
         arguments: [
             ["restore", "safe.db", "a.db"], ["key", "add", "a.db", "--new-key", "raw:file:ben.key"],
         ])
@@ -227,7 +227,7 @@ struct KilledRestoreTests {
         }
     }
 
-    @Test("an old file that was used since stays with its keyring", arguments: nextCommands)
+    @Test("an old file that was used after the kill stays with its keyring", arguments: nextCommands)
     func mergedAndUsed(_ command: [String]) throws {
         let name = try killAfterMerging(at: "locked")
         let used = try tool.run(["query", name, "INSERT INTO t VALUES ('mine')", "--write"] + anna)
@@ -237,7 +237,7 @@ struct KilledRestoreTests {
         #expect(try content(name).contains("mine"))
     }
 
-    @Test("an old file whose log was written since stays with its keyring", arguments: nextCommands)
+    @Test("an old file whose log was written after the kill stays with its keyring", arguments: nextCommands)
     func mergedAndLogged(_ command: [String]) throws {
         let name = try killAfterMerging(at: "locked")
         let log = try tool.directory.bytes(of: "\(name)-wal")
@@ -247,7 +247,9 @@ struct KilledRestoreTests {
         #expect(try tool.directory.bytes(of: "\(name)-wal") == log && tool.exists(name))
     }
 
-    @Test("a step that fails then leaves the whole old database", arguments: ["journal-left", "locked"])
+    @Test(
+        "a step that fails after the log was merged leaves the complete old database",
+        arguments: ["journal-left", "locked"])
     func failuresAfterMerging(_ point: String) throws {
         try leaveLog()
         let result = try tool.run(

@@ -8,7 +8,7 @@ struct SlotCommandTests: KeyringToolSuite {
 
     init() throws { tool = try Tool() }
 
-    @Test("a slot is removed by its name, and a name that does not tell which one is refused with the slots")
+    @Test("a slot is removed by name, and an ambiguous or unknown name is refused with a list of slots")
     func removalByName() throws {
         try make()
         try tool.writeKey("ben.key", 2)
@@ -49,7 +49,7 @@ struct SlotCommandTests: KeyringToolSuite {
         #expect(try terminal.end() == 130)
     }
 
-    @Test("a secret of a keyring that is missing without a terminal names --unlock")
+    @Test("without a terminal, the error for a missing keyring secret names --unlock")
     func missingSecret() throws {
         try make()
         let setsid = try #require(ChildProcess.find("setsid"))
@@ -177,7 +177,7 @@ struct SlotCommandTests: KeyringToolSuite {
         }
     }
 
-    @Test("a secret that goes to a file that others can read is warned of", arguments: ["644", "600"])
+    @Test("a warning is printed if a secret goes to a file that others can read", arguments: ["644", "600"])
     func readersOfSecrets(mode: String) throws {
         try make()
         for command in [
@@ -209,7 +209,7 @@ struct SlotCommandTests: KeyringToolSuite {
         }
     }
 
-    @Test("a passphrase in the place of a recovery key is told from a recovery key with a mistake")
+    @Test("a passphrase given instead of a recovery key is distinguished from a mistyped recovery key")
     func noRecoveryKey() throws {
         try make()
         try tool.write("correct horse battery staple\n", to: "passphrase.txt")
@@ -230,7 +230,7 @@ struct SlotCommandTests: KeyringToolSuite {
             "is not a recovery key")
     }
 
-    @Test("a new passphrase in the form of a recovery key needs its type, and so does its use")
+    @Test("a passphrase that looks like a recovery key needs its type, both when set and when used")
     func passphraseLikeRecoveryKey() throws {
         try make()
         try tool.write(Array(repeating: "AB12", count: 14).joined(separator: "-") + "\n", to: "groups.txt")
@@ -252,7 +252,7 @@ struct SlotCommandTests: KeyringToolSuite {
         try expect(tool.run("verify", "a.db", "--unlock", "passphrase:file:groups.txt"))
     }
 
-    @Test("a weak passphrase is warned of in each command that gives it to a slot, and only there")
+    @Test("a weak passphrase causes a warning in the commands that give it to a slot, and in no others")
     func weakPassphrases() throws {
         try tool.write("abc\n", to: "weak.txt")
         try tool.write("a strong one for a slot\n", to: "strong.txt")
@@ -277,7 +277,7 @@ struct SlotCommandTests: KeyringToolSuite {
             ]))
     }
 
-    @Test("a recovery changes nobody else's passphrase: with several, it asks for the slot")
+    @Test("a recovery asks for the slot if there are several passphrases, and changes no other")
     func recoveryOfOne() throws {
         for name in ["anna", "ben", "new", "newer"] {
             try tool.write("the long passphrase number \(name)\n", to: "\(name).txt")
@@ -307,7 +307,7 @@ struct SlotCommandTests: KeyringToolSuite {
         }
     }
 
-    @Test("a recipient opens what was made for it, by its identity")
+    @Test("a recipient opens its slot with its identity")
     func recipients() throws {
         let made = try tool.run("keygen", "--recipient", "--out", "office.identity")
         expect(made)
@@ -365,7 +365,7 @@ struct SlotCommandTests: KeyringToolSuite {
             tool.run(["key", "add", "a.db", "--command", "./device", "--recovery"] + anna), status: 64)
     }
 
-    @Test("two ways in at once are a mistake of usage")
+    @Test("a key together with an unlock secret is a usage error")
     func usage() throws {
         try make()
         try expect(

@@ -50,7 +50,7 @@ struct JSONTests {
 
     /// Runs work on `source` in three ways: with success, with failure, and as a dry run.
     @Test(
-        "each line of works that make or change files matches the schema: success, failure, and a dry run",
+        "commands that write files match the schema on success, on failure and in a dry run",
         arguments: [
             (["encrypt", "plain.db", "new.db"], "exists.db", true),
             (["decrypt", "a.db", "new.db", "--yes-plaintext"], "exists.db", true),
@@ -122,7 +122,7 @@ struct JSONTests {
             })
     }
 
-    @Test("text of any kind comes back from a line as it was")
+    @Test("any text round-trips through a line of JSON")
     func escaping() throws {
         let text =
             "quote \" backslash \\ newline \n return \r tab \t zero \u{0} escape \u{1b} separator \u{2028} ä 漢 🎉 '"

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Help, man pages and completions")
 struct ManualTests {
-    @Test("each command has a man page with its options, which the system's formatter takes without a word")
+    @Test("each command has a man page with its options, which groff formats without warnings")
     func pages() throws {
         let tool = try Tool()
         #expect(try tool.run("generate-manual", ".").status == 0)
@@ -126,7 +126,7 @@ struct ManualTests {
     }
 
     @Test(
-        "the usage of a command has the options that it cannot do without",
+        "the usage of a command includes its required options",
         arguments: [
             (["batch", "backup"], "--into <backups>"), (["batch", "decrypt"], "--yes-plaintext"),
             (["batch", "rotate"], "--name <pattern>"), (["decrypt"], "--yes-plaintext"),
@@ -174,7 +174,7 @@ struct ManualTests {
         #expect(root.contains(topic.rawValue))
     }
 
-    @Test("options that the help does not show go on working")
+    @Test("options that the help does not show still work")
     func hiddenOptions() throws {
         let tool = try Tool()
         try tool.makeDatabase()
@@ -206,7 +206,7 @@ struct ManualTests {
         }
     }
 
-    @Test("info --engine tells who works on pages, and the environment can only leave them to the engine")
+    @Test("info --engine shows the page provider, and the environment can only switch to the engine")
     func workOnPages() throws {
         let tool = try Tool()
         let result = try tool.run("info", "--engine", "--json")

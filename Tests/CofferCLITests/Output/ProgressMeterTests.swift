@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite("The measure of progress")
+@Suite("The progress meter")
 struct ProgressMeterTests {
     private let start = ContinuousClock.now
 
@@ -12,7 +12,7 @@ struct ProgressMeterTests {
         ProgressState(path: path, phase: phase, completed: completed, total: total, unit: "pages")
     }
 
-    @Test("the phases of one file are one measure, with a rate and the time that is left")
+    @Test("the phases of one file form one progress value, with a rate and the remaining time")
     func phases() {
         var meter = ProgressMeter()
         var last = 0.0
@@ -33,7 +33,7 @@ struct ProgressMeterTests {
         #expect(last == 1)
     }
 
-    @Test("a batch is one measure, by the sizes of its files, however its phases and files follow each other")
+    @Test("a batch has one progress value, weighted by file sizes, in any order of phases and files")
     func batch() {
         var meter = ProgressMeter()
         var values: [Double] = []
@@ -77,7 +77,7 @@ struct ProgressMeterTests {
         #expect(state.line.hasSuffix("(45%), 1,234 pages/s, 1 min 15 s left"))
     }
 
-    @Test("a log gets one line in ten seconds at most, whatever the lines are about")
+    @Test("a log gets at most one line in ten seconds, for all files together")
     func lines() {
         var throttle = ProgressThrottle(patience: .seconds(10), interval: .seconds(10), isForLog: true)
         let shown = (0..<100).filter { second in

@@ -44,7 +44,7 @@ struct ProgressTests {
         #expect(!numbers.isEmpty)
     }
 
-    @Test("a log gets lines, and short work or a quiet call nothing")
+    @Test("a log gets progress lines, except for short work and with --quiet")
     func lines() throws {
         #expect(try tool.run(arguments).errors.contains("pages ("))
         #expect(try tool.run(arguments.dropLast(2) + []).errors == "")

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("What a terminal gets")
+@Suite("Output on a terminal")
 struct TerminalTests {
     private let tool: Tool
     private static let escape = "\u{1b}["
@@ -36,7 +36,7 @@ struct TerminalTests {
         #expect(try !screen(["info", "a.db"], status: 0).contains(Self.escape))
     }
 
-    @Test("no colour where nobody wants it or nobody can see it")
+    @Test("colours are off with NO_COLOR, with --json, on a dumb terminal and in a file")
     func withoutColors() throws {
         for environment in [["NO_COLOR": "1"], ["TERM": "dumb"]] {
             let screen = try screen(wrong, environment, status: 77)

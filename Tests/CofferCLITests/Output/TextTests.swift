@@ -17,7 +17,7 @@ struct TextTests {
         #expect(TextLayout.seconds(.seconds(7265)) == "2 h 1 min")
     }
 
-    @Test("a message does not show what is as long as a raw key, and has only its digits")
+    @Test("a message hides text that looks like a raw key or a recovery key")
     func hiddenKeys() {
         let (key, long) = (String(repeating: "0aF9", count: 16), String(repeating: "5e", count: 48))
         let hidden = "(64 digits that look like a key)"
@@ -104,7 +104,7 @@ struct TextTests {
         }
     }
 
-    @Test("a log gets one line in each interval, whatever it is about")
+    @Test("a log gets one line in each interval, for all files and phases")
     func throttleOfLogs() {
         var throttle = ProgressThrottle(patience: .seconds(30), interval: .seconds(60), isForLog: true)
         let start = ContinuousClock.now
@@ -135,7 +135,7 @@ struct TextTests {
         #expect(shown == [false, false, true, false, true, true, false])
     }
 
-    @Test("one code stands for many")
+    @Test("several exit codes are combined into one")
     func tally() {
         var tally = StatusTally()
         #expect(tally.status == .done)

@@ -48,7 +48,7 @@ struct RowFormatTests {
     }
 
     @Test(
-        "more rows than are written together come complete and in order, also those before a failure",
+        "rows beyond one write buffer are complete and in order, even before a failure",
         arguments: ["table", "csv", "json", "jsonl", "quote"], [false, true])
     func manyRows(format: String, endsWithFailure: Bool) throws {
         let rows = 40_000
@@ -66,7 +66,7 @@ struct RowFormatTests {
         #expect(numbers == Array(1...rows))
     }
 
-    @Test("each format is what its readers expect")
+    @Test("each format follows its conventions")
     func formats() throws {
         let sql =
             "SELECT 1 AS id, 'a,\"b\"' AS \"the text\", NULL AS n, x'00ff' AS b, -9e999 AS r UNION ALL SELECT 2, '', 'x|y', 2.5, ''''"
@@ -144,7 +144,7 @@ struct RowFormatTests {
         #expect(text.unicodeScalars.elementsEqual(expected.unicodeScalars), "\(text)")
     }
 
-    @Test("literals come back as they were, by the stock shell")
+    @Test("literals have the original values in the stock shell")
     func literals() throws {
         let text = try output(
             RowFormatTests.values.map { "SELECT \($0)" }.joined(separator: "; "), "quote", "--no-header")
@@ -191,7 +191,7 @@ struct RowFormatTests {
         #expect(!valid.errors.contains("warning:"), "\(valid)")
     }
 
-    @Test("what --null-text cannot be is refused, and --json with a format")
+    @Test("an ambiguous --null-text is refused, and so is --json with a format")
     func refusals() throws {
         for options in [
             ["--null-text", "a,b", "--format", "csv"], ["--null-text", "x"], ["--json", "--format", "csv"],
@@ -211,7 +211,8 @@ struct RowFormatTests {
     }
 
     @Test(
-        "a table of many columns is cut to the terminal, each of its lines", arguments: [40, 80] as [UInt16])
+        "each line of a table with many columns is cut to the width of the terminal",
+        arguments: [40, 80] as [UInt16])
     func wide(columns: UInt16) throws {
         let sql = "SELECT " + (1...60).map { "\($0) AS column\($0)" }.joined(separator: ", ")
         let terminal = try PseudoTerminal(
@@ -223,7 +224,7 @@ struct RowFormatTests {
     }
 
     @Test(
-        "the sign of zero is kept, JSON has no character that a terminal acts on, and a folder is no script")
+        "the sign of zero is kept, JSON escapes terminal controls, and a folder is refused as a script")
     func oddValues() throws {
         let tool = try Tool()
         try tool.makeDatabase()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The output of rows")
 struct RowPrinterTests {
-    @Test("has all rows of a statement at its end, while a statement of another file has more rows to fetch")
+    @Test("has all rows of a finished statement while another file is still being read")
     func sharedOutput() throws {
         let directory = try TestDirectory()
         let path = directory.path("output")

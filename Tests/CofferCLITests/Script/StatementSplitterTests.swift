@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite("Where statements end")
+@Suite("Splitting scripts into statements")
 struct StatementSplitterTests {
     /// Splits a text that arrives in pieces of `size` bytes into statements.
     private func pieces(_ text: String, by size: Int) -> [String] {
@@ -46,14 +46,14 @@ struct StatementSplitterTests {
     }
 
     @Test(
-        "white space, comments and semicolons are no statement",
+        "white space, comments and semicolons form no statement",
         arguments: ["", " ;; ; -- a;\n/* b; */ ; ", "--", "/* open", "-- open ;"])
     func blanks(text: String) {
         #expect(pieces(text, by: 1) == [])
         #expect(throws: Failure.self) { try Script(text) }
     }
 
-    @Test("a script knows the lines of its statements, and is not fooled by a mark of the byte order")
+    @Test("a script knows the lines of its statements, and skips a byte order mark")
     func lines() throws {
         let script = try Script(
             "\u{feff}CREATE TRIGGER a BEGIN\n SELECT 1;\nEND;\n\n  SELECT 2; SELECT 3;\n-- a\nSELECT 4")

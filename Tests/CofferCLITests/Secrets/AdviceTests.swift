@@ -51,7 +51,7 @@ struct AdviceTests {
         #expect(!words.isEmpty)
     }
 
-    @Test("what the library refuses in SQL is told without its API")
+    @Test("the tool reports refused SQL without mentioning the API of the library")
     func statements() throws {
         let queue = try DatabaseQueue(
             configuration: {

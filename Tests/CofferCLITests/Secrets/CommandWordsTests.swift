@@ -16,7 +16,7 @@ struct CommandWordsTests {
     }
 
     @Test(
-        "a quoted word is one word again, and a plain one stays as it is",
+        "a quoted word is split into the same word, and a plain word is not quoted",
         arguments: ["a.db", "./A-9_z", "", " ", "it's", "a;b", "$HOME", "é", "'", "[x]", "{a", "@`"])
     func quoting(word: String) throws {
         let quoted = CommandWords.quoted(word)

@@ -227,7 +227,7 @@ struct DefaultTests {
         #expect(result.errors.contains(hint[kind] ?? "it "), "\(result)")
     }
 
-    @Test("a program with a relative path is that of the configuration's folder, not of the current one")
+    @Test("a relative program path starts at the folder of the configuration, not at the current one")
     func programs() throws {
         let folder = try tool.directory.makeFolder("conf")
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
@@ -293,7 +293,7 @@ struct DefaultTests {
     }
 
     @Test(
-        "a program that is missing in a folder in which others could put one is not waited for",
+        "a missing program in a folder that others can write to is refused as unsafe",
         arguments: [0o1777, 0o755])
     func missingPrograms(mode: mode_t) throws {
         let shared = try tool.directory.makeFolder("shared")

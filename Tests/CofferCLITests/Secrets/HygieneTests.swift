@@ -4,7 +4,7 @@ import SQLCipherBridge
 import SystemCalls
 import Testing
 
-@Suite("Secrets stay where they belong")
+@Suite("Protection of secrets")
 struct HygieneTests {
     private let tool: Tool
     private static let old = "old-secret-Zq8vT3"
@@ -118,7 +118,7 @@ struct HygieneTests {
         .contains("write(1, \"") == true
 
     @Test(
-        "no output, log, state or note, no argument, and no system call that names or writes things carries a secret",
+        "no output, log, state, note, argument or traced system call contains a secret",
         .enabled(if: canTrace, "strace cannot read the memory of the tool here: nothing was checked"),
         arguments: commands)
     func systemCalls(command: Command) throws {
@@ -153,7 +153,7 @@ struct HygieneTests {
     }
 
     @Test(
-        "a new key is written once, to where it was asked for",
+        "a new key is written only once, to the requested file",
         .enabled(if: canTrace, "strace cannot read the memory of the tool here: nothing was checked"),
         arguments: [["--out", "made.key"], ["--words", "6", "--out", "made.key"]])
     func keygen(options: [String]) throws {
@@ -226,7 +226,7 @@ struct HygieneTests {
     }
 
     @Test(
-        "the pipes to a program are made in one step, so that no program that another thread starts has an end of them",
+        "pipes to programs are created with O_CLOEXEC, so that no other child process inherits them",
         .enabled(if: canTrace, "strace cannot read the memory of the tool here: nothing was checked"))
     func pipes() throws {
         try tool.write("#!/bin/sh\nexec cat raw.key\n", to: "prints", mode: 0o700)

@@ -18,7 +18,7 @@ struct KeyCommandTests {
         try tool.write("#!/bin/sh\n\(text)\n", to: name, mode: 0o700)
     }
 
-    @Test("such a program sees no other key: no variable, no descriptor")
+    @Test("a key program sees no other key in its variables and descriptors")
     func isolation() throws {
         // The program writes its environment to files next to the database.
         try script(
@@ -44,7 +44,7 @@ struct KeyCommandTests {
         #expect(descriptor.status == 0 && !descriptor.errors.contains("b.key"), "\(descriptor)")
     }
 
-    @Test("variables of the lines of a manifest are taken before the first program is started")
+    @Test("the variables of a manifest are read and removed before the first program is started")
     func manifestVariables() throws {
         try script("give", "env >> seen.env; cat a.key")
         try tool.directory.write(tool.directory.bytes(of: "a.db"), to: "b.db")
@@ -65,7 +65,7 @@ struct KeyCommandTests {
         #expect(both.status == 0, "\(both)")
     }
 
-    @Test("a program that hangs is ended after its time, and so is one that ignores that")
+    @Test("a program that hangs is ended at its timeout, even if it ignores SIGTERM")
     func timeout() throws {
         try script("hang", "exec sleep 1000")
         try script("stubborn", "trap '' TERM; while true; do sleep 1; done")
@@ -96,7 +96,7 @@ struct KeyCommandTests {
     }
 
     @Test(
-        "a weak passphrase for a new file is remarked upon",
+        "a weak passphrase for a new file causes a warning",
         arguments: ["a", "password", "aaaaaaaaaaaaaaaaaaaa", "12121212121212", "shortone\n"])
     func weakPassphrases(text: String) throws {
         try tool.write(text, to: "weak.key")

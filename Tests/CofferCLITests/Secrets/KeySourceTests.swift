@@ -52,7 +52,7 @@ struct KeySourceTests {
         #expect(pipe.output == "row 1\n")
     }
 
-    @Test("a raw key is 32 bytes or 64 digits, alone or as SQL has them, and nothing else")
+    @Test("a raw key is 32 bytes or 64 digits, alone or as an SQL literal, and nothing else")
     func rawForms() throws {
         try tool.directory.write([UInt8](repeating: 0x42, count: 32), to: "bytes.key")
         try FileManager.default.setAttributes(
@@ -158,7 +158,7 @@ struct KeySourceTests {
         }
     }
 
-    @Test("a key file that others can read is refused, unless that is asked for")
+    @Test("a key file that others can read is refused without --insecure-key-file-mode")
     func unsafeFiles() throws {
         for mode in [0o644, 0o640, 0o604, 0o620, 0o601] {
             try FileManager.default.setAttributes(
@@ -170,7 +170,7 @@ struct KeySourceTests {
         }
     }
 
-    @Test("a pipe between programs is a key file, and so is one with a name")
+    @Test("an anonymous pipe and a named pipe can be key files")
     func pipes() throws {
         let verify = "\"$0\" verify a.db --key raw:file:"
         for script in ["cat a.key | \(verify)/dev/stdin", "mkfifo -m 600 p; cat a.key >p & \(verify)p"] {
@@ -189,7 +189,7 @@ struct KeySourceTests {
         #expect(result.status == 78 && result.errors.contains("belongs to another user"), "\(result)")
     }
 
-    @Test("what is missing is named")
+    @Test("the error names a missing key source")
     func missing() throws {
         for arguments in [
             ["--key-file", "none.key"], ["--key-env", "COFFER_NOT_SET"], ["--key-credential", "a.key"],

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Making keys")
 struct KeygenTests {
-    @Test("a raw key has 64 digits, with its salt 96, and opens what it makes")
+    @Test("a raw key has 64 digits, or 96 with its salt, and opens the database made with it")
     func rawKeys() throws {
         let tool = try Tool()
         let key = try tool.run("keygen")
@@ -105,7 +105,7 @@ struct KeygenTests {
         #expect(seen.count == 65536)
     }
 
-    @Test("words are a passphrase with the bits that are named")
+    @Test("words form a passphrase with the stated number of bits")
     func words() throws {
         let tool = try Tool()
         let result = try tool.run("keygen", "--words", "6")

@@ -75,7 +75,7 @@ struct PromptTests {
         #expect(!tool.exists("a.db"))
     }
 
-    @Test("Ctrl-C at the question ends with 130")
+    @Test("Ctrl-C at the prompt exits with 130")
     func controlC() throws {
         let terminal = try terminal("create", "a.db")
         try terminal.expect("New key for a.db: ")
@@ -85,7 +85,7 @@ struct PromptTests {
         #expect(terminal.hasEcho)
     }
 
-    @Test("a stopped tool gives the echo back, and takes it again when it goes on")
+    @Test("stopping the tool restores the echo, and continuing it turns the echo off again")
     func stopping() throws {
         let terminal = try terminal("create", "a.db")
         try terminal.expect("New key for a.db: ")
@@ -143,7 +143,7 @@ struct PromptTests {
             environment: environment)
     }
 
-    @Test("the end of the input is no key")
+    @Test("end of input at the prompt is not accepted as a key")
     func endOfInput() throws {
         let terminal = try terminal("create", "a.db")
         try terminal.expect("New key for a.db: ")

@@ -48,7 +48,7 @@ struct SeveralKeysTests {
     }
 
     @Test(
-        "a previous key may come from a variable, a command, a descriptor and a credential, and be of another type"
+        "a previous key may come from any source, and may be of another type"
     )
     func sources() throws {
         let digits = String(repeating: "43", count: 32)
@@ -142,7 +142,7 @@ struct SeveralKeysTests {
     }
 
     @Test(
-        "a batch says which key opens each file, and counts those apart that none opens",
+        "a batch reports the key that opens each file, and counts the files that no key opens",
         arguments: ["info", "verify"])
     func batches(command: String) throws {
         var configuration = Configuration()
@@ -176,7 +176,7 @@ struct SeveralKeysTests {
     }
 
     @Test(
-        "a line of a manifest may have previous keys of its own, which count in place of those of the command line"
+        "previous keys in a line of a manifest replace those of the command line"
     )
     func linesOfManifests() throws {
         let folder = try tool.directory.makeFolder("keys")
@@ -244,7 +244,7 @@ struct SeveralKeysTests {
         #expect(none.status == 78 && none.errors.contains("has only previous keys"), "\(none)")
     }
 
-    @Test("identifiers are the same in all files of a site, and others with another secret")
+    @Test("a site identifier is the same for a key in all files, and depends on the site secret")
     func siteIdentifiers() throws {
         try tool.makeDatabase("a2.db", key: "a.key", 0x42)
         try tool.write(String(repeating: "t", count: 32), to: "other")

@@ -106,7 +106,7 @@ struct SourceOptionTests {
 
     // MARK: The type of a secret
 
-    @Test("the digits of a raw key in a file are a raw key, in each form that a raw key has")
+    @Test("the digits of a raw key in a file are used as a raw key, in each valid form")
     func digitsInFiles() throws {
         for form in [
             Self.digits, Self.digits + "\n", Self.digits + "\r\n", "x'\(Self.digits)'",
@@ -152,7 +152,7 @@ struct SourceOptionTests {
         #expect(try tool.run("verify", "c.db", "--key-file", "words").status == 0)
     }
 
-    @Test("a passphrase of digits in a file opens nothing as a raw key, and the message says how to give it")
+    @Test("the error for a passphrase that was read as a raw key says how to give it")
     func passphraseOfDigits() throws {
         #expect(try tool.run("create", "b.db", "--key", "passphrase:file:a.key").status == 0)
         let wrong = try tool.run("verify", "b.db", "--key", "file:a.key")
@@ -419,7 +419,7 @@ struct SourceOptionTests {
     }
 
     @Test(
-        "a bad source in a manifest is refused with its line, and a secret is not said again",
+        "a bad source in a manifest is refused with its line, and a secret is not repeated",
         arguments: [
             (#""key": "s3cret""#, "must not contain a key"), (#""key": 7"#, "not a string"),
             (#""key": ["file:a.key"]"#, "not a string"), (#""key": "file:""#, "needs a path"),

@@ -82,7 +82,7 @@ struct PagerTests {
         #expect(!terminal.screen.contains("error") && !terminal.screen.contains("warning"))
     }
 
-    @Test("a dump ends with its pager")
+    @Test("quitting the pager ends a dump")
     func dump() throws {
         _ = try tool.shell().run(
             "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 200) "
@@ -114,7 +114,7 @@ struct PagerTests {
         #expect(try tool.text(of: "text").hasSuffix("\n40\n40 rows\n"))
     }
 
-    @Test("a page on the screen holds no lock on the database")
+    @Test("no lock on the database is held while the pager waits")
     func locks() throws {
         try tool.write("#!/bin/sh\necho reading\nread line </dev/tty\ncat >text\n", to: "pager", mode: 0o700)
         let terminal = try start("./pager")

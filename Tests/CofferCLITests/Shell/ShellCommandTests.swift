@@ -35,7 +35,7 @@ struct ShellCommandTests {
         #expect(try script(".indexes a b\n").status == 64)
     }
 
-    @Test(".once writes the rows of one statement to a new private file, and overwrites none")
+    @Test(".once writes the rows of one statement to a new private file, and overwrites nothing")
     func once() throws {
         let result = try script(
             ".mode csv\n.once rows.csv\nSELECT id FROM t ORDER BY id;\nSELECT count(*) AS n FROM t;\n")
@@ -75,7 +75,7 @@ struct ShellCommandTests {
         #expect(table.hasPrefix("id  parent"), "\(table)")
     }
 
-    @Test("the steps of a plan are below their parents, and a circle of steps ends")
+    @Test("the steps of a plan are nested below their parents, and a cycle of steps ends")
     func tree() {
         var plan = PlanTree()
         for (id, parent, words) in [(1, 0, "a"), (2, 1, "b"), (3, 1, "c"), (4, 2, "d"), (5, 0, "e")] {

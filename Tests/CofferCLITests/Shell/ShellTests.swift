@@ -65,7 +65,7 @@ struct ShellTests {
         #expect(try terminal.end() == 0)
     }
 
-    @Test("a name that is no word is completed in quotes")
+    @Test("a name that is not an identifier is completed in quotes")
     func quotedCompletion() throws {
         _ = try tool.shell().run(
             "CREATE TABLE \"odd name\" (\"zoo \"\"first\"); INSERT INTO \"odd name\" VALUES ('low' || 'er');")
@@ -137,7 +137,7 @@ struct ShellTests {
         #expect(try terminal.end() == 0)
     }
 
-    @Test("an import into a table that there is not creates it")
+    @Test("an import into a missing table creates it")
     func importIntoNewTable() throws {
         try tool.write("z,a\n1,x\n2,y\n", to: "rows.csv")
         try tool.write(#"[{"z": 3}]"#, to: "rows.json")
@@ -160,7 +160,7 @@ struct ShellTests {
         #expect(try terminal.end() == 0)
     }
 
-    @Test("Ctrl-C ends a statement and gives up a line, and not the shell")
+    @Test("Ctrl-C interrupts a statement or discards a line, but does not end the shell")
     func interruption() throws {
         let terminal = try start("--write")
         terminal.type("BEGIN; INSERT INTO t (text) VALUES ('kept'); \r")
@@ -204,7 +204,7 @@ struct ShellTests {
         #expect(terminal.hasEcho)
     }
 
-    @Test("the terminal gets back what it had when a signal ends the shell", arguments: [SIGTERM, SIGHUP])
+    @Test("a signal that ends the shell restores the terminal settings", arguments: [SIGTERM, SIGHUP])
     func signals(number: Int32) throws {
         let terminal = try start()
         try terminal.wait("being typed at") { !terminal.hasEcho }
@@ -213,7 +213,7 @@ struct ShellTests {
         #expect(terminal.hasEcho)
     }
 
-    @Test("a statement with a mistake is called back in its session, and only there")
+    @Test("a failed statement is in the history of its session, but is not stored")
     func mistakes() throws {
         let terminal = try start()
         terminal.type("SELEKT 12 || 34;\r")
@@ -230,7 +230,7 @@ struct ShellTests {
     }
 
     @Test(
-        "a statement is called back as it was typed, or line by line",
+        "a statement is one history entry if its lines can be joined, and otherwise one per line",
         arguments: [
             ("SELECT 1,\n  2;", ["SELECT 1,   2;"]), ("SELECT 'a\nb';", ["SELECT 'a", "b';"]),
             ("SELECT 1 -- one\n, 2;", ["SELECT 1 -- one", ", 2;"]),
@@ -242,7 +242,7 @@ struct ShellTests {
         #expect(ShellHistory.entries(text, isStored: true).map(\.text) == lines)
     }
 
-    @Test("the history comes back, private, and without keys and values")
+    @Test("the history is restored, has mode 600, and contains no keys or bound values")
     func history() throws {
         var terminal = try start()
         let secrets = [
@@ -293,7 +293,7 @@ struct ShellTests {
 
     // MARK: As a script
 
-    @Test("commands do what they say")
+    @Test("commands have their documented effects")
     func commands() throws {
         try tool.write("id,text\n10,ten\n", to: "more.csv")
         try tool.write(".mode csv\nSELECT text FROM t WHERE id = :id;\n", to: "script.sql")
@@ -356,7 +356,7 @@ struct ShellTests {
         #expect(try tool.shell().run("SELECT count(*) FROM t;") == ["3"])
     }
 
-    @Test("wrong keys, missing files, and options that exclude each other have their codes")
+    @Test("wrong keys, missing files and conflicting options have their own exit codes")
     func refusals() throws {
         try tool.writeKey("b.key", 0x43)
         #expect(try tool.run("shell", "a.db", "--key-file", "b.key", "--key-type", "raw").status == 77)

@@ -19,7 +19,7 @@ struct EngineAgeTests {
         }
     }
 
-    @Test("a fault is told for the versions that have it, and for no other")
+    @Test("a fault is reported only for the versions that have it")
     func faults() throws {
         let all = EngineFault.allCases.filter { $0.treatment == .open }.map(\.rawValue)
         #expect(all.contains("wal-reset") && all.contains("CVE-2025-6965") && !all.contains("lost-commits"))
@@ -50,14 +50,14 @@ struct EngineAgeTests {
         #expect(lines.count { line in rows.contains { line == $0 } } == rows.count)
     }
 
-    @Test("an engine of more than a year is told, and one whose age is not known")
+    @Test("an engine that is older than a year, or of unknown age, is reported")
     func age() throws {
         #expect(try checks(3_054_000, "2026-07-30", now: "2027-07-30") == [])
         #expect(try checks(3_054_000, "2026-07-30", now: "2027-08-01") == ["engine age"])
         #expect(try checks(3_054_000, "2026", now: "2026-08-01") == ["engine age"])
     }
 
-    @Test("the advice is for the engine that is there")
+    @Test("the advice fits the engine in use")
     func advice() throws {
         for isOwn in [false, true] {
             let now = Date(timeIntervalSince1970: 1_790_000_000)
@@ -71,7 +71,7 @@ struct EngineAgeTests {
         }
     }
 
-    @Test("the engine of this program has a day of release that can be read")
+    @Test("the release date of this program's engine can be parsed")
     func thisProgram() throws {
         _ = try Date(Engine.releaseDay + "T00:00:00Z", strategy: .iso8601)
         #expect(EngineAge.ofThisProgram.findings.allSatisfy { $0.words.contains("unknown") == false })

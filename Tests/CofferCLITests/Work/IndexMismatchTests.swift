@@ -17,7 +17,7 @@ struct IndexMismatchTests {
         try tool.makeDatabase()
     }
 
-    @Test("an index that another engine wrote with other texts is named, with the statement that mends it")
+    @Test("an index that another engine wrote with other text is reported with a REINDEX statement")
     func otherTexts() throws {
         _ = try tool.shell().run(
             """

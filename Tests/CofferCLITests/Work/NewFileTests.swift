@@ -14,7 +14,7 @@ struct NewFileTests {
     }
 
     @Test(
-        "has no name before",
+        "has no name until it is published",
         .enabled(
             if: TestDirectory.hasUnnamedFiles,
             "the temporary directory does not support files without names"))
@@ -27,7 +27,7 @@ struct NewFileTests {
         #expect(try directory.bytes(of: "a.sql") == Array("SELECT 1;".utf8))
     }
 
-    @Test("does not replace a file that has got the name")
+    @Test("does not replace an existing file with its name")
     func taken() throws {
         let file = try NewFile(path, comesWhole: true)
         try directory.write([1], to: "a.sql")

@@ -106,7 +106,7 @@ struct AccessReportTests {
         #expect(reports.values.count == count + 1)
     }
 
-    @Test("an access that waits has waited", arguments: Access.allCases)
+    @Test("the time that an access waits for its turn is reported", arguments: Access.allCases)
     func waiting(access: Access) async throws {
         let writer = try directory.makePlayers(access, configuration)
         let busy = BusyConnection.writing(writer)
@@ -120,7 +120,7 @@ struct AccessReportTests {
         #expect(waits.allSatisfy { $0 > .zero })
     }
 
-    @Test("nested accesses of a pool are reported, and reentrant ones belong to their access")
+    @Test("a nested access of a pool has its own report; a reentrant one is part of the outer access")
     func nesting() throws {
         let pool = try directory.makePlayersPool(configuration)
         try pool.write { db in
@@ -132,7 +132,7 @@ struct AccessReportTests {
         #expect(try last.statementCount == 2)
     }
 
-    @Test("closing and rotating inside measured accesses work", arguments: Access.allCases)
+    @Test("a database with an access observer can be rotated and closed", arguments: Access.allCases)
     func closing(access: Access) throws {
         let writer = try directory.makePlayers(access, configuration)
         try writer.write { try $0.insertPlayer() }
@@ -192,7 +192,7 @@ struct AccessReportTests {
 
     // MARK: Health
 
-    @Test("a pool that reads and writes is healthy, with the key that opened it")
+    @Test("the health of a working pool has no errors, and shows which key opened it")
     func health() async throws {
         try directory.makePlayersPool().close()
         let pool = try directory.makePool("players.db")

@@ -75,7 +75,7 @@ struct ClosingTests {
         #expect(directory.fileNames() == ["players.db"])
     }
 
-    @Test("openings that take long leave the threads of tasks to others")
+    @Test("slow openings do not block other tasks")
     func blockedOpenings() async throws {
         let count = 3 * ProcessInfo.processInfo.activeProcessorCount + 8
         let (asked, mayAnswer) = (Notes<Void>(), Gate())
@@ -178,7 +178,7 @@ struct ClosingTests {
     }
 
     @Test(
-        "R20: an access that was cancelled remains cancelled although the closing fails before it ends",
+        "R20: a cancelled access stays cancelled even if closing fails before the access ends",
         arguments: Access.allCases, [Duration.zero, .milliseconds(30)])
     func failureDuringAccess(access: Access, grace: Duration) async throws {
         let writer = try directory.makePlayers(access)
@@ -204,7 +204,7 @@ struct ClosingTests {
     }
 
     @Test(
-        "R20: a transaction of a cancelled access is rolled back although the closing has failed since",
+        "R20: a transaction of a cancelled access is rolled back even if closing has since failed",
         arguments: Access.allCases)
     func failureDuringTransaction(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -228,7 +228,7 @@ struct ClosingTests {
     }
 
     @Test(
-        "R20: a closing without any time interrupts the running statements, and if it fails, accesses continue",
+        "R20: closing without grace interrupts statements; if closing fails, the database stays usable",
         arguments: Access.allCases)
     func failureDuringStatement(access: Access) async throws {
         let writer = try directory.makePlayers(access)
@@ -406,7 +406,8 @@ struct ClosingTests {
     }
 
     @Test(
-        "an interruption of an idle database does not keep its log", arguments: Access.allCases,
+        "interrupting an idle database does not prevent the removal of its WAL at close",
+        arguments: Access.allCases,
         [true, false])
     func interruptionWhileIdle(access: Access, isClosedExplicitly: Bool) throws {
         do {

@@ -53,7 +53,7 @@ struct DatabasePoolsFilesTests {
         }
     }
 
-    @Test("work on a file waits for the leases of its database, and requests wait for its end")
+    @Test("work on a file waits for leases of its database, and new requests wait for the work")
     func work() async throws {
         let pools = folder.makePools(2)
         try await pools.create("a")
@@ -89,7 +89,7 @@ struct DatabasePoolsFilesTests {
         await #expect(throws: DatabaseError.self) { try await pools.withFile(of: "a") { _ in } }
     }
 
-    @Test("work on a file ends with its error, its time or its task, and the database can be used again")
+    @Test("a database is usable after work on its file fails, times out or is cancelled")
     func failedWork() async throws {
         struct Failure: Error {}
         let pools = folder.makePools(1)
@@ -112,7 +112,7 @@ struct DatabasePoolsFilesTests {
 
     // MARK: Creating
 
-    @Test("creations count as openings, and wait for the slots of databases in use")
+    @Test("creations use slots like openings, and wait for a free slot")
     func limitOfCreations() async throws {
         let (mayEnd, preparing) = (TenantFolder.Flag(), Notes<String>())
         var limits = DatabasePools.Limits()
@@ -133,7 +133,7 @@ struct DatabasePoolsFilesTests {
         #expect(pools.statistics.usedSlotCount == 0)
     }
 
-    @Test("a creation waits within the bounds, closes databases that are not in use, and can be cancelled")
+    @Test("a creation waits within its limits, closes idle databases, and can be cancelled")
     func boundsOfCreations() async throws {
         let pools = folder.makePools(1) { $0.maximumWait = 0.01 }
         try await pools.create("a")
@@ -155,7 +155,7 @@ struct DatabasePoolsFilesTests {
         #expect(try await folder.count("b", in: impatient) == 0)
     }
 
-    @Test("a lease waits for the creation of its database, which a second creation cannot disturb")
+    @Test("a lease waits for the creation of its database, and a second creation fails")
     func leaseWhileCreating() async throws {
         let (isPreparing, mayEnd, events) = (TenantFolder.Flag(), TenantFolder.Flag(), Notes<String>())
         let pools = DatabasePools(folder: folder.directory.path) { _ in
@@ -236,7 +236,7 @@ struct DatabasePoolsFilesTests {
 
     // MARK: Missing and replaced files
 
-    @Test("a file that is missing is not created, and the next request finds a file that was")
+    @Test("a request does not create a missing file, and succeeds once the file has been created")
     func missingFile() async throws {
         let pools = folder.makePools(1)
         let path = folder.directory.path("a.db")
@@ -247,7 +247,7 @@ struct DatabasePoolsFilesTests {
         #expect(try await folder.count("a", in: pools) == 0)
     }
 
-    @Test("a request for a missing file waits for no other database, and closes none")
+    @Test("a request for a missing file neither waits for another database nor closes one")
     func manyMissingFiles() async throws {
         let pools = folder.makePools(2)
         let names = try await folder.makeFiles(2, in: pools)

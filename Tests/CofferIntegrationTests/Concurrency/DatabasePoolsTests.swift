@@ -59,7 +59,7 @@ struct DatabasePoolsTests {
         try await pools.withPool("a") { #expect($0.configuration.maximumReaderCount == 3) }
     }
 
-    @Test("the limit of descriptors is a limit of databases")
+    @Test("the descriptor limit bounds the number of open databases")
     func descriptors() {
         var limits = DatabasePools.Limits()
         limits.readerCount = 2
@@ -194,7 +194,7 @@ struct DatabasePoolsTests {
         #expect(try await folder.count(names[1], in: pools) == 0)
     }
 
-    @Test("openings that take long leave the threads of tasks to others")
+    @Test("slow openings do not block other tasks")
     func blockedOpenings() async throws {
         let (asked, mayAnswer) = (Notes<String>(), Gate())
         let names = (0..<12).map { "\($0)" }
@@ -216,7 +216,8 @@ struct DatabasePoolsTests {
     // MARK: Errors
 
     @Test(
-        "names that lead elsewhere are refused", arguments: ["", ".", "..", "a/b", "../a", "/a", "a\0", ".a"])
+        "names that are not plain file names are refused",
+        arguments: ["", ".", "..", "a/b", "../a", "/a", "a\0", ".a"])
     func names(name: String) async throws {
         let pools = folder.makePools()
         func isRefused(_ body: () async throws -> Void) async -> Bool {
@@ -407,7 +408,7 @@ struct DatabasePoolsTests {
         #expect(folder.directory.fileNames() == names.map { "\($0).db" })
     }
 
-    @Test("closing waits for a database that is being opened, for as long as the grace")
+    @Test("closing waits for a database that is being opened, until the grace period ends")
     func closingWhileOpening() async throws {
         let (isOpening, mayOpen) = (TenantFolder.Flag(), TenantFolder.Flag())
         let pools = DatabasePools(folder: folder.directory.path) { _ in
@@ -427,7 +428,7 @@ struct DatabasePoolsTests {
         _ = await user.result
     }
 
-    @Test("of several creations of one database one succeeds, closing waits for it, and refuses later ones")
+    @Test("only one creation of a database succeeds; closing waits for it, and refuses later ones")
     func closingWhileCreating() async throws {
         let (isPreparing, mayEnd) = (TenantFolder.Flag(), TenantFolder.Flag())
         let pools = DatabasePools(folder: folder.directory.path) { _ in

@@ -12,7 +12,7 @@ struct ImmediateAccessTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("tasks continue while reads that wait for them hold all readers of a pool")
+    @Test("a new task runs while all readers of a pool are held by reads that wait for it")
     func progress() async throws {
         let pool = try directory.makePlayersPool()
         let count = pool.configuration.maximumReaderCount
@@ -36,7 +36,7 @@ struct ImmediateAccessTests {
         #expect(outcomes == Array(repeating: .success, count: count))
     }
 
-    @Test("a read waits for the target queue, if there is one, and for nothing else")
+    @Test("a read runs on the target queue, if there is one, or else on the caller's thread")
     func targetQueue() throws {
         let target = DispatchQueue(label: "target")
         let key = DispatchSpecificKey<Int>()
@@ -49,7 +49,7 @@ struct ImmediateAccessTests {
         #expect(try own.read { _ in pthread_self() } == caller)
     }
 
-    @Test("reads that are awaited end while all threads of tasks wait for their reader")
+    @Test("an awaited read finishes even if all task threads are blocked waiting for its reader")
     func blockedThreads() async {
         await #expect(processExitsWith: .success) {
             // The alarm ends a process that waits forever.
@@ -113,7 +113,7 @@ struct ImmediateAccessTests {
         #expect(hasStayed)
     }
 
-    @Test("no access runs at once on the main thread, on a detached thread, or on a queue")
+    @Test("no access runs immediately on the main thread, on a detached thread, or on a queue")
     func otherThreads() async {
         let queue = DispatchQueue(label: "ImmediateAccessTests")
         #expect(
@@ -126,7 +126,7 @@ struct ImmediateAccessTests {
         #expect(await MainActor.run { beginsAndEnds() } == false)
     }
 
-    @Test("no more accesses run at once than the machine has threads to spare")
+    @Test("the number of immediate accesses at a time is limited to the machine's spare threads")
     func limit() async {
         // Accesses by other tests count as well.
         let count = await Task.detached {

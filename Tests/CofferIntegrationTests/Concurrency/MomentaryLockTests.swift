@@ -16,7 +16,7 @@ struct MomentaryLockTests {
     }
 
     @Test(
-        "the writer of a pool waits for its readers, and no longer than a moment, unless the busy mode says more; readers wait long"
+        "the writer of a pool waits 50 ms for locks unless configured otherwise; its readers wait 10 s"
     )
     func timeouts() throws {
         #expect(try patience(of: directory.makePool("pool.db")) == 50)
@@ -47,7 +47,7 @@ struct MomentaryLockTests {
         #expect(try await pool.read { try $0.playerCount() } == 300)
     }
 
-    @Test("a lock that stays is reported")
+    @Test("a lasting lock fails the write with SQLITE_BUSY")
     func lastingLock() throws {
         let pool = try directory.makePlayersPool()
         let other = try directory.makeQueue("players.db")

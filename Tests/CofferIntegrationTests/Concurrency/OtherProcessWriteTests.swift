@@ -12,7 +12,7 @@ struct OtherProcessWriteTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "W3: a write that meets one of the other process fails at once with SQLITE_BUSY, or waits for its turn",
+        "W3: a write during a write of the other process fails at once with SQLITE_BUSY, or waits",
         arguments: Access.allCases)
     func locks(access: Access) async throws {
         let impatient = try directory.makePlayers(access)
@@ -47,7 +47,7 @@ struct OtherProcessWriteTests {
     }
 
     @Test(
-        "W4: the other process sees no part of a write, W6: and each change of one without a transaction",
+        "W4, W6: the other process sees no partial write, but each change made without a transaction",
         arguments: Access.allCases)
     func visibility(access: Access) throws {
         let writer = try directory.makePlayers(access)

@@ -78,7 +78,7 @@ struct PoolGuaranteeTests {
     }
 
     @Test(
-        "P2: releaseMemory closes the readers, unless they are to stay, and waits for those in use",
+        "P2: releaseMemory closes readers that are not persistent, and waits for those in use",
         arguments: [false, true])
     func releaseMemory(isPersistent: Bool) throws {
         let pool = try directory.makePlayersPool(
@@ -107,7 +107,7 @@ struct PoolGuaranteeTests {
         #expect(try pool.read { try $0.playerCount() } == 0)
     }
 
-    @Test("P4: a concurrent read may begin in a write inside a read, whose reader it does not use")
+    @Test("P4: a concurrent read in a write inside a read uses another reader")
     func concurrentReadInsideOfRead() throws {
         let pool = try directory.makePlayersPool()
         let counts = Notes<Int>()
@@ -126,7 +126,7 @@ struct PoolGuaranteeTests {
         #expect(counts.values == [1, 0])
     }
 
-    @Test("P4: a concurrent read returns once its state is settled, and before it has ended")
+    @Test("P4: starting a concurrent read returns once its snapshot is established, before the read ends")
     func concurrentRead() throws {
         let pool = try directory.makePlayersPool()
         let mayGoOn = Gate()

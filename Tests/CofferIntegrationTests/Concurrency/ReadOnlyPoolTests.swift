@@ -48,7 +48,7 @@ struct ReadOnlyPoolTests {
         #expect(try directory.bytes(of: "players.db") == before)
     }
 
-    @Test("a read-only pool reads a file that is not in WAL mode, and leaves its mode")
+    @Test("a read-only pool reads a file that is not in WAL mode, and does not change its mode")
     func rollbackMode() throws {
         do {
             let queue = try directory.makePlayers(.queue)

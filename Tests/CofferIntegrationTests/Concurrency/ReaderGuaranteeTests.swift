@@ -129,7 +129,7 @@ struct ReaderGuaranteeTests {
     }
 
     @Test(
-        "R5: an interrupted write ends its transaction: SQLITE_INTERRUPT let through, SQLITE_ABORT once caught",
+        "R5: an interrupted write rolls back and throws SQLITE_INTERRUPT, or SQLITE_ABORT if caught",
         arguments: Access.allCases)
     func interruptedTransaction(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -151,7 +151,7 @@ struct ReaderGuaranteeTests {
     }
 
     @Test(
-        "R6: without a wrapping method, nothing warns of an interrupted transaction",
+        "R6: after an interruption, a manual transaction's statements run outside it without an error",
         arguments: Access.allCases)
     func interruptedManualTransaction(access: Access) throws {
         let writer = try directory.makePlayers(access)
@@ -388,7 +388,7 @@ struct ReaderGuaranteeTests {
     }
 
     @Test(
-        "R19: awaited reads see one state, and awaited unsafe reads do not promise it",
+        "R19: an awaited read sees one state, and an awaited unsafe read is not in a transaction",
         arguments: Access.allCases)
     func awaited(access: Access) async throws {
         let writer = try directory.makePlayers(access)

@@ -124,7 +124,7 @@ struct SnapshotTests {
         #expect(try snapshot.read { try $0.playerCount() } == 0)
     }
 
-    @Test("a snapshot pool can be made of a connection that has not read yet, and of no other")
+    @Test("a snapshot pool can be created only from a connection that has not read yet")
     func ofConnection() throws {
         let pool = try directory.makePlayersPool()
         let snapshots = [
@@ -151,7 +151,7 @@ struct SnapshotTests {
     }
 
     @Test(
-        "with an engine that has snapshots, a pool of the state of a transaction that reads can be made while others write",
+        "with WAL snapshots in the engine, a snapshot pool can be created from a read during writes",
         .enabled(if: EngineFeature.walSnapshots.isAvailable))
     func ofReadingTransaction() throws {
         let pool = try directory.makePlayersPool()

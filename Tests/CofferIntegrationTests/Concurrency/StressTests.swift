@@ -14,7 +14,7 @@ struct StressTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "reads, writes, observers, snapshots, barriers, invalidation, memory release and cancellation at the same time"
+        "a pool is consistent under reads, writes, snapshots, barriers, memory release and cancellation"
     )
     func everything() async throws {
         let pool = try directory.makePool(

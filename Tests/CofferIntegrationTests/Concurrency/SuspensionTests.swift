@@ -154,7 +154,7 @@ struct SuspensionTests {
     }
 
     @Test(
-        "a transaction whose last statement has run is committed: that gives its lock back",
+        "a transaction that has run its last statement is committed, which releases its lock",
         arguments: Access.allCases)
     func finishedTransaction(access: Access) throws {
         let writer = try directory.makePlayers(access, configuration)
@@ -198,7 +198,7 @@ struct SuspensionTests {
         #expect(try pool.read { try $0.playerCount() } == 0)
     }
 
-    @Test("a transaction that outlives its access is rolled back without a further statement")
+    @Test("a transaction left open between accesses is rolled back at once")
     func leftTransaction() throws {
         let writer = try directory.makePlayers(
             .queue, configuration.with { $0.allowsUnsafeTransactions = true })

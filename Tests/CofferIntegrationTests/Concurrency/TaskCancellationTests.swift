@@ -37,7 +37,7 @@ struct TaskCancellationTests {
     }
 
     @Test(
-        "C2: a write that is cancelled in its middle throws CancellationError and is rolled back",
+        "C2: a write that is cancelled midway throws CancellationError and is rolled back",
         arguments: Access.allCases)
     func during(access: Access) async throws {
         let writer = try directory.makePlayers(access)
@@ -120,7 +120,7 @@ struct TaskCancellationTests {
     }
 
     @Test(
-        "C6: accesses that are cancelled at random moments leave a usable database, and no half of a write",
+        "C6: accesses that are cancelled at random leave a usable database, and no partial write",
         arguments: Access.allCases)
     func random(access: Access) async throws {
         let writer = try directory.makePlayers(access, .rawKeyed.with { $0.maximumReaderCount = 2 })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Reads that wait within bounds", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Reads with limited waiting", .timeLimit(.minutes(Patience.minutes)))
 struct WaitingReadTests {
     let directory: TestDirectory
 
@@ -59,7 +59,7 @@ struct WaitingReadTests {
     }
 
     @Test(
-        "a barrier gives up in time, and lets the writer and the reads behind it proceed",
+        "a barrier that times out lets the writer and the reads queued after it proceed",
         arguments: [true, false])
     func barrier(isAwaited: Bool) async throws {
         let pool = try directory.makePlayersPool(.rawKeyed.with { $0.maximumWait = 0.05 })
@@ -85,7 +85,7 @@ struct WaitingReadTests {
         try busy.end()
     }
 
-    @Test("a concurrent read gives up in time, and its write gives the writer back")
+    @Test("a concurrent read times out, and its write releases the writer")
     func concurrentRead() throws {
         let pool = try makePool { $0.maximumWait = 0.02 }
         let busy = BusyConnection.reading(pool)

@@ -98,7 +98,7 @@ struct WaitingWriteTests {
     }
 
     @Test(
-        "a time limit of zero or less allows an access that need not wait, and no other",
+        "with a time limit of zero or less, only accesses that need not wait succeed",
         arguments: Access.allCases, [0, -1, -.infinity, .nan] as [Double])
     func noWait(access: Access, timeout: Double) async throws {
         let writer = try directory.makePlayers(access)
@@ -123,7 +123,7 @@ struct WaitingWriteTests {
         try busy.end()
     }
 
-    @Test("the time limit of the configuration is for each access that can throw", arguments: Access.allCases)
+    @Test("the configured time limit applies to each access that can throw", arguments: Access.allCases)
     func configuredLimit(access: Access) async throws {
         let writer = try directory.makePlayers(access, .rawKeyed.with { $0.maximumWait = 0.02 })
         let busy = BusyConnection.writing(writer)
@@ -185,7 +185,7 @@ struct WaitingWriteTests {
         #expect(try writer.unsafeReentrantRead { try $0.playerCount() } == 4)
     }
 
-    @Test("accesses inside an access need no wait, and have no limit", arguments: Access.allCases)
+    @Test("nested accesses do not wait, and are not limited", arguments: Access.allCases)
     func nested(access: Access) throws {
         let writer = try directory.makePlayers(
             access,
@@ -207,7 +207,7 @@ struct WaitingWriteTests {
 
     // MARK: The number of waiting writes
 
-    @Test("one write too many is refused at once, until another has left", arguments: Access.allCases)
+    @Test("one write too many is refused at once, until a waiting write leaves", arguments: Access.allCases)
     func overload(access: Access) async throws {
         let writer = try directory.makePlayers(access, .rawKeyed.with { $0.maximumWaiterCount = 2 })
         let busy = BusyConnection.writing(writer)
@@ -232,7 +232,7 @@ struct WaitingWriteTests {
 
     // MARK: Order and closing
 
-    @Test("writes of threads, tasks and callbacks run in order, whoever leaves the line in between")
+    @Test("writes of threads, tasks and callbacks run in order, even if others stop waiting")
     func order() async throws {
         let pool = try directory.makePlayersPool()
         let busy = BusyConnection.writing(pool)
@@ -262,7 +262,7 @@ struct WaitingWriteTests {
     }
 
     @Test(
-        "writes before the closing are done, those after it throw SQLITE_MISUSE", arguments: Access.allCases)
+        "writes requested before close() run, and later ones throw SQLITE_MISUSE", arguments: Access.allCases)
     func closing(access: Access) async throws {
         let writer = try directory.makePlayers(access)
         let busy = BusyConnection.writing(writer)
@@ -291,7 +291,7 @@ struct WaitingWriteTests {
     // MARK: Races
 
     @Test(
-        "a write that is cancelled or expires when its turn comes is done whole, or not at all",
+        "a write that is cancelled or times out when its turn comes runs completely or not at all",
         arguments: Access.allCases)
     func races(access: Access) async throws {
         let writer = try directory.makePlayers(access)
@@ -350,7 +350,7 @@ struct WaitingWriteTests {
 
     // MARK: Statistics
 
-    @Test("the statistics of a pool count what is open, in use and waiting")
+    @Test("the statistics of a pool count open and busy connections and waiting accesses")
     func statistics() async throws {
         let pool = try directory.makePlayersPool(.rawKeyed.with { $0.maximumReaderCount = 2 })
         let idle = pool.statistics

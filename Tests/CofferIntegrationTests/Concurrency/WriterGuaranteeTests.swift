@@ -385,7 +385,9 @@ struct WriterGuaranteeTests {
         #expect(observer.events.values == ["change", "commit", "change", "rollback"])
     }
 
-    @Test("W17: an awaited write without a transaction, and an awaited barrier", arguments: Access.allCases)
+    @Test(
+        "W17: an awaited write without a transaction and an awaited barrier run outside a transaction",
+        arguments: Access.allCases)
     func awaited(access: Access) async throws {
         let writer = try directory.makePlayers(access)
         try await writer.writeWithoutTransaction { db in
@@ -399,7 +401,7 @@ struct WriterGuaranteeTests {
         #expect(count == 1)
     }
 
-    @Test("any writer behaves like the writer that it wraps", arguments: Access.allCases)
+    @Test("AnyDatabaseWriter behaves like the writer that it wraps", arguments: Access.allCases)
     func anyWriter(access: Access) async throws {
         let writer = AnyDatabaseWriter(try directory.makePlayers(access))
         try await writer.write { try $0.insertPlayer() }

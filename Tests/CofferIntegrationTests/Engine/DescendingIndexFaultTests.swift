@@ -65,7 +65,7 @@ struct DescendingIndexFaultTests {
         ("x NOT IN (1, 3)", [2]), ("(x, x) NOT IN (SELECT w, d FROM a)", []),
     ]
 
-    @Test("executes the memberships that the fault does not concern", arguments: rightMemberships)
+    @Test("executes IN conditions that the fault does not affect", arguments: rightMemberships)
     func otherMemberships(condition: String, result: [Int]) throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
         try queue.write { db in
@@ -74,7 +74,7 @@ struct DescendingIndexFaultTests {
         }
     }
 
-    @Test("shows the program of a statement that it refuses")
+    @Test("allows EXPLAIN for a statement that it refuses")
     func explainedMembership() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
         try queue.write { db in
@@ -84,7 +84,7 @@ struct DescendingIndexFaultTests {
     }
 
     @Test(
-        "checks a membership again after a change of the schema, and after its rollback",
+        "checks an IN condition again after a schema change, and after its rollback",
         .enabled(if: EngineMend.descendingNotIn.isNeeded))
     func changedIndexes() throws {
         let queue = try DatabaseQueue(path: directory.path("a.db"), configuration: .rawKeyed)
@@ -123,7 +123,7 @@ struct DescendingIndexFaultTests {
     }
 
     @Test(
-        "checks the memberships of a reader after another connection has added an index",
+        "checks the IN conditions of a reader after another connection has added an index",
         .enabled(if: EngineMend.descendingNotIn.isNeeded))
     func indexAddedElsewhere() throws {
         let path = directory.path("a.db")

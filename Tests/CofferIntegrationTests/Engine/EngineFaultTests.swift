@@ -49,7 +49,8 @@ struct EngineFaultTests {
     }
 
     @Test(
-        "shows its faults where nothing fixes them", .enabled(if: EngineMend.allCases.allSatisfy(\.isNeeded)))
+        "shows its faults if Coffer's fixes are turned off",
+        .enabled(if: EngineMend.allCases.allSatisfy(\.isNeeded)))
     func engineItself() throws {
         // If the engine did not have the fault, the tests of the faults would be pointless.
         func run(_ environment: [String: String]) throws -> String {
@@ -63,7 +64,7 @@ struct EngineFaultTests {
 
     // MARK: - The table
 
-    @Test("is described by a table in which each mend has its row")
+    @Test("is described in a table that has a row for each fix")
     func table() {
         #expect(EngineFault.ofThisEngine.allSatisfy { $0.isOfThisEngine })
         let mends: [EngineMend: EngineFault] = [

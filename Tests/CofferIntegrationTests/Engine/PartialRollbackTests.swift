@@ -69,7 +69,7 @@ struct PartialRollbackTests {
         #expect(try copied.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 70)
     }
 
-    @Test("is lost by the engine itself", .enabled(if: EngineMend.logChecksums.isNeeded))
+    @Test("is lost without Coffer's fix for the engine", .enabled(if: EngineMend.logChecksums.isNeeded))
     func engineItself() throws {
         // If the engine did not lose commits, the tests above would be pointless.
         let path = directory.path("a.db")
@@ -82,7 +82,7 @@ struct PartialRollbackTests {
         #expect(try reopened.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 50)
     }
 
-    @Test("survives the end of the process by a signal")
+    @Test("survives when the process is killed")
     func killed() throws {
         let path = directory.path("a.db")
         try makePool("a.db").close()

@@ -35,7 +35,7 @@ struct StoredColumnFaultTests {
         ),
     ]
 
-    @Test("is looked for without ending the transaction if an interruption comes meanwhile")
+    @Test("keeps a transaction intact if an interruption arrives while a statement is checked")
     func interruptions() async throws {
         let pool = try directory.makePool()
         try await pool.write { db in
@@ -94,7 +94,7 @@ struct StoredColumnFaultTests {
     }
 
     @Test(
-        "refuses triggers and actions of foreign keys that would not keep a column",
+        "refuses triggers and foreign key actions that would lose a column",
         .enabled(if: EngineMend.storedColumns.isNeeded))
     func indirectUpdates() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
@@ -169,7 +169,7 @@ struct StoredColumnFaultTests {
         }
     }
 
-    @Test("checks a kept statement again after another connection has changed the schema")
+    @Test("checks a cached statement again after another connection has changed the schema")
     func schemaChangedElsewhere() throws {
         let path = directory.path("a.db")
         let pool = try DatabasePool(path: path, configuration: .rawKeyed)

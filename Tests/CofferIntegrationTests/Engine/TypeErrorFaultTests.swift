@@ -28,7 +28,7 @@ struct TypeErrorFaultTests {
         #expect(try queue.read(TypeErrorFaultTests.rowsOfStrictTables) == content)
     }
 
-    @Test("undoes a statement with a type error with its savepoint alone", arguments: wrongTypes)
+    @Test("undoes a statement with a type error by rolling back only its savepoint", arguments: wrongTypes)
     func typeErrorsInSavepoint(sql: String) throws {
         let queue = try TypeErrorFaultTests.strictTables()
         let content = try queue.read(TypeErrorFaultTests.rowsOfStrictTables)
@@ -75,7 +75,7 @@ struct TypeErrorFaultTests {
     private static let wrongUpdate = "UPDATE t SET d = e"
 
     @Test(
-        "lets nothing continue in a savepoint that a type error has rolled back",
+        "aborts every statement in a savepoint that a type error has rolled back",
         .enabled(if: EngineMend.typeErrors.isNeeded))
     func typeErrorThatIsIgnored() throws {
         let queue = try TypeErrorFaultTests.strictTables()
@@ -182,7 +182,7 @@ struct TypeErrorFaultTests {
         }
     }
 
-    @Test("finds REPLACE in a schema in any case, even if LIKE distinguishes cases")
+    @Test("finds REPLACE in a schema in upper or lower case, even if LIKE is case-sensitive")
     func typeErrorOfLowerCaseReplace() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
         try queue.write { db in

@@ -10,7 +10,7 @@ struct CopyForRecipientTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "a process that knows a recipient only makes copies, and has none of their keys in memory afterwards; their owner opens them"
+        "a process with only a recipient makes copies that the owner can open, and keeps no key in memory"
     )
     func leavesNoKeys() throws {
         let owner = try DatabaseKeyring.Identity.random()

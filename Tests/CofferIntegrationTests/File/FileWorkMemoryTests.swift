@@ -5,7 +5,7 @@ import Testing
 
 /// With `COFFER_NIGHTLY=1`, uses a file of 1 GB and 64 MB of memory, otherwise 64 MB and 32 MB, about half of
 /// the file.
-@Suite("The memory of a work on a large file", .serialized)
+@Suite("The memory use of work on a large file", .serialized)
 struct FileWorkMemoryTests {
     let directory: TestDirectory
 

@@ -62,7 +62,9 @@ struct KeptAttributesTests {
         return path
     }
 
-    @Test("stay the same when the file gets a new form", arguments: FileWork.allCases, [false, true])
+    @Test(
+        "are kept by each conversion, but decryption removes the access of other users",
+        arguments: FileWork.allCases, [false, true])
     func works(work: FileWork, wal: Bool) throws {
         let path = try make(work.before, wal: wal)
         let before = try attributes(of: path)

@@ -65,7 +65,7 @@ struct RotationBesideProcessTests {
     }
 
     @Test(
-        "a process that opens the file while it is copied is noticed before the copy has its place",
+        "a process that opens the file during the copy is detected before the file is replaced",
         arguments: [true, false])
     func openedMeanwhile(isWriter: Bool) throws {
         let path = directory.path("players.db")
@@ -96,7 +96,7 @@ struct RotationBesideProcessTests {
     }
 
     @Test(
-        "a rotation in place keeps other processes out from the digest to the new key",
+        "an in-place rotation locks out other processes from the digest until the key change",
         arguments: [true, false])
     func keptOutInPlace(wal: Bool) throws {
         let path = directory.path("players.db")

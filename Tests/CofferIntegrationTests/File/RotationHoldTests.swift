@@ -65,7 +65,7 @@ struct RotationHoldTests {
     }
 
     @Test(
-        "a statement that the application holds is named, even if there are virtual tables",
+        "the error names the application's open statement, not those of virtual tables",
         arguments: Access.allCases)
     func heldStatement(access: Access) throws {
         try withTestDirectory { directory in
@@ -87,7 +87,7 @@ struct RotationHoldTests {
     }
 
     @Test(
-        "temporary objects and attached databases are not lost: the rotation names them, and nothing has changed",
+        "a rotation that would lose temporary objects or attached databases names them and is refused",
         arguments: [
             ("CREATE TEMP TABLE scratch (a)", "table scratch"),
             ("CREATE TEMP VIEW scratch AS SELECT 1", "view scratch"),

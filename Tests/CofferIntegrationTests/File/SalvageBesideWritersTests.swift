@@ -26,7 +26,7 @@ struct SalvageBesideWritersTests {
     }
 
     @Test(
-        "is busy once the other process has written, and makes nothing",
+        "is busy once the other process has written, and creates no file",
         arguments: ["insert", "checkpoint", "vacuum", "delete"])
     func busy(command: String) throws {
         let file = try makeFile()
@@ -72,7 +72,7 @@ struct SalvageBesideWritersTests {
             try file.salvage(key: SalvageBesideWritersTests.key, to: directory.path("last.db")).isComplete)
     }
 
-    @Test("continues during writes of another process on request")
+    @Test("continues while another process writes, if the options allow it")
     func allowed() throws {
         let file = try makeFile()
         let other = try OtherProcess(path: file.path, .pool, patience: 10)

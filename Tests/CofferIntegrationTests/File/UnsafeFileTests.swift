@@ -81,7 +81,9 @@ struct UnsafeFileTests {
         #expect(try DatabaseFile(path: directory.path("\(deep)/\(deep)/a.db")).inspect().leftovers.isEmpty)
     }
 
-    @Test("a file that may not grow leaves the source untouched", arguments: [100, 20_000, 40_000])
+    @Test(
+        "a rotation that hits the file size limit leaves the source untouched",
+        arguments: [100, 20_000, 40_000])
     func fullDisk(limit: UInt) async {
         await #expect(processExitsWith: .success) { [limit] in
             try withTestDirectory { directory in
@@ -111,7 +113,8 @@ struct UnsafeFileTests {
     }
 
     @Test(
-        "a folder or a file of another user is refused by a user without rights", .enabled(if: getuid() == 0),
+        "a rotation by an unprivileged user is refused if the folder or the file has another owner",
+        .enabled(if: getuid() == 0),
         arguments: ["folder", "file"])
     func otherUser(what: String) async {
         await #expect(processExitsWith: .success) { [what] in

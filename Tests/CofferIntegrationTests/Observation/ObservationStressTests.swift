@@ -106,7 +106,7 @@ struct ObservationStressTests {
     }
 
     @Test(
-        "the last value of each observation is the state of the database, and no value comes before an older one",
+        "the last value of each observation is the database's state, and values arrive in order",
         arguments: Access.allCases)
     func everything(access: Access) async throws {
         // Without waiting for the disk at every commit.

@@ -216,7 +216,7 @@ struct ObservedChangeTests {
         regionCancellable.cancel()
     }
 
-    @Test("the end of the database is the end of its observations, with an error", arguments: Access.allCases)
+    @Test("closing a database ends its observations with an error", arguments: Access.allCases)
     func closing(access: Access) async throws {
         let writer = try directory.make(access)
         try await writer.write { try $0.execute(sql: "CREATE TABLE a (x)") }

@@ -83,7 +83,7 @@ struct ObservedRotationTests {
     }
 
     @Test(
-        "rotations in the midst of writes lose no change, and no value comes before an older one",
+        "rotations during writes lose no change, and values arrive in order",
         arguments: Access.allCases)
     func amidWrites(access: Access) async throws {
         let writer = try makePlayers(access)

@@ -5,7 +5,7 @@ import Testing
 
 /// Statements that were prepared before a schema change. SQLite prepares them again when they are executed,
 /// and they may then change other tables than before.
-@Suite("Observation of statements that are older than the schema")
+@Suite("Observation of statements prepared before a schema change")
 struct PreparedStatementObservationTests {
     let directory: TestDirectory
 

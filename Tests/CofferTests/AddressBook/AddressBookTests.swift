@@ -13,7 +13,7 @@ struct AddressBookTests {
         return text.split(separator: "\n").map(String.init)
     }
 
-    @Test("an application that was written for GRDB finds the same with Coffer", arguments: Access.allCases)
+    @Test("an application written for GRDB produces the same report with Coffer", arguments: Access.allCases)
     func report(access: Access) throws {
         try withTestDirectory { directory in
             var lines: [String] = []

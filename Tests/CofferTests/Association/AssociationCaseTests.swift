@@ -44,7 +44,9 @@ struct AssociationJoinCaseTests {
         }
     }
 
-    @Test("5, 7, 8, 9: foreign keys that the schema has in another form", arguments: GardenStore.allCases)
+    @Test(
+        "5, 7, 8, 9: foreign keys that differ in letter case, refer to the row ID, or are missing",
+        arguments: GardenStore.allCases)
     func foreignKeys(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             try gardens.execute(
@@ -161,7 +163,8 @@ struct AssociationJoinCaseTests {
     }
 
     @Test(
-        "19, 20, 21: aliases that come later, outer aliases, and plain SQL", arguments: GardenStore.allCases)
+        "19, 20, 21: aliases used before their association, outer aliases, and plain SQL",
+        arguments: GardenStore.allCases)
     func aliases(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let alias = TableAlias<Garden>()
@@ -220,7 +223,7 @@ struct AssociationJoinCaseTests {
 struct AssociationRowCaseTests {
     private func ids(_ rows: [Row]?) -> [Int64]? { rows?.map { $0["id"] } }
 
-    @Test("6, 33: one of several", arguments: GardenStore.allCases)
+    @Test("6, 33: a hasOne association with several rows", arguments: GardenStore.allCases)
     func one(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let bed = Garden.hasOne(Bed.self)
@@ -234,7 +237,7 @@ struct AssociationRowCaseTests {
         }
     }
 
-    @Test("22, 23, 24, 25: ways through other tables", arguments: GardenStore.allCases)
+    @Test("22, 23, 24, 25: associations through other tables", arguments: GardenStore.allCases)
     func through(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let labels = Plant.hasMany(Label.self, through: Plant.bed, using: Bed.labels)
@@ -304,7 +307,7 @@ struct AssociationRowCaseTests {
         }
     }
 
-    @Test("28, 29: in joins in prefetched rows in joins", arguments: GardenStore.allCases)
+    @Test("28, 29: alternating levels of joined and prefetched rows", arguments: GardenStore.allCases)
     func levels(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let plants = Bed.plants.including(required: Plant.bed.including(all: Bed.labels))
@@ -321,7 +324,7 @@ struct AssociationRowCaseTests {
         }
     }
 
-    @Test("30, 31: columns of the key", arguments: GardenStore.allCases)
+    @Test("30, 31: key columns that prefetching needs", arguments: GardenStore.allCases)
     func keyColumns(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let names = Garden.beds.select(Column("name"))

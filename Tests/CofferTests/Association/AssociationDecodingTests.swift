@@ -147,7 +147,7 @@ struct AssociationDecodingTests {
     }
 
     @Test(
-        "reads elements with the columns of their type and the dates of the record",
+        "reads elements with their own type's column strategy and the record's date strategy",
         arguments: GardenStore.allCases)
     func strategies(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Merging of associations", .serialized)
 struct AssociationMergingTests {
-    @Test("makes one join of equal keys", arguments: GardenStore.allCases)
+    @Test("combines associations with the same key into one join", arguments: GardenStore.allCases)
     func merging(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let start = #"SELECT "bed".*, "garden".* FROM "bed" "#
@@ -35,7 +35,7 @@ struct AssociationMergingTests {
         }
     }
 
-    @Test("is refused where associations of one key are not the same", arguments: GardenStore.allCases)
+    @Test("is refused if different associations have the same key", arguments: GardenStore.allCases)
     func ambiguousKeys(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             func isAmbiguous(_ request: any FetchRequest, _ key: String) -> Bool {
@@ -72,7 +72,7 @@ struct AssociationMergingTests {
     }
 
     @Test(
-        "is refused where it would need rows that are grouped, distinct, or after an optional join",
+        "is refused for grouped or distinct rows, and for required joins after optional ones",
         arguments: GardenStore.allCases)
     func misuse(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
@@ -101,7 +101,7 @@ struct AssociationMergingTests {
         }
     }
 
-    @Test("does not fill the cache of statements with one for each number of rows")
+    @Test("does not cache one statement for each number of rows")
     func statementCache() throws {
         try withGardens(.plainMemory) { gardens throws in
             try gardens.execute(
@@ -147,7 +147,7 @@ struct TableNamesTests {
         try TableNames.names(of: tables.map { (tableName: $0.0, aliasName: $0.1) })
     }
 
-    @Test("are their own where they are unique, and numbered where they are not") func numbers() throws {
+    @Test("are unchanged if they are unique, and numbered otherwise") func numbers() throws {
         #expect(try names(("a", nil), ("b", nil)) == ["a", "b"])
         #expect(try names(("a", nil), ("b", nil), ("a", nil)) == ["a1", "b", "a2"])
         #expect(try names(("Person", nil), ("person", nil)) == ["Person1", "person2"])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("SQL of associations", .serialized)
 struct AssociationSQLTests {
-    @Test("of joins to one row and to many", arguments: GardenStore.allCases)
+    @Test("joins to one row and to many", arguments: GardenStore.allCases)
     func joins(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             try gardens.expect(
@@ -35,7 +35,7 @@ struct AssociationSQLTests {
         }
     }
 
-    @Test("of nested joins and siblings, and of joins through others", arguments: GardenStore.allCases)
+    @Test("nested joins, sibling joins, and joins through others", arguments: GardenStore.allCases)
     func nestedJoins(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             try gardens.expect(
@@ -66,7 +66,7 @@ struct AssociationSQLTests {
         }
     }
 
-    @Test("of self joins, and of one table under two keys", arguments: GardenStore.allCases)
+    @Test("self joins, and one table under two keys", arguments: GardenStore.allCases)
     func selfJoins(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             try gardens.expect(
@@ -80,7 +80,7 @@ struct AssociationSQLTests {
         }
     }
 
-    @Test("of selections", arguments: GardenStore.allCases)
+    @Test("selections", arguments: GardenStore.allCases)
     func selections(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             try gardens.expect(
@@ -116,7 +116,7 @@ struct AssociationSQLTests {
         }
     }
 
-    @Test("of orders", arguments: GardenStore.allCases)
+    @Test("orderings", arguments: GardenStore.allCases)
     func orders(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let start =
@@ -149,7 +149,7 @@ struct AssociationSQLTests {
         }
     }
 
-    @Test("of limits and counts", arguments: GardenStore.allCases)
+    @Test("limits and counts", arguments: GardenStore.allCases)
     func limits(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let db = gardens.db
@@ -189,7 +189,7 @@ struct AssociationSQLTests {
         }
     }
 
-    @Test("of aliases", arguments: GardenStore.allCases)
+    @Test("aliases", arguments: GardenStore.allCases)
     func aliases(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let alias = TableAlias<Garden>()
@@ -232,7 +232,7 @@ struct AssociationSQLTests {
         }
     }
 
-    @Test("of common table expressions", arguments: GardenStore.allCases)
+    @Test("common table expressions", arguments: GardenStore.allCases)
     func commonTables(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let tall = CommonTableExpression(named: "tall", request: Plant.filter(Column("height") > 100))
@@ -286,7 +286,7 @@ struct AssociationSQLTests {
         }
     }
 
-    @Test("of updates and deletions", arguments: GardenStore.allCases)
+    @Test("updates and deletions", arguments: GardenStore.allCases)
     func changes(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let db = gardens.db

@@ -297,7 +297,7 @@ struct AssociationSignatureTests {
         _ = (selection, ordering, Star.all()._aliased(base))
     }
 
-    @Test("has parts of rows") func rows() throws {
+    @Test("has scopes and prefetched rows") func rows() throws {
         let row: Row = ["a": 1]
         #expect(row.scopes.isEmpty)
         #expect(row.scopes["x"] == nil)

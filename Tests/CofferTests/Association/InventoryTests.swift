@@ -64,7 +64,7 @@ struct InventoryTests {
         return queue
     }
 
-    @Test("are with their owners, with the number of attachments")
+    @Test("an inventory lists each owner's items with their attachment counts")
     func inventories() throws {
         let queue = try makeVault()
         // Two statements, regardless of the number of owners.

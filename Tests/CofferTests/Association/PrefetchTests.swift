@@ -73,7 +73,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("are the rows that belong to a row, in their order", arguments: GardenStore.allCases)
+    @Test("contain the associated rows of each row, in the requested order", arguments: GardenStore.allCases)
     func rows(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let rows = try gardens.rows(
@@ -97,7 +97,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("belong to scopes where they are nested in joins", arguments: GardenStore.allCases)
+    @Test("are available in the scopes of joined rows", arguments: GardenStore.allCases)
     func scopes(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
             let rows = try gardens.rows(
@@ -122,7 +122,7 @@ struct PrefetchTests {
     }
 
     @Test(
-        "run in the order of the tree, and not for counts, values and cursors",
+        "are fetched in tree order, but not for counts, values and cursors",
         arguments: GardenStore.allCases)
     func order(_ store: GardenStore) throws {
         try withGardens(store) { gardens throws in
@@ -170,7 +170,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("are fetched in steps where there are more rows than a statement may have parameters")
+    @Test("are fetched in batches if the rows exceed the parameter limit")
     func manyRows() throws {
         let queue = try DatabaseQueue()
         let recorder = SQLRecorder()

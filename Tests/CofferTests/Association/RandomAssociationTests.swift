@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Random associations")
 struct RandomAssociationTests {
-    @Test("have the rows that nested loops find")
+    @Test("return the same rows as nested loops")
     func randomGraphs() throws {
         var random = SeededRandom("associations")
         let configuration = Configuration().with { $0.foreignKeysEnabled = false }

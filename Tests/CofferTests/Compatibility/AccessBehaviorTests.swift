@@ -7,7 +7,7 @@ import Testing
 
 /// The behavior of accesses, transactions and tasks that programs expect from GRDB 7: see the Compatibility
 /// article.
-@Suite("Accesses behave as programs know them", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Access behavior that GRDB programs rely on", .timeLimit(.minutes(Patience.minutes)))
 struct AccessBehaviorTests {
     let directory: TestDirectory
 
@@ -75,7 +75,7 @@ struct AccessBehaviorTests {
     }
 
     @Test(
-        "a read that has finished when its task is cancelled has its value, and runs no further statement",
+        "a read whose task is cancelled after a fetch runs no further statement, but returns its value",
         arguments: Access.allCases)
     func finishedRead(access: Access) async throws {
         let writer = try make(access)
@@ -127,7 +127,9 @@ struct AccessBehaviorTests {
 
     // MARK: Pools
 
-    @Test("opening a pool makes its log, also for a file that was in another mode", arguments: [true, false])
+    @Test(
+        "opening a pool creates its WAL, even if the file was in another journal mode",
+        arguments: [true, false])
     func logFiles(isNew: Bool) throws {
         if !isNew { try make(.queue).close() }
         let pool = try directory.makePool("vault.db")
@@ -212,7 +214,7 @@ struct AccessBehaviorTests {
 
     // MARK: Snapshots
 
-    @Test("a snapshot whose transaction is begun again by SQL sees the last state")
+    @Test("a snapshot whose transaction is restarted in SQL sees the latest state")
     func refreshedSnapshot() throws {
         let pool = try directory.makePool()
         try pool.write { try $0.execute(sql: "CREATE TABLE item (a)") }
@@ -276,7 +278,7 @@ struct AccessBehaviorTests {
         #expect(try reader.read { queue($0) } == "target")
     }
 
-    @Test("a page cache that the preparation sets is not set again", arguments: Access.allCases)
+    @Test("a page cache size set by the preparation is not overridden", arguments: Access.allCases)
     func cacheSizes(access: Access) throws {
         let preparation: @Sendable (Database) throws -> Void = {
             try $0.execute(sql: "PRAGMA cache_size = -500")
@@ -350,7 +352,7 @@ struct AccessBehaviorTests {
     }
 
     @Test(
-        "an in-memory database is not a file for a pool, and an existing file is not a destination for a copy"
+        "a pool rejects an in-memory path, and a vacuum rejects an existing destination"
     )
     func codes() throws {
         let pool = #expect(throws: DatabaseError.self) { try DatabasePool(path: ":memory:") }
@@ -364,7 +366,7 @@ struct AccessBehaviorTests {
     // MARK: Keys
 
     @Test(
-        "the passphrase is changed as the first thing in a transaction of a queue, and of no observer's business"
+        "changing the passphrase first in a queue's transaction works, and notifies no observer"
     )
     func passphraseInTransaction() throws {
         final class Ends: TransactionObserver {

@@ -3,7 +3,7 @@ import Testing
 
 /// Rows that are backed by a statement convert values as SQLite does, with and without adapters: see the
 /// Compatibility article.
-@Suite("Adapted rows convert as others do")
+@Suite("Conversions of adapted rows")
 struct AdaptedRowTests {
     /// A value that can only be made from a statement. The other initializer fails.
     struct Weight: DatabaseValueConvertible, StatementColumnConvertible, Decodable, Equatable {
@@ -39,7 +39,7 @@ struct AdaptedRowTests {
         ]),
     ]
 
-    @Test("values of rows and scopes that stand on their statement", arguments: adapters.indices)
+    @Test("rows and scopes backed by a statement decode values from it", arguments: adapters.indices)
     func values(index: Int) throws {
         try DatabaseQueue().read { (db) throws in
             let row = try #require(
@@ -55,7 +55,7 @@ struct AdaptedRowTests {
         }
     }
 
-    @Test("records of rows and scopes that stand on their statement", arguments: adapters.indices)
+    @Test("records of rows and scopes backed by a statement are decoded from it", arguments: adapters.indices)
     func records(index: Int) throws {
         try DatabaseQueue().read { (db) throws in
             let parcel = Parcel(n: 12, weight: Weight(grams: 7))
@@ -66,7 +66,7 @@ struct AdaptedRowTests {
         }
     }
 
-    @Test("copies of rows have the conversions of values", arguments: adapters.indices)
+    @Test("copied rows decode values from database values", arguments: adapters.indices)
     func copies(index: Int) throws {
         try DatabaseQueue().read { (db) throws in
             let row = try #require(try Row.fetchOne(db, sql: Self.sql, adapter: Self.adapters[index]))

@@ -7,9 +7,9 @@ import Testing
 
 /// The behavior of values, connections and observers that programs expect from GRDB 7: see the Compatibility
 /// article.
-@Suite("Databases behave as programs know them")
+@Suite("Database behavior that GRDB programs rely on")
 struct DatabaseBehaviorTests {
-    @Test("a blob that is not UTF-8 is repaired text, as text that is not")
+    @Test("a fetched blob with invalid UTF-8 is read as repaired text, like invalid text")
     func blobsAsText() throws {
         try DatabaseQueue().read { (db) throws in
             #expect(try String.fetchOne(db, sql: "SELECT x'ff41'") == "\u{FFFD}A")
@@ -46,7 +46,7 @@ struct DatabaseBehaviorTests {
         func databaseDidRollback(_ db: Database) { ends.append("rollback") }
     }
 
-    @Test("a statement that fails by itself is not a rollback, one that ends a transaction is")
+    @Test("a failed statement notifies observers of a rollback only if it ends a transaction")
     func rollbackOfStatements() throws {
         let observer = EndObserver()
         let queue = try DatabaseQueue()
@@ -95,7 +95,7 @@ struct DatabaseBehaviorTests {
         }
     }
 
-    @Test("a view without a key says so in the words that programs know")
+    @Test("asking for the primary key of a view fails with GRDB's message")
     func viewWithoutKey() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE VIEW v AS SELECT 1")
@@ -104,7 +104,7 @@ struct DatabaseBehaviorTests {
         }
     }
 
-    @Test("arguments that are left over are counted with those that were used")
+    @Test("an error about unused arguments gives the total number of arguments")
     func argumentCount() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE t (a)")
@@ -157,7 +157,7 @@ struct DatabaseBehaviorTests {
     }
 
     @Test(
-        "decimal numbers survive the way through a floating-point number",
+        "decimal numbers survive the round trip through a floating-point number",
         arguments: [10_000_000.01, 0.1, 1e-5, 123.456, -7.0])
     func decimalNumbers(value: Double) {
         let number = NSDecimalNumber(value: value)
@@ -180,7 +180,7 @@ struct DatabaseBehaviorTests {
         }
     }
 
-    @Test("numbered cursors iterate as their base does")
+    @Test("an enumerated cursor iterates with the forEach of its base")
     func numberedCursors() throws {
         let countdown = Countdown()
         let numbered = try Array(countdown.enumerated())
@@ -189,7 +189,7 @@ struct DatabaseBehaviorTests {
         #expect(countdown.usesForEach)
     }
 
-    @Test("the tables that list the schema are not tables of the program")
+    @Test("the schema tables do not count as existing tables")
     func masterTables() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE safe (a)")
@@ -204,7 +204,7 @@ struct DatabaseBehaviorTests {
         }
     }
 
-    @Test("the end of a read is not reported")
+    @Test("afterNextTransaction traps in a read, and is called after a write")
     func endsOfReads() async {
         await #expect(processExitsWith: .failure) {
             try await DatabaseQueue().read { $0.afterNextTransaction { _ in } }
@@ -255,7 +255,7 @@ struct DatabaseBehaviorTests {
 
     private struct WrappedColumn: RawRepresentable, SQLSpecificExpressible { var rawValue: Column }
 
-    @Test("a type with a raw value that is a column is used as the column")
+    @Test("a type whose raw value is a column can be used as that column")
     func wrappedColumns() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (2), (1)")

@@ -5,13 +5,13 @@ import Synchronization
 import Testing
 
 /// Intentional differences from GRDB 7 that no other suite covers: see the Compatibility article.
-@Suite("Differences that are kept", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Intended differences from GRDB", .timeLimit(.minutes(Patience.minutes)))
 struct KeptDifferenceTests {
     let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("FTS5.api is not there, and the function of the engine that gives it is")
+    @Test("FTS5.api does not exist, but the engine's fts5() function does")
     func fullTextInterface() throws {
         try DatabaseQueue().read { (db) throws in
             // A function of the library would be preferred to the one in this file.
@@ -22,7 +22,7 @@ struct KeptDifferenceTests {
         }
     }
 
-    @Test("a cursor throws the error that ended it again, and does not run its statement again")
+    @Test("a failed cursor rethrows its error without running its statement again")
     func endedCursor() throws {
         struct Item: FetchableRecord, Decodable { let a: Int }
         try DatabaseQueue().read { (db) throws in
@@ -81,7 +81,7 @@ struct KeptDifferenceTests {
         }
     }
 
-    @Test("expressions in literals that plainly stand alone have none, as in views that GRDB has made")
+    @Test("an expression has no parentheses in a literal where none are needed, as in views made by GRDB")
     func noParentheses() throws {
         try DatabaseQueue().read { (db) throws in
             let sum = Column("a") + Column("b")
@@ -137,7 +137,7 @@ struct KeptDifferenceTests {
         }
     }
 
-    @Test("the library's queries about the schema are in no trace")
+    @Test("the library's schema queries are not traced")
     func traces() throws {
         let recorder = SQLRecorder()
         try DatabaseQueue().write { (db) throws in
@@ -157,7 +157,7 @@ struct KeptDifferenceTests {
         #expect(try directory.makeQueue().writeWithoutTransaction(timeout) == 0)
     }
 
-    @Test("an observation of a pool fetches on readers, also where its region changes")
+    @Test("a pool observation fetches on readers, even if its region can change")
     func observedReaders() async throws {
         let pool = try directory.makePool("vault.db", .rawKeyed.with { $0.label = "vault" })
         try await pool.write { try $0.execute(sql: "CREATE TABLE item (a)") }
@@ -172,7 +172,7 @@ struct KeptDifferenceTests {
         cancellable.cancel()
     }
 
-    @Test("a migration that was applied under a former name is superseded by none")
+    @Test("a database is not superseded by a migration that has since been merged into another one")
     func supersededMigrations() throws {
         let queue = try DatabaseQueue()
         var old = DatabaseMigrator()
@@ -184,7 +184,7 @@ struct KeptDifferenceTests {
         #expect(try queue.read { try DatabaseMigrator().hasBeenSuperseded($0) })
     }
 
-    @Test("an immediate observation is started on the main queue, and nowhere else")
+    @Test("an immediate observation traps unless it is started on the main queue")
     func immediateObservation() async {
         await #expect(processExitsWith: .failure) {
             let scheduler: any ValueObservationScheduler = ImmediateValueObservationScheduler()

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The behavior of records that programs expect from GRDB 7: see the Compatibility article.
-@Suite("Records behave as programs know them")
+@Suite("Record behavior that GRDB programs rely on")
 struct RecordBehaviorTests {
     // MARK: Callbacks
 
@@ -32,7 +32,7 @@ struct RecordBehaviorTests {
     }
 
     @Test(
-        "a callback that forgets its closure is an error that rolls the write back",
+        "an around callback that does not call its closure is an error that rolls back the write",
         arguments: Careless.Mistake.allCases)
     private func carelessCallbacks(mistake: Careless.Mistake) throws {
         let queue = try DatabaseQueue()
@@ -91,7 +91,7 @@ struct RecordBehaviorTests {
         }
     }
 
-    @Test("the row ID that the database has chosen is in the container of the success")
+    @Test("the persistence container of a success has the row ID that the database chose")
     func newRowID() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT UNIQUE)")
@@ -138,7 +138,7 @@ struct RecordBehaviorTests {
         }
     }
 
-    @Test("a wrapped record is encoded and decoded by its own methods, and not by its coding")
+    @Test("a wrapped record is encoded and decoded by its own methods, not by Codable")
     func wrappers() throws {
         try DatabaseQueue().write { (db) throws in
             try db.execute(sql: "CREATE TABLE w (stored TEXT)")
@@ -147,7 +147,7 @@ struct RecordBehaviorTests {
         }
     }
 
-    @Test("a property that encodes itself as one value knows its key")
+    @Test("a property encoded as a single value has its key in the coding path")
     func codingPath() throws {
         struct Tag: Encodable {
             func encode(to encoder: any Encoder) throws {
@@ -167,7 +167,7 @@ struct RecordBehaviorTests {
     }
 
     @Test(
-        "integers of dates are rounded down",
+        "dates stored as integers are rounded down",
         arguments: [(-987654.321, -987655, -987_654_321), (1.5, 1, 1500), (-0.5, -1, -500)])
     func dates(seconds: Double, wholeSeconds: Int64, milliseconds: Int64) {
         let date = Date(timeIntervalSince1970: seconds)
@@ -192,7 +192,7 @@ struct RecordBehaviorTests {
         }
     }
 
-    @Test("a record from a row of the program is all changes, one that was fetched has none")
+    @Test("a record from a literal row has changes in all columns, a fetched record has none")
     func recordsFromRows() throws {
         #expect(try Set(Person(row: ["name": "Ada"]).databaseChanges.keys) == ["id", "name"])
         try DatabaseQueue().read { (db) throws in
@@ -206,7 +206,7 @@ struct RecordBehaviorTests {
         }
     }
 
-    @Test("the error of a record that was not found has the text that programs know")
+    @Test("the error of a record that was not found has GRDB's description")
     func recordErrorText() {
         let error = RecordError.recordNotFound(databaseTableName: "note", key: ["id": 1.databaseValue])
         #expect("\(error)" == "Key not found in table note: [id:1]")

@@ -10,7 +10,7 @@ private struct Item: Codable, Identifiable, FetchableRecord, MutablePersistableR
 }
 
 /// The results and the SQL of requests on which programs for GRDB 7 rely: see the Compatibility article.
-@Suite("Requests behave as programs know them")
+@Suite("Request behavior that GRDB programs rely on")
 struct RequestBehaviorTests {
     private func makeQueue() throws -> (queue: DatabaseQueue, recorder: SQLRecorder) {
         let recorder = SQLRecorder()
@@ -29,7 +29,7 @@ struct RequestBehaviorTests {
         recorder.statements.last { $0.hasPrefix("SELECT") }
     }
 
-    @Test("counting sees the names of annotations in filters")
+    @Test("counting works for filters that refer to annotations by name")
     func countWithAnnotation() throws {
         let (queue, _) = try makeQueue()
         try queue.read { (db) throws in
@@ -62,7 +62,7 @@ struct RequestBehaviorTests {
         }
     }
 
-    @Test("a column that is not there is not left out of a key")
+    @Test("an unknown column in a key is an error")
     func keyWithUnknownColumn() throws {
         let (queue, _) = try makeQueue()
         try queue.write { (db) throws in
@@ -71,7 +71,7 @@ struct RequestBehaviorTests {
         }
     }
 
-    @Test("nil is the key of no row, and asks for none")
+    @Test("a nil key matches no row, and runs no statement")
     func nilKeys() throws {
         let (queue, recorder) = try makeQueue()
         try queue.read { (db) throws in
@@ -124,7 +124,7 @@ struct RequestBehaviorTests {
         }
     }
 
-    @Test("views are ordered by the key that the schema source knows")
+    @Test("views are ordered by the key from the schema source")
     func stableOrderOfViews() throws {
         struct Source: DatabaseSchemaSource {
             func columnsForPrimaryKey(_ db: Database, inView view: DatabaseObjectID) throws -> [String]? {
@@ -182,7 +182,7 @@ struct RequestBehaviorTests {
     }
 
     @Test(
-        "short lists and booleans are written as programs know them",
+        "short lists and booleans are written as in GRDB",
         arguments: [
             ([].contains(Column("id")) as SQLExpression, "0"), (![].contains(Column("id")), "1"),
             ([7].contains(Column("id")), "\"id\" = 7"), (![7].contains(Column("id")), "\"id\" <> 7"),
@@ -197,7 +197,7 @@ struct RequestBehaviorTests {
         }
     }
 
-    @Test("a request without rows says so in its condition")
+    @Test("none() adds a false condition to a request")
     func noRows() throws {
         let (queue, recorder) = try makeQueue()
         try queue.read { (db) throws in
@@ -207,7 +207,7 @@ struct RequestBehaviorTests {
         }
     }
 
-    @Test("requests that can have no row observe nothing")
+    @Test("the region of a request that cannot return rows is empty")
     func emptyRegions() throws {
         let (queue, _) = try makeQueue()
         try queue.read { (db) throws in

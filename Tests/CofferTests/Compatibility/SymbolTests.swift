@@ -5,7 +5,7 @@ public import Foundation
 import Testing
 
 /// Declarations that programs for GRDB 7 use. Half of the test is that they compile.
-@Suite("Symbols that programs use")
+@Suite("GRDB symbols that programs use")
 struct SymbolTests {
     private struct Owner: Codable, Identifiable, FetchableRecord, PersistableRecord {
         static let databaseTableName = "owner"
@@ -49,7 +49,7 @@ struct SymbolTests {
         }
     }
 
-    @Test("literals take names and existentials")
+    @Test("SQL literals accept identifiers and existentials")
     func interpolations() throws {
         try makeQueue().read { (db) throws in
             let table = "owner"
@@ -127,7 +127,7 @@ struct SymbolTests {
         }
     }
 
-    @Test("the open edition ignores a license, which is in no trace")
+    @Test("the Community edition ignores a license, and does not trace it")
     func license() throws {
         let recorder = SQLRecorder()
         try makeQueue().writeWithoutTransaction { (db) throws in
@@ -137,7 +137,7 @@ struct SymbolTests {
         }
     }
 
-    @Test("targets of the log of the cipher are made of their names")
+    @Test("SQLCipher log targets can be created from their names")
     func logTargets() {
         #expect(Database.SQLCipherLogTarget(rawValue: "stdout") == .stdout)
         #expect(Database.SQLCipherLogTarget(rawValue: "/vault/log") == .file("/vault/log"))
@@ -179,7 +179,7 @@ struct SymbolTests {
         #expect(TimeZone.fromDatabaseValue("nowhere".databaseValue) == nil)
     }
 
-    @Test("schedulers are made by their names")
+    @Test("schedulers can be created by their type names")
     func schedulers() {
         let queue = DispatchQueue(label: "values")
         let scheduler = AsyncValueObservationScheduler(queue: queue)

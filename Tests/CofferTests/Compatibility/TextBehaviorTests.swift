@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The texts and SQL that programs expect from GRDB 7. `Tests/Benchmarks/compare` compares both libraries.
-@Suite("Texts and SQL are those that programs know")
+@Suite("GRDB-compatible descriptions and SQL")
 struct TextBehaviorTests {
     private struct Owner: Codable, FetchableRecord, PersistableRecord, TableRecord {
         static let databaseTableName = "owner"
@@ -61,7 +61,7 @@ struct TextBehaviorTests {
         }
     }
 
-    @Test("rows that were fetched for a scope are described at the scope and at the row")
+    @Test("prefetched rows of a scope are described at the scope and at the row")
     func prefetchedRowsOfScope() throws {
         try makeQueue().read { db in
             let request = Item.filter(key: 1).including(required: Item.owner.including(all: Owner.items))
@@ -165,7 +165,7 @@ struct TextBehaviorTests {
         }
     }
 
-    @Test("the column of a negated aggregate is called by its SQL")
+    @Test("the column of a negated aggregate is named after its SQL")
     func negatedAggregate() throws {
         try makeQueue().read { db in
             let row = try Row.fetchOne(db, Owner.annotated(with: !Owner.items.isEmpty))
@@ -173,7 +173,7 @@ struct TextBehaviorTests {
         }
     }
 
-    @Test("a dump of a request has the rows that are fetched for its rows")
+    @Test("a dump of a request includes its prefetched rows")
     func dumpOfPrefetchedRows() throws {
         let stream = TextStream()
         let queue = try makeQueue()

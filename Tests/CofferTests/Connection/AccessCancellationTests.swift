@@ -87,7 +87,7 @@ struct AccessCancellationTests {
         }
     }
 
-    @Test("is the error of an access that is interrupted because its connection is being closed")
+    @Test("an access interrupted because its connection is closing throws CancellationError")
     func closing() async throws {
         let queue = try directory.makeQueue()
         await #expect(throws: CancellationError.self) {
@@ -98,7 +98,7 @@ struct AccessCancellationTests {
         }
     }
 
-    @Test("is the error of a rotation that is interrupted because its connection is being closed")
+    @Test("a rotation interrupted because its connection is closing throws CancellationError")
     func rotation() throws {
         let pool = try directory.makePool()
         try pool.writeWithoutTransaction { db in
@@ -113,7 +113,9 @@ struct AccessCancellationTests {
         }
     }
 
-    @Test("is the error of an operation on the file that it has ended", arguments: [false, true])
+    @Test(
+        "a file operation that it ends throws CancellationError, unless the result is published",
+        arguments: [false, true])
     func fileOperation(isPublished: Bool) async throws {
         let queue = try directory.makeQueue()
         let task = Task {

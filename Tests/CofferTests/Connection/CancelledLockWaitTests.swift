@@ -52,7 +52,7 @@ struct CancelledLockWaitTests {
         try owner.inDatabase { db in try db.execute(sql: "ROLLBACK") }
     }
 
-    @Test("ends, and nothing is done", arguments: Mode.allCases, [false, true])
+    @Test("ends without changing anything", arguments: Mode.allCases, [false, true])
     func cancelled(mode: Mode, reads: Bool) async throws {
         let (beginnings, continuation) = AsyncStream.makeStream(of: Void.self)
         let queue = try makeWaiting(mode) { continuation.yield() }
@@ -75,7 +75,7 @@ struct CancelledLockWaitTests {
         try queue.close()
     }
 
-    @Test("ends when the database is closed, without its grace")
+    @Test("ends when the database is closed, without waiting for the grace period")
     func closed() async throws {
         let (beginnings, continuation) = AsyncStream.makeStream(of: Void.self)
         let queue = try makeWaiting(.timeout) { continuation.yield() }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Copies that only read, and keys after the close")
+@Suite("Read-only copies, and keys after closing")
 struct CopyAndCloseTests {
     @Test(
-        "a copy that is made to be read is never written to, not after reads either",
+        "a read-only copy rejects writes, even after reads",
         arguments: [false, true])
     func copies(isTemporary: Bool) throws {
         try withTestDirectory { directory in

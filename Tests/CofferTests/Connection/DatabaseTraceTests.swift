@@ -80,7 +80,7 @@ import Testing
         #expect(lines.contains("-- TRIGGER copy"), "\(lines)")
     }
 
-    @Test("an event that is kept shows no values any more")
+    @Test("an event kept after its callback no longer shows values")
     func keptEvents() throws {
         var kept: [Database.TraceEvent] = []
         try DatabaseQueue().writeWithoutTransaction { db throws in

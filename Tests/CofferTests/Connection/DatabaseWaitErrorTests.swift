@@ -16,7 +16,7 @@ struct DatabaseWaitErrorTests {
         #expect(refused.resource == .reader && late.resource == .writer)
     }
 
-    @Test("an error is no DatabaseError, so that nobody takes it for SQLITE_BUSY")
+    @Test("an error is not a DatabaseError, so it cannot be mistaken for SQLITE_BUSY")
     func type() {
         let error: any Error = DatabaseWaitError.timedOut(.connection, waited: 1)
         #expect(!(error is DatabaseError))

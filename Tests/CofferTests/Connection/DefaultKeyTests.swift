@@ -33,7 +33,7 @@ struct DefaultKeyTests {
     }
 
     @Test(
-        "a key of the configuration, a passphrase of its preparation and plaintext come before the default key"
+        "a configured key, a prepared passphrase and plaintext take precedence over the default key"
     )
     func precedence() async {
         await #expect(processExitsWith: .success) {
@@ -65,7 +65,7 @@ struct DefaultKeyTests {
         }
     }
 
-    @Test("the default key is set once, and before a file needs it")
+    @Test("the default key can be set only once, and only before a file needs it")
     func settingTwiceAndLate() async {
         await #expect(processExitsWith: .success) {
             try Configuration.setDefaultKey(.passphrase("a"))

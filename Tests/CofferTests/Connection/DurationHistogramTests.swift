@@ -39,7 +39,7 @@ struct DurationHistogramTests {
         #expect(histogram.sum == .nanoseconds(98 * 3000 + 100_000 + Int64.max / 2))
     }
 
-    @Test("the difference of two histograms has the durations of the time between them")
+    @Test("the difference of two histograms has the durations added between them")
     func difference() {
         let counts = DurationCounts()
         counts.add(nanoseconds: 3000)

@@ -27,7 +27,7 @@ struct LockHolderTests {
         return LockHolder(of: file, in: list, countsReaders: countsReaders)?.process
     }
 
-    @Test("a file of the same number on another device is another file")
+    @Test("a file with the same inode number on another device is a different file")
     func devices() {
         #expect(holder(900, [(254, 0)]) == 76)
         #expect(holder(900, [(254, 1)]) == 71)
@@ -41,13 +41,13 @@ struct LockHolderTests {
     }
 
     @Test(
-        "an exclusive lock is found, of which the system makes one with its neighbours, and no reserved one")
+        "an exclusive lock merged with adjacent locks is found, and a reserved lock is not")
     func ranges() {
         #expect(holder(901, [(254, 0)]) == 77)
         #expect(holder(902, [(254, 0)], countsReaders: true) == nil)
     }
 
-    @Test("a file is named as the system names it")
+    @Test("a file is matched to its entry in /proc/locks")
     func names() throws {
         let directory = try TestDirectory()
         try directory.write([1], to: "file")

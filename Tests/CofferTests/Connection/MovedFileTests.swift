@@ -150,7 +150,7 @@ struct MovedFileTests {
     }
 
     @Test(
-        "a write fails once the log has lost its name, but not if the connection itself has left the log and begun a new one",
+        "a write fails if the log was moved, but not if the connection itself has replaced the log",
         arguments: [Access.queue, .pool])
     func removedLog(access: Access) throws {
         let writer = try open(Mode(access: access, journal: "wal"))
@@ -193,7 +193,7 @@ struct MovedFileTests {
         try pool.close()
     }
 
-    @Test("closing a former pool late removes nothing that belongs to the pool of the new file")
+    @Test("closing the pool of a replaced file removes no files of the pool of the new file")
     func lateEnd() throws {
         let first = try open(Mode(access: .pool, journal: "wal"))
         try bring(.replacedWithSameKey)
@@ -213,7 +213,7 @@ struct MovedFileTests {
     }
 
     @Test(
-        "no work of a connection whose file was replaced takes transactions of the new file",
+        "no operation of a connection whose file was replaced destroys commits to the new file",
         arguments: Access.allCases, ["checkpoint", "copy", "in place", "erase", "backup", "read"])
     func neighborOfNewFile(access: Access, work: String) throws {
         let first = try open(Mode(access: access, journal: access == .pool ? "wal" : "delete"))
@@ -277,7 +277,7 @@ struct MovedFileTests {
     }
 
     @Test(
-        "a write to an attached database whose file was removed fails, also if the main database is in memory",
+        "a write to an attached file that was removed fails, even if the main database is in memory",
         arguments: [false, true], ["wal", "delete"])
     func attached(isInMemory: Bool, mode: String) throws {
         let other = try directory.makeQueue("b.db")
@@ -311,7 +311,7 @@ struct MovedFileTests {
         #expect(found == [1, 3])
     }
 
-    @Test("a file that was made unusable when another took its place is not called damaged")
+    @Test("a replaced file that was overwritten is reported as moved, not as damaged")
     func spoiledFile() throws {
         let queue = try open(Mode(access: .queue, journal: "delete"))
         let file = try FileHandle(

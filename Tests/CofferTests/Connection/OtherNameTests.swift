@@ -41,7 +41,7 @@ struct OtherNameTests {
     }
 
     @Test(
-        "a file of two names is not opened in WAL mode, and nothing is made next to it",
+        "a file with two names is not opened in WAL mode, and no file is created next to it",
         arguments: Access.allCases)
     func hardLinkInWAL(access: Access) throws {
         try make(.wal)
@@ -95,7 +95,7 @@ struct OtherNameTests {
         try queue.close()
     }
 
-    @Test("a database without encryption is refused as well, in words that say why")
+    @Test("an unencrypted database with two names is refused too, and the error gives the reason")
     func plaintext() throws {
         var plain = Configuration()
         plain.allowsPlaintext = true
@@ -121,7 +121,7 @@ struct OtherNameTests {
         #expect(refusal { try directory.makePool() } == .severalNames(path: path, .hardLinks(count: 2)))
     }
 
-    @Test("a file that this process has open by another name is refused in words that say by which")
+    @Test("a file that this process has open by another name is refused, and the error gives that name")
     func openByAnotherName() throws {
         let pool = try directory.makePool()
         try pool.write { try $0.execute(sql: "CREATE TABLE t (a)") }
@@ -169,7 +169,7 @@ struct OtherNameTests {
         #expect(directory.fileNames() == ["a.db", "a.db.rotate.json", "old.db"])
     }
 
-    @Test("mount points are found by the kernel's answer and in its table, where names are escaped")
+    @Test("mount points are found by a system call and in mountinfo, where names are escaped")
     func mountPoints() throws {
         try make(.default)
         #expect(MountPoint.isOne("/proc") && !MountPoint.isOne("/proc/self") && !MountPoint.isOne(path))

@@ -78,7 +78,7 @@ struct CursorReadingTests {
         #expect(array == [0, 1, 2])
     }
 
-    @Test("elements before an error stay in the collection that is appended to")
+    @Test("elements appended before an error stay in the collection")
     func failedAppend() {
         var array = [0]
         #expect(throws: SourceError.self) {
@@ -87,7 +87,7 @@ struct CursorReadingTests {
         #expect(array == [0, 1, 2])
     }
 
-    @Test("sets take, unite with and intersect with the elements of a cursor")
+    @Test("sets are built from, united with and intersected with cursors")
     func sets() throws {
         #expect(try Set(AnyCursor([1, 2, 1])) == [1, 2])
         let roomy = try Set(AnyCursor([1, 2]), minimumCapacity: 100)
@@ -130,7 +130,7 @@ struct CursorReadingTests {
         }
     }
 
-    @Test("a key that comes twice traps")
+    @Test("a duplicate key traps")
     func duplicateKey() async {
         await #expect(processExitsWith: .failure) {
             _ = try Dictionary(uniqueKeysWithValues: AnyCursor([(1, "a"), (1, "b")]))

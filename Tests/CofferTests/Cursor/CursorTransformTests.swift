@@ -13,7 +13,7 @@ struct CursorTransformTests {
         #expect(try drain(AnyCursor([Int]())) == [])
     }
 
-    @Test("AnyCursor keeps optional elements apart from the end")
+    @Test("AnyCursor distinguishes nil elements from the end")
     func anyCursorOfOptionals() throws {
         #expect(try drain(AnyCursor([1, nil, 3] as [Int?])) == [1, nil, 3])
     }

@@ -107,7 +107,7 @@ struct AssociationExampleTests {
         }
     }
 
-    @Test("numbers of associated rows, and values computed of them")
+    @Test("counts and other aggregates of associated rows")
     func aggregates() throws {
         let grouped =
             #" FROM "owner" LEFT JOIN "item" ON "item"."ownerId" = "owner"."id" GROUP BY "owner"."id""#

@@ -13,7 +13,7 @@ struct CursorExampleTests {
         queue = try Vault.open()
     }
 
-    @Test("one value of all elements")
+    @Test("reducing a cursor to one value")
     func reducing() throws {
         try queue.read { db in
             let worth = try Int.fetchCursor(db, Item.select(\.worth)).reduce(0, +)
@@ -32,7 +32,7 @@ struct CursorExampleTests {
         }
     }
 
-    @Test("some of the elements")
+    @Test("skipping and limiting elements")
     func slicing() throws {
         try queue.read { db in
             do {
@@ -52,7 +52,7 @@ struct CursorExampleTests {
         }
     }
 
-    @Test("other elements")
+    @Test("transforming and filtering elements")
     func transforming() throws {
         var printed: [String] = []
         func print(_ name: String) { printed.append(name) }

@@ -21,7 +21,7 @@ struct DocumentationExampleTests {
         try queue.read { db in try request.makePreparedRequest(db, forSingleResult: false).statement.sql }
     }
 
-    @Test("salvage: a file that is not there is missing")
+    @Test("salvaging a file that does not exist throws an error")
     func salvage() throws {
         #expect(throws: DatabaseFileError(.missing, path: "/srv/vault/vault.db")) {
             let damaged = DatabaseFile(path: "/srv/vault/vault.db")
@@ -252,7 +252,7 @@ struct DocumentationExampleTests {
         }
     }
 
-    @Test("a function, a value and a tokenizer of one's own")
+    @Test("a custom function, value type and tokenizer")
     func extensions() throws {
         var configuration = Configuration()
         /// Returns the first letters of the words of a text; NULL if the argument is not text.

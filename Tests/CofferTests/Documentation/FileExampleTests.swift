@@ -26,7 +26,7 @@ struct FileExampleTests {
         try queue.close()
     }
 
-    @Test("looking and rotating")
+    @Test("inspecting, verifying and rotating")
     func rotating() throws {
         let file = DatabaseFile(path: path)
         let look = try file.inspect()
@@ -118,7 +118,7 @@ struct FileExampleTests {
                 .allSatisfy { !$0.isDifferent })
     }
 
-    @Test("rotating while others work")
+    @Test("rotating a pool in use")
     func rotatingInUse() throws {
         let pool = try DatabasePool(path: path, configuration: .rawKeyed)
         var options = DatabaseFile.RotationOptions()

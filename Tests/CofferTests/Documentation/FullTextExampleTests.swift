@@ -64,7 +64,7 @@ struct FullTextExampleTests {
         try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = ?", arguments: [table])
     }
 
-    @Test("tables of the older generations")
+    @Test("FTS3 and FTS4 tables")
     func olderTables() throws {
         try queue.inTransaction { db in
             try db.create(virtualTable: "itemText", using: FTS3()) { t in
@@ -94,7 +94,7 @@ struct FullTextExampleTests {
         #expect(words == ["seal", "letter"])
     }
 
-    @Test("tables that follow another one: FTS4")
+    @Test("synchronized tables: FTS4")
     func synchronizedFTS4() throws {
         try queue.write { db in
             try db.create(virtualTable: "itemText", using: FTS4()) { t in
@@ -114,7 +114,7 @@ struct FullTextExampleTests {
         }
     }
 
-    @Test("tables that follow another one: FTS5")
+    @Test("synchronized tables: FTS5")
     func synchronizedFTS5() throws {
         try queue.write { db in
             try db.create(virtualTable: "itemText", using: FTS5()) { t in
@@ -168,7 +168,7 @@ struct FullTextExampleTests {
         }
     }
 
-    @Test("a module of one's own")
+    @Test("a custom module")
     func modules() throws {
         try queue.write { db in
             try db.create(virtualTable: "place", using: Places()) { t in

@@ -38,7 +38,7 @@ struct KeyExampleTests {
         }
     }
 
-    @Test("ways to a key")
+    @Test("sources of a key")
     func keys() throws {
         let (digits, keyPath) = (Array(text.utf8), directory.path("vault.key"))
         @Sendable func answerOfStore() throws -> [UInt8] { Array("another passphrase".utf8) }
@@ -161,7 +161,7 @@ struct KeyExampleTests {
         #expect(try opens(config))
     }
 
-    @Test("copies with keyrings of their own")
+    @Test("copies with their own keyrings")
     func copies() throws {
         let (key, owner) = (DatabaseKey.rawKey(bytes), try DatabaseKeyring.Identity.random().recipient)
         let (folder, backupPath) = (try directory.makeFolder("backups"), directory.path("copy.db"))
@@ -199,7 +199,7 @@ struct KeyExampleTests {
         #expect(printed.isEmpty == (DatabaseKey.memoryUse.unlockedByteCount == 0))
     }
 
-    @Test("a backup in the place of a database that has its keyring")
+    @Test("restoring a backup over a database with a keyring")
     func restoring() throws {
         let (backupPath, backupKey) = (directory.path("backup.db"), DatabaseKey.rawKey(bytes))
         try make(backupKey, at: backupPath)

@@ -40,7 +40,7 @@ struct RecordTypeExampleTests {
         }
     }
 
-    @Test("types that stand for a table")
+    @Test("types that represent a table")
     func tables() throws {
         struct Attachment: TableRecord {
             enum Columns {

@@ -85,7 +85,7 @@ struct SchemaExampleTests {
         }
     }
 
-    @Test("a migration that stands for two")
+    @Test("a migration that merges two others")
     func mergedMigrations() throws {
         for isOld in [false, true] {
             let queue = try DatabaseQueue()

@@ -204,7 +204,7 @@ struct DumpTests {
         #expect(text == "1\n")
     }
 
-    @Test("requests, from any reader, inside accesses too", arguments: Access.allCases)
+    @Test("dumps work on any reader, and inside database accesses", arguments: Access.allCases)
     func requests(access: Access) throws {
         try withTestDirectory { directory throws in
             let writer = try directory.make(access)
@@ -252,7 +252,7 @@ struct DumpTests {
     }
 
     @Test(
-        "rows of including(all:) follow the rows, below the names of the associations that lead to them")
+        "prefetched rows follow the rows, under the path of their association")
     func prefetchedRows() throws {
         let (owners, items) = ("1|1|Ada\n2|1|Grace\n3|2|Joan\n", "1|1|Letter\n2|1|Pass\n3|3|Key\n")
         #expect(try towns(Owner.including(all: Owner.items)) == owners + "\nitems\n" + items)
@@ -331,7 +331,7 @@ struct DumpTests {
         }
     }
 
-    @Test("a format of the program, and margins")
+    @Test("a custom format can write margins")
     func ownFormat() throws {
         let text = try dump { db, stream throws in
             try db.dumpSQL("SELECT * FROM t; SELECT 1", format: Count(), to: stream)
@@ -352,7 +352,7 @@ struct DumpTests {
         CREATE VIEW name AS SELECT name, id FROM garden ORDER BY id DESC
         """
 
-    @Test("tables, sorted by their keys, with names above them if there are several")
+    @Test("tables are sorted by key, and have headings if there are several")
     func tables() throws {
         let text = { (tables: [String], header: DumpTableHeaderOptions, isStable: Bool) in
             try dump(DumpTests.gardens) { db, stream throws in
@@ -381,7 +381,7 @@ struct DumpTests {
         }
     }
 
-    @Test("a view whose key the schema source knows is sorted by it")
+    @Test("a view is sorted by the primary key from the schema source")
     func keyedView() throws {
         let stream = Text()
         var configuration = Configuration()
@@ -402,7 +402,7 @@ struct DumpTests {
         INSERT INTO garden VALUES (1); INSERT INTO bed VALUES (1, 'A')
         """
 
-    @Test("the content")
+    @Test("a content dump contains the schema and all tables")
     func content() throws {
         #expect(
             try dump(DumpTests.schema) { db, stream throws in try db.dumpContent(to: stream) } == """

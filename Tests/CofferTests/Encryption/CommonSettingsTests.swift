@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 
 /// Files that the stock shell makes with settings that programs use without documenting them.
-@Suite("Common cipher settings of no format")
+@Suite("Common cipher settings that match no SQLCipher format")
 struct CommonSettingsTests {
     struct Case: CustomTestStringConvertible {
         let testDescription: String
@@ -121,7 +121,7 @@ struct CommonSettingsTests {
         #expect(try !database.upgrade(key: .passphrase("pw"), options: options).isChanged)
     }
 
-    @Test("a plaintext header under a key without a salt is named, and a plaintext file is one")
+    @Test("a plaintext header with a key without a salt is reported, and so is a plaintext file")
     func clearHeaderWithoutSalt() throws {
         let file = try EncryptedFile()
         _ = try file.shell(

@@ -64,7 +64,7 @@ struct DatabaseKeyTests {
         }
     }
 
-    @Test("a random key can be stored by its bytes, and a passphrase is not shown that way")
+    @Test("the bytes of a random key can be stored, and a passphrase has no raw key bytes")
     func bytes() {
         let key = DatabaseKey.random()
         let bytes = unsafe key.withUnsafeRawKeyBytes { unsafe Array($0) }

@@ -86,7 +86,7 @@ struct DerivedKeyTests {
         }
     }
 
-    @Test("previous generations are the newest first, and end at generation 0")
+    @Test("previous generations are listed newest first, down to generation 0")
     func previousGenerations() {
         let keys = KeyGenerations(of: "a", from: master)
         func expect(_ previous: [DatabaseKey], _ generations: [Int]) {
@@ -100,7 +100,7 @@ struct DerivedKeyTests {
         }
     }
 
-    @Test("a file opens from any generation that is tried, and no other")
+    @Test("a file opens only if its generation is among those that are tried")
     func generations() throws {
         let keys = KeyGenerations(of: "a", from: master)
         var configuration = Configuration()

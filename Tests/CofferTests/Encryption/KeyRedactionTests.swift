@@ -100,7 +100,7 @@ struct KeyRedactionTests {
     }
 
     @Test(
-        "an error about SQL with a key shows neither SQLite's words nor arguments",
+        "an error about SQL with a key shows neither SQLite's message nor the arguments",
         arguments: ["PRAGMA key 'S3CRET", "ATTACH 'a' AS b KEY ?"])
     func errors(sql: String) {
         let error = DatabaseError(
@@ -112,7 +112,7 @@ struct KeyRedactionTests {
     }
 
     @Test(
-        "a message of SQLite's log that is cut shows no words from behind the cut",
+        "a truncated message of SQLite's log shows no words from the truncated SQL",
         arguments: ["SELECT 1 ", "PRAGMA ", "ATTACH ", "ATTACH 'a.db' AS b ", "UPDATE t SET a = 1 ", ""])
     func cutLogMessages(start: String) {
         // The key comes after the end of the quoted text, and caused SQLite's error.
@@ -154,7 +154,7 @@ struct KeyRedactionTests {
         #expect(redacted("os_unix.c:1: (2) open(/a.db?%6bey=x) - ", nil) == "os_unix.c:1: (2) open(/a.db…")
     }
 
-    @Test("any bytes are taken, and a result is stable")
+    @Test("any text can be redacted, and every change is marked")
     func arbitrary() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = [

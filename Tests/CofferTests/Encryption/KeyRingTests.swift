@@ -115,7 +115,7 @@ struct KeyRingTests {
     }
 
     @Test(
-        "of two creators of one file, the later one gets an error, and opens the file anew",
+        "the later of two creators of a file gets an error, and can then open the file",
         arguments: [true, false])
     func race(isPassphrase: Bool) throws {
         let file = try EncryptedFile()
@@ -180,7 +180,7 @@ struct KeyRingTests {
         #expect(try handle.firstText(trusted: "PRAGMA kdf_iter") == "256000")
     }
 
-    @Test("everything that a ring, its keys and its derivations held is wiped")
+    @Test("the memory of a ring, its keys and its derived keys is wiped")
     func wiped() throws {
         let memory = RecordingMemory()
         let file = try EncryptedFile()

@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 
 /// Keys from hexadecimal digits, key specs, files and credentials.
-@Suite("Where keys come from")
+@Suite("Sources of keys")
 struct KeySourceTests {
     private let directory: TestDirectory
 
@@ -66,7 +66,7 @@ struct KeySourceTests {
     }
 
     @Test(
-        "64 digits are a raw key, 96 a raw key and its salt, in both cases of letters, and nothing else is one"
+        "64 hex digits are a raw key, 96 a raw key and its salt, in either case; anything else is refused"
     )
     func hexadecimal() throws {
         let digits = hexText(rawKeyBytes)
@@ -140,7 +140,7 @@ struct KeySourceTests {
     }
 
     @Test(
-        "a key file that others may read, or that is not a file, too long or not a key, is refused before the database is touched"
+        "a key file that others may read, or that is invalid, is refused before the database is opened"
     )
     func refusedKeyFile() throws {
         for mode in [0o640, 0o604, 0o660, 0o610] {
@@ -192,7 +192,7 @@ struct KeySourceTests {
     }
 
     @Test(
-        "a credential is read from the folder of the unit, a link in it is not followed, and its name has no slash"
+        "a credential is read from the unit's directory; links, and names with a slash, are refused"
     )
     func credential() async {
         await #expect(processExitsWith: .success) {

@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 
 /// Each test also checks that nothing was changed and that no descriptor stays open.
-@Suite("Why a file does not open")
+@Suite("Diagnosis of files that do not open")
 struct OpeningDiagnosisTests {
     private func reason(
         _ file: EncryptedFile, key: DatabaseKey = .rawKey(rawKeyBytes),
@@ -19,7 +19,7 @@ struct OpeningDiagnosisTests {
         return result
     }
 
-    @Test("a file that gets its new key between two looks is not called damaged", arguments: [2, 4, 6])
+    @Test("a file that is replaced during the diagnosis is not reported as damaged", arguments: [2, 4, 6])
     func replacedMeanwhile(looks: Int) throws {
         let (file, new) = (try EncryptedFile(), try EncryptedFile())
         try file.fill(KeyRing(key: .rawKey(rawKeyBytes.map { ~$0 })))
@@ -74,7 +74,7 @@ struct OpeningDiagnosisTests {
         #expect(try reason(file, key: other, settings: configuration.cipher) == nil)
     }
 
-    @Test("ciphertext after a header in the clear is not a plaintext file, whatever its first byte")
+    @Test("ciphertext after a plaintext header is not mistaken for a plaintext file")
     func ciphertextLikeRoot() {
         var start = DatabaseHeader.magic + [16, 0, 1, 1, 48, 64, 32, 32] + [UInt8](repeating: 0, count: 72)
         for type: UInt8 in [2, 5, 10, 13] {
@@ -160,7 +160,7 @@ struct OpeningDiagnosisTests {
     }
 
     @Test(
-        "page 1 with a flipped byte, where another page proves the key",
+        "page 1 with a flipped byte, when another page verifies the key",
         arguments: [16, 100, 2000, 4015, 4016, 4031, 4032, 4095])
     func damagedFirstPage(offset: Int) throws {
         let file = try EncryptedFile()
@@ -170,7 +170,7 @@ struct OpeningDiagnosisTests {
     }
 
     @Test(
-        "a raw key proves that the salt is damaged, and a passphrase cannot",
+        "a damaged salt is detected with a raw key, and looks like a wrong key with a passphrase",
         arguments: [CipherSettings(), .sqlcipher(format: 3)])
     func damagedSalt(settings: CipherSettings) throws {
         let file = try EncryptedFile()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Pages that a queue or pool knows")
+@Suite("The memo of verified pages")
 struct PageWorkTests {
     private let directory: TestDirectory
 
@@ -48,7 +48,7 @@ struct PageWorkTests {
     }
 
     @Test(
-        "a flipped bit is refused although its page was known a moment before",
+        "a flipped bit is detected even if its page was in the memo",
         .enabled(if: PageWorkTests.isInstalled),
         arguments: [1024, 4096, 65536], Place.allCases)
     func flippedBit(_ pageSize: Int, _ place: Place) throws {
@@ -95,7 +95,7 @@ struct PageWorkTests {
         try handle.write(contentsOf: Data([body(byte)]))
     }
 
-    @Test("two known pages that have changed places are refused", .enabled(if: PageWorkTests.isInstalled))
+    @Test("two pages in the memo that were swapped are refused", .enabled(if: PageWorkTests.isInstalled))
     func exchangedPages() throws {
         let queue = try DatabaseQueue(path: directory.path("a.db"), configuration: configuration())
         try queue.write { try $0.execute(sql: PageWorkTests.fill) }
@@ -110,7 +110,7 @@ struct PageWorkTests {
 
     // MARK: Results
 
-    @Test("known pages change no result, and no file", arguments: 1...4)
+    @Test("the memo changes neither results nor files", arguments: 1...4)
     func results(_ format: Int) throws {
         var contents: [[String]] = []
         let isOn: [(states: Bool, memo: Bool)] = [(true, true), (true, false), (false, false)]
@@ -152,7 +152,7 @@ struct PageWorkTests {
         #expect(contents[0].count > 500 && contents[0] == contents[1] && contents[1] == contents[2])
     }
 
-    @Test("settings that say nothing about files make no other format")
+    @Test("settings that do not affect files do not change the format")
     func formats() throws {
         for format in 1...4 {
             var settings = CipherSettings.sqlcipher(format: format)
@@ -174,7 +174,7 @@ struct PageWorkTests {
     // MARK: The life of a memo
 
     @Test(
-        "a reader of a pool knows the pages that another connection has written",
+        "a pool's reader finds pages in the memo that another connection wrote",
         .enabled(if: PageWorkTests.isInstalled))
     func sharing() throws {
         let pool = try DatabasePool(path: directory.path("a.db"), configuration: configuration())
@@ -215,7 +215,7 @@ struct PageWorkTests {
     }
 
     @Test(
-        "rotating a key makes the memo forget the pages of the former key",
+        "rotating a key clears the memo of pages under the former key",
         .enabled(if: PageWorkTests.isInstalled),
         arguments: Access.allCases)
     func rotation(_ access: Access) throws {

@@ -8,7 +8,7 @@ import Testing
 /// SQLCipher has one HMAC salt mask for the whole process, which must not change while files with a different
 /// mask are in use.
 @Suite(
-    "Files whose key for HMAC was derived with another mask",
+    "Files with another HMAC salt mask",
     .enabled(if: OtherMask.isPossible, "SQLCipher since 4.7 ignores a salt after the first use of the key"))
 struct SaltMaskTests {
     private static let shellSettings = CipherInteroperabilityTests.betaSettings
@@ -25,7 +25,9 @@ struct SaltMaskTests {
         try file.shell("PRAGMA key = 'pw'; \(shellSettings) \(query)")
     }
 
-    @Test("a pool in WAL mode writes one, and the shell finds every page good", arguments: Access.allCases)
+    @Test(
+        "a queue or pool writes to such a file, and the shell verifies every page", arguments: Access.allCases
+    )
     func work(_ access: Access) throws {
         let file = try EncryptedFile()
         let salt: [UInt8]

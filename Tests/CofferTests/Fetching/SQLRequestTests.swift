@@ -59,7 +59,7 @@ struct SQLRequestTests {
         }
     }
 
-    @Test("a cached request uses one statement, another one does not")
+    @Test("only a cached request reuses its statement")
     func caching() throws {
         try makeQueue().read { db throws in
             let cached = SQLRequest<Row>(sql: "SELECT * FROM player", cached: true)

@@ -48,7 +48,7 @@ struct ValueFetchingTests {
         }
     }
 
-    @Test("values are fetched from a statement, again and again, with new arguments")
+    @Test("a statement can be fetched from repeatedly, with new arguments")
     func statements() throws {
         try inMemory { db throws in
             let statement = try db.makeStatement(sql: "SELECT ?1 UNION ALL SELECT ?1 + 1")
@@ -127,7 +127,7 @@ struct ValueFetchingTests {
         }
     }
 
-    @Test("fetching one value executes a statement that writes to its end")
+    @Test("fetching one value from a writing statement runs it to completion")
     func returning() throws {
         try inMemory { db throws in
             try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)")
@@ -142,7 +142,7 @@ struct ValueFetchingTests {
         }
     }
 
-    @Test("the failure of a commit that follows the first value is thrown")
+    @Test("a commit error after the first value is thrown")
     func returningFails() throws {
         try inMemory { db throws in
             try db.execute(

@@ -10,7 +10,7 @@ struct FileErasureTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("an erased file is gone with all that belongs to it, and its beginning was overwritten before")
+    @Test("erasing a file overwrites its beginning, then removes it with its side files and leftovers")
     func erase() throws {
         let file = try directory.makeFile("a.db", wal: true)
         try directory.write([1, 2, 3], to: "a.db-wal")
@@ -53,7 +53,7 @@ struct FileErasureTests {
         try queue.write { try $0.execute(sql: "INSERT INTO t (a) VALUES ('still there')") }
     }
 
-    @Test("the error of an erasure tells whether it has begun, and another run completes it")
+    @Test("the error of an erasure says whether it has begun, and another run completes it")
     func begun() throws {
         let file = try directory.makeFile()
         for (point, hasBegun) in [(FailPoint.locked, false), (.rekeyed, true)] {

@@ -90,7 +90,7 @@ struct LongerFileTests {
 
     private func size(_ name: String) throws -> Int { try directory.bytes(of: name).count }
 
-    @Test("every operation takes them", arguments: Tail.allCases, [false, true])
+    @Test("every operation accepts them", arguments: Tail.allCases, [false, true])
     func everyOperation(tail: Tail, wal: Bool) throws {
         let sample = try make(tail, wal: wal)
         let file = sample.file
@@ -214,7 +214,7 @@ struct LongerFileTests {
     }
 
     @Test(
-        "damage before the tail is damage, and a file that is too short is reported as cut off",
+        "damage before the tail is reported, and so are the missing pages of a truncated file",
         arguments: Tail.allCases)
     func damageIsFound(tail: Tail) throws {
         let sample = try make(tail, wal: false)

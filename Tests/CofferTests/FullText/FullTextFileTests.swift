@@ -171,7 +171,7 @@ struct FullTextFileTests {
     }
 
     @Test(
-        "the stock shell searches an index of Coffer, and the reverse",
+        "the stock shell and Coffer can search each other's indexes",
         .enabled(if: SQLCipherShell.isAvailable))
     func shell() throws {
         _ = try makeFile(.encrypted(0x42))

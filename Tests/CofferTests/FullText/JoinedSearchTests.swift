@@ -107,7 +107,7 @@ struct JoinedSearchTests {
         }
     }
 
-    @Test("owners with the notes that a search finds and that JSON describes")
+    @Test("owners include the notes that match a search and a JSON condition")
     func prefetchedAndCounted() throws {
         struct Found: Decodable, FetchableRecord, Equatable {
             var owner: Owner

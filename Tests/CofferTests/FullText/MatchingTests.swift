@@ -115,7 +115,7 @@ struct MatchingTests {
         }
     }
 
-    @Test("under an alias, the hidden column of the table is searched: SQLite does not know it by the alias")
+    @Test("a search under an alias uses the table's hidden column")
     func alias() throws {
         let pattern = try FTS5Pattern(rawPattern: "red")
         try inDatabase { db throws in
@@ -199,7 +199,7 @@ struct MatchingTests {
         }
     }
 
-    @Test("a function for a column that is not there throws, and so does one outside of a search")
+    @Test("auxiliary functions throw for an unknown column, and outside of a search")
     func misusedFunctions() async throws {
         let pattern = try FTS5Pattern(rawPattern: "red")
         try inDatabase { db throws in
@@ -224,7 +224,7 @@ struct MatchingTests {
     // MARK: Observation
 
     @Test(
-        "an observation of a search is notified of writes to the table, also by triggers, and of no others",
+        "an observation of a search is notified only of writes to its table, including by triggers",
         .timeLimit(.minutes(5)),
         arguments: Access.allCases)
     func observation(access: Access) async throws {

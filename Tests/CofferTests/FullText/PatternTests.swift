@@ -41,7 +41,7 @@ struct PatternTests {
     }
 
     @Test(
-        "without the extended query syntax, which the engine does not have, operators are words",
+        "without SQLite's enhanced query syntax, operators are words",
         arguments: ["(", "AND"])
     func standardSyntaxOfFTS3(pattern: String) throws {
         let hasExtendedSyntax = try DatabaseQueue().read { db throws in
@@ -71,7 +71,7 @@ struct PatternTests {
         }
     }
 
-    @Test("an FTS5 pattern may name the columns that are given")
+    @Test("an FTS5 pattern may name only the allowed columns")
     func columns() throws {
         #expect(try FTS5Pattern(rawPattern: "title:fo", allowedColumns: ["title"]).rawPattern == "title:fo")
         #expect(
@@ -99,7 +99,8 @@ struct PatternTests {
     // MARK: Patterns from user input
 
     @Test(
-        "there is no pattern without a word", arguments: ["", " ", "*", "^", "(", "()", "\"", "?!", "\u{0}"])
+        "no pattern is created from text without words",
+        arguments: ["", " ", "*", "^", "(", "()", "\"", "?!", "\u{0}"])
     func noWord(text: String) {
         #expect(FTS3Pattern(matchingAnyTokenIn: text) == nil)
         #expect(FTS3Pattern(matchingAllTokensIn: text) == nil)
@@ -113,7 +114,7 @@ struct PatternTests {
     }
 
     @Test(
-        "patterns of FTS3 made of texts",
+        "FTS3 patterns created from text",
         arguments: [
             ("^Tulip*", ["tulip", "tulip", "tulip*", "\"tulip\""]),
             ("\"Red-Oak\"", ["red OR oak", "red oak", "red* oak*", "\"red oak\""]),
@@ -134,7 +135,7 @@ struct PatternTests {
     }
 
     @Test(
-        "patterns of FTS5 made of texts",
+        "FTS5 patterns created from text",
         arguments: [
             ("BARÉ", ["barÉ", "barÉ", "barÉ*", "\"barÉ\"", "^\"barÉ\""]),
             ("^Red-Oak*", ["red OR oak", "red oak", "red* oak*", "\"red oak\"", "^\"red oak\""]),
@@ -154,7 +155,7 @@ struct PatternTests {
             ] == patterns)
     }
 
-    @Test("a NUL character, where SQLite ends a pattern, separates words and is in no pattern")
+    @Test("a NUL character separates words, and is refused in a raw pattern")
     func zero() {
         let text = "red\u{0}oak"
         #expect(FTS3Pattern(matchingAllTokensIn: text)?.rawPattern == "red oak")
@@ -175,7 +176,7 @@ struct PatternTests {
 
     // MARK: Values
 
-    @Test("a pattern is its text, and is checked when it is read")
+    @Test("a pattern is stored as its text, and validated when it is read")
     func values() throws {
         let pattern = try FTS5Pattern(rawPattern: "red NOT oak")
         let older = try FTS3Pattern(rawPattern: "red -oak")

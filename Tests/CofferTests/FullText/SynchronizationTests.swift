@@ -212,7 +212,7 @@ struct SynchronizationTests {
     }
 
     @Test(
-        "a content table without an INTEGER PRIMARY KEY has its hidden row ID, and one without row IDs is refused",
+        "without an INTEGER PRIMARY KEY, the hidden row ID is used; WITHOUT ROWID tables are refused",
         arguments: Version.allCases)
     func rowIDs(version: Version) throws {
         try DatabaseQueue().inDatabase { db throws in
@@ -237,7 +237,7 @@ struct SynchronizationTests {
         }
     }
 
-    @Test("an FTS5 table finds a row ID whose usual name a column has taken")
+    @Test("an FTS5 table finds the row ID even if a column is named rowid")
     func shadowedRowID() throws {
         try DatabaseQueue().inDatabase { db throws in
             try db.execute(

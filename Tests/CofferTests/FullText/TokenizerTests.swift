@@ -207,7 +207,7 @@ struct TokenizerTests {
     }
 
     @Test(
-        "a tokenizer gets its arguments and the purpose of each text, and may add synonyms at the same position"
+        "a tokenizer gets its arguments and the purpose of each text, and may add colocated synonyms"
     )
     func synonyms() throws {
         let behaviour = Behaviour()
@@ -265,7 +265,7 @@ struct TokenizerTests {
     // MARK: Life on connections
 
     @Test(
-        "all connections of a pool have a tokenizer that is added when they are prepared, also before the key, and without one"
+        "every pool connection has a tokenizer added in its preparation, even before or without a key"
     )
     func pool() throws {
         for kind in ["property", "preparation", "plaintext"] {
@@ -286,7 +286,7 @@ struct TokenizerTests {
         }
     }
 
-    @Test("a connection without the tokenizer throws as soon as the table is used, and no sooner")
+    @Test("a connection without the tokenizer throws only when the table is used")
     func missing() throws {
         var configuration = Configuration.rawKeyed
         configuration.prepareDatabase { db in db.add(tokenizer: WithoutArticles.self) }
@@ -345,7 +345,7 @@ struct TokenizerTests {
 
     // MARK: Errors
 
-    @Test("an error in the creation of a tokenizer is the error of the statement")
+    @Test("an error while creating a tokenizer fails the statement")
     func creationErrors() throws {
         let behaviour = Behaviour()
         try makeQueue(behaviour).inDatabase { db throws in
@@ -369,7 +369,7 @@ struct TokenizerTests {
     }
 
     @Test(
-        "an error of a tokenizer at work ends the statement, and nothing is written",
+        "an error while tokenizing fails the statement, and nothing is written",
         arguments: [true, false])
     func workErrors(isDatabaseError: Bool) throws {
         let behaviour = Behaviour()
@@ -402,7 +402,7 @@ struct TokenizerTests {
     }
 
     @Test(
-        "codes that the engine would take for success are errors",
+        "result codes that the engine would treat as success are errors",
         arguments: [100, 101, 256, 612, -155, 1] as [CInt])
     func strangeCodes(code: CInt) throws {
         let behaviour = Behaviour()
@@ -489,7 +489,7 @@ struct TokenizerTests {
     }
 
     @Test(
-        "random texts go through a tokenizer in Swift as they go through the engine's, and those it makes of its own rule"
+        "for random texts, a wrapper agrees with the engine's tokenizer, and indexes stay intact"
     )
     func randomTexts() throws {
         var random = SeededRandom("texts for tokenizers")

@@ -95,7 +95,7 @@ struct VirtualTableTests {
         }
     }
 
-    @Test("errors of the definition come before any table")
+    @Test("an invalid definition creates no table")
     func definitionErrors() throws {
         try DatabaseQueue().inDatabase { db throws in
             #expect(throws: Refusal.self) {

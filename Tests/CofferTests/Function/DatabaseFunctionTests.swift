@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "arguments and results of each type come through",
+        "arguments and results of each type are passed unchanged",
         arguments: [
             ("NULL", DatabaseValue.Storage.null), ("9223372036854775807", .int64(.max)),
             ("-1.5", .double(-1.5)),
@@ -28,7 +28,7 @@ import Testing
         #expect(try evaluate("typeTold(\(sql))", type) == "\(storage)".databaseValue)
     }
 
-    @Test("a function takes the number of arguments that it says, or any")
+    @Test("a function takes its declared number of arguments, or any number")
     func argumentCounts() throws {
         let any = DatabaseFunction("f") { $0.count }
         #expect(try evaluate("f()", any) == 0.databaseValue)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("a function lives as long as the connection knows it")
+    @Test("a function lives until it is replaced or its connection is closed")
     func lifetime() throws {
         final class Token: Sendable {}
         weak var weakToken: Token?
@@ -198,7 +198,7 @@ import Testing
 
 @Suite struct UnicodeFunctionTests {
     @Test(
-        "every connection knows the functions of Swift's strings",
+        "every connection has the Swift string functions",
         arguments: [
             ("swiftCapitalizedString", "jérÔME léo", "Jérôme Léo"),
             ("swiftLowercaseString", "JÉRÔME", "jérôme"),

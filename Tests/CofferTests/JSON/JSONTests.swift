@@ -104,7 +104,7 @@ struct JSONTests {
         }
     }
 
-    @Test("definitions have literals")
+    @Test("schema definitions contain literals instead of arguments")
     func definitions() throws {
         try DatabaseQueue().inDatabase { db throws in
             try db.create(table: "note") { t in
@@ -142,7 +142,7 @@ struct JSONTests {
 
     // MARK: Functions
 
-    @Test("the functions that make text, and those that ask")
+    @Test("functions that return JSON text or query JSON")
     func textFunctions() throws {
         let title = Column("title")
         #expect(try sql(Database.json(info)) == #"JSON("info")"#)
@@ -192,7 +192,7 @@ struct JSONTests {
         #expect(Database.JSONValidationOptions([.json, .json5, .probablyJSONB, .jsonb]).rawValue == 15)
     }
 
-    @Test("the functions that make the binary form")
+    @Test("functions that return JSONB")
     func binaryFunctions() throws {
         let title = Column("title")
         #expect(try sql(Database.jsonb(info)) == #"JSONB("info")"#)
@@ -240,7 +240,7 @@ struct JSONTests {
 
     // MARK: JSON in JSON
 
-    @Test("values declared as JSON are JSON in arrays and objects, and nowhere are they wrapped without need")
+    @Test("values declared as JSON are wrapped only where arrays and objects need it")
     func embedding() throws {
         #expect(
             try sql(Database.jsonArray([Column("info"), info] as [any SQLExpressible]))
@@ -268,7 +268,7 @@ struct JSONTests {
         #expect(try sql(Database.jsonArray([info.asJSON.asJSON])) == #"JSON_ARRAY(JSONB("info"))"#)
     }
 
-    @Test("results that SQLite knows to be JSON are not wrapped, even if they are said to be")
+    @Test("results that SQLite knows to be JSON are not wrapped, even if they are declared as JSON")
     func knownJSON() throws {
         let known: [SQLExpression] = [
             info.jsonRepresentation(atPath: "tags"), Database.json(info), Database.jsonArray([1]),
@@ -307,7 +307,7 @@ struct JSONTests {
                 == #"JSON_ARRAY(JSONB(JSON_EXTRACT("info", '$.tags')))"#)
     }
 
-    @Test("the values have their intended meaning")
+    @Test("JSON expressions evaluate to the expected values")
     func values() throws {
         try inDatabase { db throws in
             func value(_ expression: some SQLSpecificExpressible) throws -> String? {

@@ -34,7 +34,7 @@ struct CopyKeyringTests {
         #expect(try copy.items(ben) == ["letter", "photo"])
     }
 
-    @Test("leave no keyring where the name of the copy was taken at the last moment")
+    @Test("leave no keyring if the name of the copy is taken at the last moment")
     func takesBack() throws {
         let copy = KeyringFixture(directory: fixture.directory, path: fixture.directory.path("copy.db"))
         let other = [UInt8](repeating: 7, count: 4096)
@@ -48,7 +48,7 @@ struct CopyKeyringTests {
         #expect(fixture.directory.fileNames() == ["copy.db", "items.db", "items.db.keys"])
     }
 
-    @Test("stop before the work if there is a keyring that may be needed")
+    @Test("are refused before copying if another keyring already has the name")
     func keepsStranger() throws {
         let copy = fixture.directory.path("copy.db")
         try fixture.directory.write([1], to: "copy.db.keys")
@@ -63,7 +63,7 @@ struct CopyKeyringTests {
         #expect(fixture.directory.fileNames() == ["copy.db.keys", "items.db", "items.db.keys"])
     }
 
-    @Test("whose removal is interrupted go with the next backup, and never lose only one of the two files")
+    @Test("whose removal was interrupted are removed completely by the next backup")
     func interruptedRemoval() throws {
         let folder = try fixture.directory.makeFolder("safe")
         let old = try file.backup(into: folder, key: key, slots: [.secret(ben)])

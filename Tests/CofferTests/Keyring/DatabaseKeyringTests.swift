@@ -22,7 +22,7 @@ struct DatabaseKeyringTests {
     private struct CallerFailure: Error {}
 
     @Test(
-        "a failure after a copy has its name leaves the keyring, and a failure before leaves none",
+        "a failed copy keeps its keyring if the copy was published, and removes it otherwise",
         arguments: [false, true])
     func keepsKeyringOfPublishedCopy(_ isPublished: Bool) throws {
         try fixture.make()
@@ -39,7 +39,7 @@ struct DatabaseKeyringTests {
     }
 
     @Test(
-        "a failure after a restored file is in place leaves the keyring, and a failure before leaves none",
+        "a failed restore keeps the keyring if the file was published, and removes it otherwise",
         arguments: [false, true])
     func keepsKeyringOfRestored(_ isPublished: Bool) throws {
         try fixture.make()
@@ -132,7 +132,7 @@ struct DatabaseKeyringTests {
         #expect(try fixture.items(KeyringFixture.secret(3)) == ["letter", "photo"])
     }
 
-    @Test("a file that is not a keyring, or has another name, is not destroyed")
+    @Test("a file that is not a keyring, or has a second hard link, is not destroyed")
     func destroysKeyringsOnly() throws {
         try fixture.make()
         let whole = try fixture.directory.bytes(of: "items.db.keys")
@@ -154,7 +154,7 @@ struct DatabaseKeyringTests {
         #expect(!FileManager.default.fileExists(atPath: keyring.path))
     }
 
-    @Test("the keyring of a symbolic link is next to the database, and a link that leads nowhere has none")
+    @Test("the keyring of a symbolic link is next to the database, and a circular link has none")
     func linkedDatabase() throws {
         try fixture.make()
         let (link, loop) = (fixture.directory.path("link.db"), fixture.directory.path("loop.db"))
@@ -172,7 +172,7 @@ struct DatabaseKeyringTests {
 
     // MARK: - Changing
 
-    @Test("slots are added, changed and removed without a byte of the database")
+    @Test("slots are added, changed and removed without changing the database")
     func changesSlots() throws {
         try fixture.make()
         let database = try fixture.directory.bytes(of: "items.db")
@@ -198,7 +198,7 @@ struct DatabaseKeyringTests {
     }
 
     @Test(
-        "a keyring is changed while a connection of this process is open, whose locks stay",
+        "changing a keyring does not drop the locks of an open connection of this process",
         .enabled(if: SQLCipherShell.isAvailable))
     func keepsLocks() throws {
         try fixture.make()
@@ -267,7 +267,7 @@ struct DatabaseKeyringTests {
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
     }
 
-    @Test("a data key that a damaged database did not get leaves the keyring, and a backup can be restored")
+    @Test("a failed data key rotation of a damaged database is undone, and a backup can be restored")
     func takesRotationsBack() throws {
         try fixture.make([.secret(ben)])
         let backup = fixture.directory.path("backup.db")
@@ -348,7 +348,7 @@ struct DatabaseKeyringTests {
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
     }
 
-    @Test("a keyring whose database was not made before a process was killed is used by the next run")
+    @Test("a keyring left without a database by a killed process is used by the next run")
     func takesOrphans() throws {
         _ = try NewKeyring(making: [.secret(anna)], at: KeyringPlace(keyring.databasePath))
         let orphan = try fixture.directory.bytes(of: "items.db.keys")

@@ -65,7 +65,7 @@ struct ForeignKeyringTests {
         #expect(try fixture.items(anna) == [])
     }
 
-    @Test("a database with its salt accepts it, with any owner of the file", arguments: flaws)
+    @Test("a database with the same salt confirms it, regardless of the owner of the file", arguments: flaws)
     func confirmed(_ flaw: Flaw) throws {
         try fixture.make()
         _ = try give(flaw, fixture.keyring.path)
@@ -159,7 +159,7 @@ struct ForeignKeyringTests {
         try expectOwner()
     }
 
-    @Test("a user takes a keyring of the superuser, and none of a third user", .enabled(if: getuid() == 0))
+    @Test("a user accepts a keyring of the superuser, but not of a third user", .enabled(if: getuid() == 0))
     func ofSuperuser() async {
         await #expect(processExitsWith: .success) {
             let fixture = try KeyringFixture()

@@ -70,7 +70,7 @@ struct KeyringErasureTests {
         #expect(fixture.directory.fileNames() == ["items.db", "items.db.keys"])
     }
 
-    @Test("does not touch a file that takes the place of the keyring in the meantime")
+    @Test("does not touch a file that replaces the keyring during the erasure")
     func swappedKeyring() throws {
         let other = Array("another file of the same user".utf8)
         try fixture.directory.write(other, to: "other")
@@ -127,7 +127,7 @@ struct KeyringErasureTests {
         }
     }
 
-    @Test("plans and removes the keyring without its database, while no process can make the database")
+    @Test("removes a keyring without a database, while no process can create the database")
     func withoutDatabase() throws {
         try FileManager.default.removeItem(atPath: fixture.path)
         #expect(try keyring.erasurePlan() == [keyring.path])
@@ -137,7 +137,7 @@ struct KeyringErasureTests {
 
     struct Stop: Error {}
 
-    @Test("a new keyring stays if the work failed while the database is open, and may yet need it")
+    @Test("a new keyring is kept after a failure while the database is open and may need it")
     func openDatabase() throws {
         let path = fixture.directory.path("new.db")
         let new = DatabaseKeyring(databasePath: path)
@@ -154,7 +154,7 @@ struct KeyringErasureTests {
         try DatabaseQueue(path: path, configuration: fixture.configuration(anna)).close()
     }
 
-    @Test("a new keyring goes if the work failed, whether the file is missing, empty, or has another key")
+    @Test("a new keyring is removed after a failure if the file is missing, empty or has another key")
     func failedWork() throws {
         for content in [nil, [], [UInt8](repeating: 7, count: 4096)] as [[UInt8]?] {
             let new = DatabaseKeyring(databasePath: fixture.directory.path("new.db"))

@@ -14,7 +14,7 @@ struct KeyringHeaderTests {
 
     init() throws { fixture = try KeyringFixture() }
 
-    @Test("exports two intact copies of a keyring of which one copy is damaged, and the check names it")
+    @Test("a keyring with one damaged copy is exported with two intact ones, and a check reports it")
     func damagedCopy() throws {
         try fixture.make()
         let path = "\(fixture.path).keys"
@@ -64,7 +64,7 @@ struct KeyringHeaderTests {
         #expect(try other.items(anna) == ["letter", "photo"])
     }
 
-    @Test("a header of another history of the keyring, with another data key of the same number, is refused")
+    @Test("a header of a diverged keyring, with another data key of the same epoch, is refused")
     func otherHistory() throws {
         try fixture.make()
         let (database, file) = (fixture.path, "\(fixture.path).keys")
@@ -139,7 +139,7 @@ struct KeyringHeaderTests {
         #expect(try fixture.items(anna) == ["letter", "photo"])
     }
 
-    @Test("nothing is destroyed without the name")
+    @Test("a keyring is destroyed only if its database's name is confirmed")
     func destroysByName() throws {
         try fixture.make()
         #expect(throws: DatabaseFileError.self) { try keyring.destroy(confirming: "others.db") }

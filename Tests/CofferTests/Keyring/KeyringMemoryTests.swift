@@ -46,7 +46,7 @@ struct KeyringMemoryTests {
     }
 
     @Test(
-        "data keys, private keys and derived keys are in memory while something is open, and nowhere once all is closed"
+        "data keys, private keys and derived keys are in memory only while something is open"
     )
     func leavesNothing() async {
         await #expect(processExitsWith: .exitCode(7)) {

@@ -55,7 +55,7 @@ struct KeyringOpeningTests {
         #expect(!(try fixture.directory.bytes(of: "items.db.keys")).contains(bytes))
     }
 
-    @Test("a pool by a passphrase derives once, also when it is opened again from the same configuration")
+    @Test("a passphrase is derived once per configuration, even if the pool is opened again")
     func derivesOnce() throws {
         try keyring.make([.secret(KeyringFixture.passphrase("correct horse"))])
         let configuration = fixture.configuration(.passphrase("correct horse"))
@@ -69,7 +69,7 @@ struct KeyringOpeningTests {
         #expect(PassphraseStretching.derivationCount == before + 1)
     }
 
-    @Test("files are inspected and verified by their keyring, and leave it by their exported key only")
+    @Test("files are inspected and verified by their keyring, and leave it only by the exported key")
     func worksOnFiles() throws {
         try fixture.make()
         let key = DatabaseKey.keyring(unlockedBy: anna)

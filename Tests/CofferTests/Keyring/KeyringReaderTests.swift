@@ -8,7 +8,7 @@ private let hasCryptography = (try? ChildProcess.run("python3", ["-c", "import c
 
 /// `Tests/keyring/keyring.py` was written independently, from the article on the format.
 @Suite(
-    "Keyrings of and for a reader in Python",
+    "Interoperability of keyrings with a Python implementation",
     .enabled(if: hasCryptography, "python3 has no package cryptography here"))
 struct KeyringReaderTests {
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -53,7 +53,7 @@ struct KeyringReaderTests {
         }
     }
 
-    @Test("a keyring of Python opens a database", arguments: ["raw", "passphrase"])
+    @Test("a keyring written in Python opens a database", arguments: ["raw", "passphrase"])
     func writes(_ kind: String) throws {
         let printed = try run(
             "write", kind, kind == "raw" ? String(repeating: "01", count: 32) : "correct horse")

@@ -46,7 +46,7 @@ struct KeyringSecretTests {
         }
     }
 
-    @Test("secrets show nothing")
+    @Test("descriptions of secrets are redacted")
     func showsNothing() throws {
         let identity = try DatabaseKeyring.Identity.random()
         let recovery = try DatabaseKeyring.RecoveryKey.random()

@@ -34,7 +34,7 @@ struct KeyringTextTests {
         }
     }
 
-    @Test("has one spelling, and is a few kilobytes")
+    @Test("has a single encoding of a few kilobytes")
     func hasOneSpelling() throws {
         let file = try file()
         let (document, damage) = try KeyringText.read(file)
@@ -141,7 +141,7 @@ struct KeyringTextTests {
         }
     }
 
-    @Test("100,000 random and half-random keyrings crash nothing and are never read as whole")
+    @Test("100,000 random and half-random keyrings cause no crash and are never read as intact")
     func survivesRandomFiles() throws {
         var random = SeededRandom("keyrings")
         let file = try file()
@@ -305,7 +305,7 @@ struct KeyringTextTests {
             } == .full)
     }
 
-    @Test("another version is named")
+    @Test("an unsupported version is reported by its number")
     func namesOtherVersions() throws {
         let text = String(decoding: try file(), as: UTF8.self).replacing(
             "coffer keyring 1\n", with: "coffer keyring 2\n")

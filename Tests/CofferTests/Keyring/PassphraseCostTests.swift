@@ -30,7 +30,7 @@ struct PassphraseCostTests {
         #expect(cost == .standard && cost.memory == 128 << 20 && !cost.isBelowStandard)
     }
 
-    @Test("is the requested one, is shown, and opens the slot again")
+    @Test("is the requested one, is shown by an inspection, and is not needed to open the slot")
     func asked() throws {
         let cheap = DatabaseKeyring.PassphraseCost(logarithm: 12)
         try fixture.make([.secret(.passphrase("correct horse", cost: cheap), name: "Ben")])
@@ -66,7 +66,7 @@ struct PassphraseCostTests {
         }
     }
 
-    @Test("is too high for the memory of a process: the slots after it are tried")
+    @Test("does not prevent other slots from opening if it exceeds the memory of the process")
     func tooHigh() async {
         await #expect(processExitsWith: .success) {
             let fixture = try KeyringFixture()

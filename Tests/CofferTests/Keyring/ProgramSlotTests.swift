@@ -56,7 +56,7 @@ struct ProgramSlotTests {
     }
 
     @Test(
-        "a program is asked with the challenge and the token of its slot, once for all that a configuration opens"
+        "a program gets the challenge and token of its slot, once for all openings of a configuration"
     )
     func opens() throws {
         let device = try device("device", key: "k")
@@ -80,7 +80,7 @@ struct ProgramSlotTests {
     }
 
     @Test(
-        "a program that fails for one slot is asked for the others, and the keyring never determines the program"
+        "a program that fails for one slot is tried for the others; the keyring never names a program"
     )
     func severalPrograms() throws {
         let (first, second) = (
@@ -160,7 +160,7 @@ struct ProgramSlotTests {
         #expect(try fixture.directory.bytes(of: "items.db.keys") == before)
     }
 
-    @Test("long tokens fill a keyring before it is too long to be read, also while its data key is rotated")
+    @Test("long tokens fill a keyring before it is too long to be read, even during a data key rotation")
     func longTokens() throws {
         let long = try device("long", key: "k", token: String(repeating: "7b", count: 1024))
         var count = 1

@@ -57,7 +57,7 @@ struct DatabaseMigratorTests {
         #expect(try tables(reopened) == ["b", "a", "c", "d"])
     }
 
-    @Test("the SQL of a migration: the transaction, the list, the check")
+    @Test("the SQL of a migration: transaction, migration table and foreign key check")
     func sql() throws {
         let recorder = SQLRecorder()
         var configuration = Configuration()
@@ -100,7 +100,7 @@ struct DatabaseMigratorTests {
     }
 
     @Test(
-        "an error rolls its migration back, keeps those before it, and ends the migrating",
+        "an error rolls back its migration, keeps the earlier ones, and stops",
         arguments: Access.allCases)
     func error(access: Access) throws {
         let fails = Mutex(true)

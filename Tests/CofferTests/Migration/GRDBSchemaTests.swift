@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-@Suite("Databases that the same migrations have made in GRDB")
+@Suite("Databases created by GRDB with the same migrations")
 struct GRDBSchemaTests {
     private func migrator() -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -62,7 +62,7 @@ struct GRDBSchemaTests {
         INSERT INTO grdb_migrations VALUES ('1')
         """
 
-    @Test("their content stays", arguments: schemas)
+    @Test("their content is kept", arguments: schemas)
     func stays(schema: String) throws {
         try withTestDirectory { directory in
             let queue = try directory.makeQueue()
@@ -86,7 +86,7 @@ struct GRDBSchemaTests {
         #expect(sql == Self.schemas[0].split(separator: ";\n").map(String.init))
     }
 
-    @Test("a difference in meaning still counts")
+    @Test("a difference in meaning counts as a schema change")
     func differences() throws {
         let changes = [
             ("COLLATE NOCASE", "COLLATE \"BINARY\""), ("ON CONFLICT REPLACE", "ON CONFLICT ABORT"),

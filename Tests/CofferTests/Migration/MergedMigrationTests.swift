@@ -29,7 +29,7 @@ struct MergedMigrationTests {
         return (received.withLock { $0 }, try queue.read { try migrator.appliedIdentifiers($0) })
     }
 
-    @Test("the migration learns which of the others were applied, and takes their place in the list")
+    @Test("the migration receives the applied identifiers, and replaces them in the list")
     func merging() throws {
         for applied in [[], ["v1"], ["v2"], ["v1", "v2"]] {
             let (received, identifiers) = try migrate(applied: applied)
@@ -38,7 +38,7 @@ struct MergedMigrationTests {
         }
     }
 
-    @Test("it does not run if a migration of its name was applied, and the list still forgets the others")
+    @Test("it does not run again if it was applied, but still removes the others from the list")
     func alreadyApplied() throws {
         for applied in [["v3"], ["v1", "v2", "v3"], ["v2", "v3", "v4"]] {
             let (received, identifiers) = try migrate(applied: applied)

@@ -128,7 +128,7 @@ struct MigrationForeignKeyTests {
         #expect(throws: DatabaseError.self) { try own.migrate(queue) }
     }
 
-    @Test("a connection without foreign keys stays without them, and nothing is checked")
+    @Test("a connection with foreign keys disabled keeps them disabled, and nothing is checked")
     func withoutForeignKeys() throws {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false

@@ -89,7 +89,7 @@ struct SchemaChangeTests {
         #expect(try reopened.read { try $0.columns(in: "a").map(\.name) } == ["y"])
     }
 
-    @Test("migrations that need functions and collations of the connection have them in the comparison")
+    @Test("the comparison has the functions and collations that migrations need")
     func preparation() throws {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
@@ -122,7 +122,7 @@ struct SchemaChangeTests {
     }
 
     @Test(
-        "preparations that need a file get one, encrypted like the real one and removed afterwards")
+        "a preparation that needs a file gets a temporary one, encrypted alike and removed afterwards")
     func preparationsOfFiles() throws {
         let passphrase = Configuration().with {
             $0.cipher.kdfIterations = 1000
@@ -166,7 +166,7 @@ struct SchemaChangeTests {
         }
     }
 
-    @Test("a passphrase that is set in the preparation does not disturb the comparison")
+    @Test("the comparison works if the preparation sets a passphrase")
     func passphraseInPreparation() throws {
         var configuration = Configuration()
         configuration.cipher.kdfIterations = 1000

@@ -55,7 +55,7 @@ struct DatabaseRegionObservationTests {
     }
 
     @Test(
-        "observers of a commit read although the task that has written is cancelled",
+        "observers of a commit can read even if the writing task is cancelled",
         arguments: Access.allCases)
     func cancelledTask(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -95,7 +95,7 @@ struct DatabaseRegionObservationTests {
     }
 
     @Test(
-        "the connection can be used and written to, and the writes are reported as well",
+        "an observer can use its connection and write, and its writes are reported too",
         arguments: Access.allCases)
     func writing(access: Access) throws {
         let writer = try makePlayers(access)
@@ -173,7 +173,7 @@ struct DatabaseRegionObservationTests {
     }
 
     @Test(
-        "a region that cannot be found out is an error, and so is a closed database",
+        "an unresolvable region is an error, and so is a closed database",
         arguments: Access.allCases)
     func errors(access: Access) async throws {
         let writer = try makePlayers(access)

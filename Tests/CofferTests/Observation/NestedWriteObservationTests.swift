@@ -85,7 +85,8 @@ struct NestedWriteObservationTests {
     }
 
     @Test(
-        "events and values are right whatever a function executes", arguments: Work.allCases, [false, true])
+        "events and values are correct, regardless of the statements in a function", arguments: Work.allCases,
+        [false, true])
     func works(work: Work, isInTransaction: Bool) async throws {
         let queue = try makeQueue(writingAt: 0)
         try await queue.writeWithoutTransaction { db in

@@ -20,7 +20,7 @@ import Testing
         #expect(observer.takeLog() == ["will commit", "commit"])
     }
 
-    @Test("the kinds are all that could alter the region")
+    @Test("the event kinds are all those that could modify the region")
     func kinds() throws {
         let (queue, observer) = try makeObservedQueue()
         observer.observes = { _ in false }
@@ -73,7 +73,7 @@ import Testing
         #expect(observer.takeLog() == ["something changed", "will commit", "commit"])
     }
 
-    @Test("outside of a transaction, a change is a transaction, which can be refused")
+    @Test("outside of a transaction, a change is its own transaction, which can be refused")
     func withoutTransaction() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.writeWithoutTransaction { db throws in

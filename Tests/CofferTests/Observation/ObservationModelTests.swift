@@ -52,7 +52,7 @@ struct ObservationModelTests {
     ]
 
     @Test(
-        "the last value is the state of the database, no value comes before an older one, and none is made up",
+        "delivered values are actual states in commit order, and the last one is the final state",
         arguments: scenarios)
     func everyOrder(scenario: Scenario) {
         var seen: Set<String> = []

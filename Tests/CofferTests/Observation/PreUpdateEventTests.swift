@@ -102,7 +102,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "changes in savepoints are reported once they count, and never if they are undone",
+        "changes in savepoints are reported on release, and never if they are rolled back",
         .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func savepoints() throws {
         let vault = try makeVault()
@@ -147,7 +147,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "an observer without the method is asked once, and an observer with it is notified of everything",
+        "databaseWillChange is called for all events, even if another observer does not implement it",
         .enabled(if: EngineFeature.preUpdateEvents.isAvailable))
     func others() throws {
         final class Plain: TransactionObserver {
@@ -191,7 +191,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "an engine without the hook reports nothing, and the error names one that can",
+        "an engine without the pre-update hook reports nothing, and the error says how to build one",
         .enabled(if: !EngineFeature.preUpdateEvents.isAvailable))
     func withoutHook() throws {
         let vault = try makeVault()

@@ -29,7 +29,7 @@ struct RecordObservationTests {
         return writer
     }
 
-    @Test("reading, writing, and a loop over fresh players", arguments: Access.allCases)
+    @Test("players are read, written, and observed in an asynchronous loop", arguments: Access.allCases)
     func swiftConcurrency(access: Access) async throws {
         let writer = try makePlayers(access)
         // Read
@@ -56,7 +56,9 @@ struct RecordObservationTests {
         #expect(counts == [1, 2, 3])
     }
 
-    @Test("one player by its key, with the columns of the selection", arguments: Access.allCases)
+    @Test(
+        "an observation of one player by its key ignores changes of other players", arguments: Access.allCases
+    )
     func onePlayer(access: Access) async throws {
         let writer = try makePlayers(access)
         try await writer.write { db in
@@ -83,7 +85,9 @@ struct RecordObservationTests {
         cancellable.cancel()
     }
 
-    @Test("an explicit region of one column, and a constant region of a request", arguments: Access.allCases)
+    @Test(
+        "an explicit region of one column and a constant region of a request are observed",
+        arguments: Access.allCases)
     func regions(access: Access) async throws {
         let writer = try makePlayers(access)
         try await writer.write { try Player(id: 1, name: "Arthur").insert($0) }

@@ -79,7 +79,7 @@ struct RegionWatchStateTests {
         #expect(watch.end().isEmpty)
     }
 
-    @Test("a new region may be stale if something was committed, and changed by an open transaction")
+    @Test("a new region may have missed commits, and changes of the open transaction")
     func newRegion() {
         let watch = Watch()
         let id = watch.state.add(nil)

@@ -36,7 +36,7 @@ import Testing
         #expect(stack.innermost == nil)
     }
 
-    @Test("the innermost savepoint of a name is meant")
+    @Test("a name refers to the innermost savepoint with that name")
     func sameNames() {
         var stack = SavepointLedger<Int>()
         stack.begin("a")

@@ -3,7 +3,7 @@ import Testing
 @testable import Coffer
 
 @Suite struct TransactionObserverTests {
-    @Test("changes are reported before the question whether to commit, and the commit after it")
+    @Test("changes are reported before databaseWillCommit, and the commit after it")
     func commit() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.write { db throws in
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("an observer is asked once for each kind of an execution, with the columns of an update")
+    @Test("an observer is asked once per execution and event kind, with the columns of an update")
     func kinds() throws {
         let (queue, observer) = try makeObservedQueue()
         try queue.write { db throws in

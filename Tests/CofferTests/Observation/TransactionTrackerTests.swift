@@ -5,7 +5,7 @@ import Testing
 @Suite struct TransactionTrackerTests {
     private struct Refusal: Error {}
 
-    @Test("a commit with writes is a commit once the statement has ended")
+    @Test("a commit with writes is reported once the statement has ended")
     func commit() {
         var tracker = TransactionTracker()
         #expect(tracker.end(step: .begin, inside: true) == "nothing")
@@ -16,7 +16,7 @@ import Testing
         #expect(tracker.end(inside: false) == "nothing")
     }
 
-    @Test("a commit that fails and leaves the transaction open is nothing, and can be tried again")
+    @Test("a failed commit that leaves the transaction open is not reported, and can be retried")
     func busyCommit() {
         var tracker = TransactionTracker()
         _ = tracker.end(step: .begin, inside: true)
@@ -63,7 +63,7 @@ import Testing
         #expect(tracker.end(false, step: .commit, inside: false) == "nothing")
     }
 
-    @Test("the end of a read-only transaction is nothing, unless it has written")
+    @Test("the end of a read-only transaction is not reported, unless it has written")
     func readOnly() {
         var tracker = TransactionTracker()
         _ = tracker.end(step: .begin, inside: true, readOnly: true)

@@ -83,7 +83,7 @@ struct ValueObservationEndTests {
         #expect(events.values == ["value 0", "value 1", "failure Failure()"])
     }
 
-    @Test("an error that waits to be delivered is not, after a cancellation", arguments: Access.allCases)
+    @Test("a pending error is not delivered after a cancellation", arguments: Access.allCases)
     func cancelledError(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>(), fetches = ValueLog<Int>()
@@ -104,7 +104,7 @@ struct ValueObservationEndTests {
     }
 
     @Test(
-        "the end of the database in the midst of a fetch, or of the reduction of a value",
+        "closing the database while a value is fetched or mapped ends the observation with an error",
         arguments: Access.allCases)
     func closingMeanwhile(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -179,7 +179,7 @@ struct ValueObservationEndTests {
     }
 
     @Test(
-        "a loop that has ended releases the database; so do shared observations, and observations of regions",
+        "ended loops, shared observations and region observations release the database",
         arguments: Access.allCases)
     func releaseOfOthers(access: Access) async throws {
         var writer: (any DatabaseWriter)? = try makePlayers(access)

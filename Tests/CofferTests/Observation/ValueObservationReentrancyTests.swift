@@ -35,7 +35,7 @@ struct ValueObservationReentrancyTests {
         func cancel() { cancellables.withLock { $0 }.forEach { $0.cancel() } }
     }
 
-    @Test("a write, whose change comes as the next value", arguments: Access.allCases)
+    @Test("a write is delivered as the next value", arguments: Access.allCases)
     func write(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -49,7 +49,8 @@ struct ValueObservationReentrancyTests {
         cancellable.cancel()
     }
 
-    @Test("a write, with the immediate scheduler, before the start has returned", arguments: Access.allCases)
+    @Test(
+        "a write is possible with the immediate scheduler, before start returns", arguments: Access.allCases)
     @MainActor func immediateWrite(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -65,7 +66,7 @@ struct ValueObservationReentrancyTests {
         cancellable.cancel()
     }
 
-    @Test("the start of another observation", arguments: Access.allCases)
+    @Test("another observation can be started", arguments: Access.allCases)
     func start(access: Access) async throws {
         let writer = try makePlayers(access)
         let holder = Holder()
@@ -89,7 +90,8 @@ struct ValueObservationReentrancyTests {
     }
 
     @Test(
-        "the cancellation: no value comes after it, though more have been fetched", arguments: Access.allCases
+        "no value is delivered after a cancellation, even if more have been fetched",
+        arguments: Access.allCases
     )
     func cancel(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -114,7 +116,7 @@ struct ValueObservationReentrancyTests {
         #expect(log.values == [0, 1] && log.error == nil)
     }
 
-    @Test("the end of the database, which is the end of the observation", arguments: Access.allCases)
+    @Test("closing the database ends the observation", arguments: Access.allCases)
     func close(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -128,7 +130,7 @@ struct ValueObservationReentrancyTests {
         cancellable.cancel()
     }
 
-    @Test("in a shared observation: clients may come and go", arguments: Access.allCases)
+    @Test("clients of a shared observation can be added and cancelled", arguments: Access.allCases)
     func shared(access: Access) async throws {
         let writer = try makePlayers(access)
         let holder = Holder()

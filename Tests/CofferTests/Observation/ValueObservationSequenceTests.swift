@@ -25,7 +25,7 @@ struct ValueObservationSequenceTests {
     }
 
     @Test(
-        "a loop has the first value, and fresh ones; its end is the end of the observation",
+        "a loop receives initial and fresh values, and its end cancels the observation",
         arguments: Access.allCases)
     func loop(access: Access) async throws {
         let writer = try makePlayers(access)
@@ -70,7 +70,7 @@ struct ValueObservationSequenceTests {
         #expect(await log.values(upTo: "cancel") == ["0", "cancel"])
     }
 
-    @Test("an error is thrown at the loop", arguments: Access.allCases)
+    @Test("an error is thrown from the loop", arguments: Access.allCases)
     func failure(access: Access) async throws {
         let writer = try makePlayers(access)
         let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT * FROM missing") }
@@ -114,7 +114,7 @@ struct ValueObservationSequenceTests {
         #expect(try await iterators[1].next() == 4)
     }
 
-    @Test("a sequence can be filled by a task of a given priority", arguments: Access.allCases)
+    @Test("values can be delivered by a task of a given priority", arguments: Access.allCases)
     func taskPriority(access: Access) async throws {
         let writer = try makePlayers(access)
         let priorities = ValueLog<TaskPriority>()
@@ -126,7 +126,7 @@ struct ValueObservationSequenceTests {
         cancellable.cancel()
     }
 
-    @Test("sequences can be filled on the main actor, and at once", arguments: Access.allCases)
+    @Test("sequences support the main actor and the immediate scheduler", arguments: Access.allCases)
     @MainActor func mainActor(access: Access) async throws {
         let writer = try makePlayers(access)
         var delayed = count.values(in: writer, scheduling: .mainActor).makeAsyncIterator()
@@ -138,7 +138,7 @@ struct ValueObservationSequenceTests {
         #expect(try await delayed.next() == 1)
     }
 
-    @Test("a snapshot, and a connection that cannot write, have one value", arguments: Access.allCases)
+    @Test("a snapshot and a read-only connection deliver one value", arguments: Access.allCases)
     func constantReaders(access: Access) async throws {
         let writer = try makePlayers(access)
         var readers: [any DatabaseReader] = [
@@ -182,7 +182,7 @@ struct ValueObservationSequenceTests {
     }
 
     @Test(
-        "a shared observation lasts as long as it has clients, or as long as it lives",
+        "a shared observation ends with its last client or its own release, depending on its extent",
         arguments: Access.allCases)
     func extents(access: Access) async throws {
         for (extent, starts) in [(SharedValueObservationExtent.whileObserved, 2), (.observationLifetime, 1)] {
@@ -221,7 +221,8 @@ struct ValueObservationSequenceTests {
     }
 
     @Test(
-        "with the immediate scheduler each client has a value before the return", arguments: Access.allCases)
+        "with the immediate scheduler, each client has a value before start returns",
+        arguments: Access.allCases)
     @MainActor func sharedImmediate(access: Access) throws {
         let writer = try makePlayers(access)
         let shared = count.shared(in: writer, scheduling: .immediate)

@@ -116,7 +116,7 @@ struct ValueObservationTests {
     }
 
     @Test(
-        "a queue delivers the value of each transaction also while values wait to be mapped, up to a hundred; then the last one"
+        "a queue buffers up to a hundred values while one is mapped, then delivers only the last"
     )
     func queueValuesDuringReduction() async throws {
         for (writeCount, isComplete) in [(20, true), (150, false)] {
@@ -274,7 +274,7 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("operators follow each other", arguments: Access.allCases)
+    @Test("operators can be chained", arguments: Access.allCases)
     func operators(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<String>()
@@ -346,7 +346,7 @@ struct ValueObservationTests {
         while weakWriter != nil { await Task.yield() }
     }
 
-    @Test("the end of the life of the cancellable is a cancellation", arguments: Access.allCases)
+    @Test("releasing the cancellable cancels the observation", arguments: Access.allCases)
     func endOfLife(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<String>()
@@ -356,7 +356,7 @@ struct ValueObservationTests {
         #expect(await log.values(count: 1) == ["cancel"])
     }
 
-    @Test("the immediate scheduler delivers before the return", arguments: Access.allCases)
+    @Test("the immediate scheduler delivers the first value before start returns", arguments: Access.allCases)
     @MainActor func immediate(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -373,7 +373,7 @@ struct ValueObservationTests {
         cancellable.cancel()
     }
 
-    @Test("by default values come on the main actor, later", arguments: Access.allCases)
+    @Test("by default, values are delivered asynchronously on the main actor", arguments: Access.allCases)
     @MainActor func mainActor(access: Access) async throws {
         let writer = try makePlayers(access)
         let log = ValueLog<Int>()
@@ -460,7 +460,7 @@ struct ValueObservationTests {
         }
     }
 
-    @Test("no region is tracked where nothing can change")
+    @Test("read-only connections and snapshots track no region")
     func tracingWithoutChanges() async throws {
         let writer = try makePlayers(.pool)
         let pool = try #require(writer as? DatabasePool)

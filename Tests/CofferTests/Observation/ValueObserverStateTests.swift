@@ -4,7 +4,7 @@ import Testing
 
 @Suite("ValueObserverState")
 struct ValueObserverStateTests {
-    @Test("changes during a fetch, or the reduction of its value, become one more fetch")
+    @Test("changes during a fetch or a reduction cause one more fetch")
     func coalescing() {
         var state = ValueObserverState()
         let fetches = [
@@ -149,7 +149,7 @@ struct ValueObserverStateTests {
     }
 
     @Test(
-        "in every order: one fetch at a time, a bounded backlog, values in order, none twice, and the last one last",
+        "in every order: one fetch at a time, a bounded backlog, ordered unique values, the latest last",
         arguments: 0...3)
     func everyOrder(maximumBacklog: Int) {
         var seen: Set<String> = []

@@ -70,7 +70,7 @@ struct PoolsStateTests {
         #expect(state.didOpen("a", 9).answers.map(\.waiter) == [3])
     }
 
-    @Test("an error is the answer to all requests, and frees the slot")
+    @Test("a failed opening fails all its requests, and frees the slot")
     func failedOpening() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
         _ = try state.request("a", 1, within: .none)
@@ -170,7 +170,7 @@ struct PoolsStateTests {
         #expect(throws: DatabaseNameTaken.self) { _ = try state.claimNow("a", for: .creation) }
     }
 
-    @Test("a creation waits for an opening, which fails, and is refused if it succeeds")
+    @Test("a creation waits for an opening, runs if the opening fails, and is refused if it succeeds")
     func creationDuringOpening() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
         _ = try state.request("a", 1, within: .none)
@@ -283,7 +283,7 @@ struct PoolsStateTests {
         #expect(released.closings.isEmpty && released.openings.isEmpty)
     }
 
-    @Test("a database that nobody waits for any more is kept open")
+    @Test("a database whose requests were all withdrawn is kept open")
     func cancelledOpening() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
         let id = try state.request("a", 1, within: .none).id
@@ -293,7 +293,7 @@ struct PoolsStateTests {
         #expect(state.openCounts == (1, 0) && state.takeNow("a") == 7)
     }
 
-    @Test("requests are refused without a wait, and expire")
+    @Test("requests that may not wait are refused, and others expire")
     func bounds() throws {
         var state = State(slotCount: 1, maximumOpeningCount: 1)
         let start = ContinuousClock.now
@@ -315,7 +315,7 @@ struct PoolsStateTests {
         #expect(state.waitingRequestCount == 1)
     }
 
-    @Test("closing answers what waits, and closes each database after its last lease")
+    @Test("closing fails all waiting requests, and closes each database after its last lease")
     func closing() throws {
         var state = State(slotCount: 4, maximumOpeningCount: 2)
         for name in ["a", "b"] {

@@ -22,7 +22,7 @@ struct RandomRecordTests {
         func storage() -> [String] { values.map { "\($0.value.storage)" } }
     }
 
-    @Test("records are written and read like hand-written SQL does")
+    @Test("record operations agree with hand-written SQL")
     func records() throws {
         try TwinTableTests.forEachSchema("records", withRows: false) { db, table, random in
             try RandomRecord.$tableName.withValue(table.name) {

@@ -39,7 +39,7 @@ struct TwinTableTests {
     /// Returns the values of a row with their storage classes: the integer 1 differs from the number 1.0.
     static func storage(of row: Row) -> [String] { row.databaseValues.map { "\($0.storage)" } }
 
-    @Test("tables have the content that hand-written SQL gives them")
+    @Test("tables have the same structure and content as with hand-written SQL")
     func tables() throws {
         try Self.forEachSchema("tables") { db, table, _ in
             func describe(_ name: String) throws -> [String] {

@@ -27,7 +27,7 @@ struct ChangeRequestTests {
 
     // MARK: - Deleting
 
-    @Test("delete all rows that they ask for")
+    @Test("delete all matching rows")
     func delete() throws {
         let all = try change { db in
             try db.execute(sql: "UPDATE player SET coachId = NULL")
@@ -43,7 +43,7 @@ struct ChangeRequestTests {
         #expect(ids(some.players) == [1, 2, 3, 5])
     }
 
-    @Test("delete as many rows as the limit says, in their order")
+    @Test("delete up to the limit, in order")
     func deleteWithLimit() throws {
         let worst = try change { try Player.order(\.score).limit(2).deleteAll($0) }
         #expect(worst.result == 2)
@@ -81,7 +81,7 @@ struct ChangeRequestTests {
         #expect(composite.sql[2] == sql)
     }
 
-    @Test("groups of several rows are neither deleted nor updated: which row of a group would it be?")
+    @Test("refuse to delete or update groups of several rows")
     func ambiguousGroups() throws {
         let changes: [(Database) throws -> Int] = [
             { try Player.all().group(\.name).deleteAll($0) },
@@ -169,7 +169,7 @@ struct ChangeRequestTests {
         #expect(deleted.sql == [#"DELETE FROM "player" AS "p" WHERE "p"."score" <= ? RETURNING "id""#])
     }
 
-    @Test("name the keys of the rows where SQLite knows no limits of changes")
+    @Test("select the keys of the rows if SQLite does not support LIMIT in changes")
     func changesWithoutLimitSupport() throws {
         let queue = try makeLeague()
         try queue.write { db throws in
@@ -196,7 +196,7 @@ struct ChangeRequestTests {
 
     // MARK: - Updating
 
-    @Test("update all rows that they ask for")
+    @Test("update all matching rows")
     func update() throws {
         let all = try change {
             try Player.updateAll($0) { [$0.score.set(to: 0), $0.bonus.set(to: nil), $0.name.set(to: true)] }
@@ -353,7 +353,7 @@ struct ChangeRequestTests {
             ])
     }
 
-    @Test("statements that return rows need something to return and to assign")
+    @Test("statements that return rows trap without a selection or an assignment")
     func preconditions() async {
         await #expect(processExitsWith: .failure) {
             try DatabaseQueue().write { db in

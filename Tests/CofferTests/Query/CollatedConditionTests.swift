@@ -28,7 +28,7 @@ struct CollatedConditionTests {
         return cases
     }()
 
-    @Test("the collation reaches the operands of the comparison", arguments: cases)
+    @Test("the collation applies to the operands of the comparison", arguments: cases)
     func conditions(condition: SQLExpression, sql: String, names: [String]) throws {
         try DatabaseQueue().inDatabase { db in
             try db.execute(

@@ -40,7 +40,7 @@ struct RandomRequestTests {
         return rows.map { $0.map(text).description }.sorted()
     }
 
-    @Test("have the rows of the same SQL, and as many")
+    @Test("return the same rows and counts as the equivalent SQL")
     func rows() throws {
         var random = SeededRandom("requests")
         let queue = try makeTables(&random)
@@ -70,7 +70,7 @@ struct RandomRequestTests {
         }
     }
 
-    @Test("report every change of their rows by their region")
+    @Test("have regions that cover every change of their rows")
     func regions() throws {
         var random = SeededRandom("regions of requests")
         let queue = try makeTables(&random)
@@ -110,7 +110,7 @@ struct RandomRequestTests {
         }
     }
 
-    @Test("delete and update the rows of the same SQL")
+    @Test("delete and update the same rows as the equivalent SQL")
     func changes() throws {
         var random = SeededRandom("changes by requests")
         let queue = try makeTables(&random)

@@ -102,7 +102,7 @@ struct RecordChangeRequestTests {
         #expect(none.isEmpty)
     }
 
-    @Test("a table deletes and returns rows of all columns by its record type")
+    @Test("a table deletes rows and returns them as its record type")
     func deleteWithLimit() throws {
         let worst = try change(
             #"DELETE FROM "scorer" RETURNING "id", "name", "score" ORDER BY "score" LIMIT 1"#,

@@ -60,7 +60,7 @@ struct RequestErrorTests {
         #expect(try message(request).contains("allColumns(excluding:)"))
     }
 
-    @Test("pass the errors of SQLite on")
+    @Test("pass on SQLite's errors")
     func sqliteErrors() throws {
         let error = #expect(throws: DatabaseError.self) {
             try makeLeague().read { _ = try Table("nothing").fetchAll($0) }

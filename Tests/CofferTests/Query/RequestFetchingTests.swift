@@ -21,7 +21,7 @@ struct RequestFetchingTests {
 
     // MARK: - One row
 
-    @Test("one row is asked for with a limit, unless there cannot be more, or the request has a limit")
+    @Test("fetching one row adds LIMIT 1, unless a unique key or an existing limit makes it redundant")
     func singleResults() throws {
         func sql(_ request: some FetchRequest) throws -> String {
             try makeLeague().read { try request.makePreparedRequest($0, forSingleResult: true).statement.sql }
@@ -75,7 +75,7 @@ struct RequestFetchingTests {
                 == #"SELECT * FROM "coach" WHERE "id" = ? LIMIT 1"#)
     }
 
-    @Test("a key that is not unique any more does not harm")
+    @Test("fetching one row adds LIMIT 1 again after a unique index is dropped")
     func keyThatIsDropped() throws {
         try makeLeague().write { db throws in
             try db.execute(
@@ -171,7 +171,7 @@ struct RequestFetchingTests {
     // MARK: - Values
 
     /// If such a statement is an operand, SQLite also counts duplicates.
-    @Test("distinct rows are skipped once each, by a question whether there are rows, and by a subquery")
+    @Test("an offset skips distinct rows once each, also in existence checks and subqueries")
     func distinctOffsets() throws {
         try makeLeague().read { db in
             // Six players of three teams, one of which is NULL.
@@ -295,7 +295,7 @@ struct RequestFetchingTests {
         }
     }
 
-    @Test("a request that reads the database while it is prepared does not disturb itself")
+    @Test("a request can read the database while it is prepared")
     func readingWhileConnecting() throws {
         try makeLeague().read { db throws in
             let request = Player.all().filterWhenConnected { db in

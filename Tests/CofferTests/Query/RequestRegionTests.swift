@@ -51,7 +51,7 @@ struct RequestRegionTests {
         try check(Player.none(), "empty")
     }
 
-    @Test("have all rows where others may be read")
+    @Test("contain all rows if others may be read")
     func wideRegions() throws {
         try check(Player.filter { $0.id == 1 || $0.score > 3 }.select(\.name), "player(id,name,score)")
         try check(Player.filter { $0.id == $0.score }.select(\.name), "player(id,name,score)")
@@ -91,7 +91,7 @@ struct RequestRegionTests {
         }
     }
 
-    @Test("of tables are all of the table")
+    @Test("cover the whole table if the request is a table")
     func tableRegions() throws {
         try makeLeague().read { db throws in
             #expect(try Table("player").databaseRegion(db).description == "player(*)")

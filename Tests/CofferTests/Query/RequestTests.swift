@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Requests")
 struct RequestTests {
-    @Test("select columns, and are made distinct and limited") func selections() throws {
+    @Test("select columns, with DISTINCT and LIMIT") func selections() throws {
         try check(selectionCases())
     }
     @Test("start from tables without a record type") func tables() throws { try check(tableCases()) }

@@ -38,7 +38,7 @@ struct RequestVariantTests {
         }
     }
 
-    @Test("sort by SQL and literals, in place of any order before")
+    @Test("sort by SQL and literals, replacing any earlier order")
     func ordering() throws {
         try makeLeague().read { (db) throws in
             let request = Named.order(Column("id"))
@@ -57,7 +57,7 @@ struct RequestVariantTests {
         }
     }
 
-    @Test("with keys in dictionaries and with aliases of records")
+    @Test("filter by keys in dictionaries, and by aliases of records")
     func keysAndAliases() throws {
         try makeLeague().read { (db) throws in
             let keys: [[String: (any DatabaseValueConvertible)?]] = [["id": 1], ["ID": 3], ["id": nil]]
@@ -72,7 +72,7 @@ struct RequestVariantTests {
         }
     }
 
-    @Test("of other types keep the query, its region and its count")
+    @Test("keep the query, its region and its count when erased or adapted")
     func erased() throws {
         try makeLeague().read { (db) throws in
             let request = Named.filter { $0.id > 1 }
@@ -90,7 +90,7 @@ struct RequestVariantTests {
         }
     }
 
-    @Test("from common table expressions of records, by SQL, literals and requests")
+    @Test("read common table expressions defined by SQL, literals and requests")
     func commonTableExpressions() throws {
         try makeLeague().read { (db) throws in
             let literal = CommonTableExpression<Named>(
@@ -112,7 +112,7 @@ struct RequestVariantTests {
         }
     }
 
-    @Test("in SQL: names of tables, and requests written as literals")
+    @Test("can be written as SQL literals with interpolated table names")
     func interpolation() throws {
         try makeLeague().read { (db) throws in
             let known: SQLRequest<Named> =

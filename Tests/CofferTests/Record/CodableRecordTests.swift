@@ -264,7 +264,7 @@ struct CodableRecordTests {
         }
     }
 
-    @Test("types that encode themselves into one value are that value, and decode in scopes and superclasses")
+    @Test("types with a single-value encoding are stored as that value, also in scopes")
     func singleValuesAndScopes() throws {
         struct Wrapped: Codable, Equatable {
             var date: Date

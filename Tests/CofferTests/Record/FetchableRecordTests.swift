@@ -6,7 +6,7 @@ import Testing
 @Suite("Fetching records")
 struct FetchableRecordTests {
     @Test(
-        "records come from SQL, statements and requests, as cursors, arrays, sets and alone",
+        "records are fetched from SQL, statements and requests, as cursor, array, set or single record",
         arguments: Access.allCases)
     func fetching(access: Access) throws {
         try withTestDirectory { directory in

@@ -58,7 +58,7 @@ private struct TextData: Keyed {
     var name: String
 }
 
-@Suite("Keys that a record type stores in its own way")
+@Suite("Keys with custom encoding strategies")
 struct KeyStrategyTests {
     /// Returns a UUID that contains letters and ends with a number.
     private func uuid(_ number: Int) -> UUID {
@@ -139,36 +139,36 @@ struct KeyStrategyTests {
         }
     }
 
-    @Test("blobs of UUIDs", arguments: Access.allCases)
+    @Test("UUIDs as blobs", arguments: Access.allCases)
     func blobUUIDs(access: Access) throws {
         try check(BlobUUID.self, access, stored: uuid(0).databaseValue, uuid)
     }
 
-    @Test("texts of UUIDs with capitals", arguments: Access.allCases)
+    @Test("UUIDs as uppercase text", arguments: Access.allCases)
     func uppercaseUUIDs(access: Access) throws {
         try check(
             UppercaseUUID.self, access, stored: "ABCDEF00-0000-4000-8000-000000000000".databaseValue, uuid)
     }
 
-    @Test("texts of UUIDs with small letters, in one column", arguments: Access.allCases)
+    @Test("UUIDs as lowercase text, in one column", arguments: Access.allCases)
     func lowercaseUUIDs(access: Access) throws {
         try check(
             LowercaseUUID.self, access, stored: "abcdef00-0000-4000-8000-000000000000".databaseValue, uuid)
     }
 
-    @Test("texts and numbers of dates", arguments: Access.allCases)
+    @Test("dates as text and as numbers", arguments: Access.allCases)
     func dates(access: Access) throws {
         try check(DateText.self, access, stored: "1970-01-01 00:00:00.000".databaseValue, date)
         try check(DateNumber.self, access, stored: 0.databaseValue, date)
     }
 
-    @Test("blobs and texts of data", arguments: Access.allCases)
+    @Test("data as blobs and as text", arguments: Access.allCases)
     func data(access: Access) throws {
         try check(BlobData.self, access, stored: Data("key0".utf8).databaseValue, data)
         try check(TextData.self, access, stored: "key0".databaseValue, data)
     }
 
-    @Test("a key that the type stores as NULL is the key of no row")
+    @Test("a key that is stored as NULL matches no row")
     func nullKeys() throws {
         struct Hidden: Codable, FetchableRecord, PersistableRecord, Identifiable {
             static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {

@@ -23,7 +23,9 @@ private final class Diarist: TransactionObserver {
 
 @Suite("Records with observers that write")
 struct ObservedRecordTests {
-    @Test("operations in autocommit know of their own rows only", arguments: Access.allCases)
+    @Test(
+        "in autocommit, operations report only their own row IDs and change counts",
+        arguments: Access.allCases)
     func autocommit(access: Access) throws {
         try withTestDirectory { directory in
             let database = try directory.make(access)
@@ -58,7 +60,7 @@ struct ObservedRecordTests {
         }
     }
 
-    @Test("a statement after that counts again, also one that changes nothing")
+    @Test("the next statement updates the change count, even if it changes nothing")
     func counting() throws {
         try DatabaseQueue().writeWithoutTransaction { (db) throws in
             try db.execute(sql: "CREATE TABLE diary (id INTEGER PRIMARY KEY, text); CREATE TABLE t (a)")

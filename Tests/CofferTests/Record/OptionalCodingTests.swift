@@ -67,7 +67,7 @@ struct OptionalCodingTests {
         }
     }
 
-    @Test("are stored by the strategies of the record type, and come back", arguments: Access.allCases)
+    @Test("are stored and read with the strategies of the record type", arguments: Access.allCases)
     func strategies(access: Access) throws {
         try withTestDirectory { directory in
             let database = try directory.make(access)

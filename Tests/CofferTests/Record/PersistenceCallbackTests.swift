@@ -134,7 +134,7 @@ struct PersistenceCallbackTests {
         }
     }
 
-    @Test("deletions call theirs")
+    @Test("deletions call the callbacks of a deletion")
     func delete() throws {
         try withTable { db in
             var record = Logged(name: "a")

@@ -7,7 +7,7 @@ struct RecordAccessTests {
     private let france = Nation(code: "FR", name: "France", population: 67)
     private let norway = Nation(code: "NO", name: "Norway", population: nil)
 
-    @Test("methods of record types are accesses by themselves", arguments: Access.allCases)
+    @Test("methods of record types can be passed as accesses", arguments: Access.allCases)
     func shorthand(access: Access) throws {
         try withTestDirectory { directory in
             let database = try directory.make(access)
@@ -50,7 +50,7 @@ struct RecordAccessTests {
         }
     }
 
-    @Test("a record of a failed access is not in the table", arguments: Access.allCases)
+    @Test("a record inserted in a failed access is rolled back", arguments: Access.allCases)
     func failure(access: Access) async throws {
         try await withTestDirectory { directory in
             let database = try directory.make(access)

@@ -66,7 +66,7 @@ struct RecordPlanTests {
         }
     }
 
-    @Test("records follow another name of their table, and another selection")
+    @Test("records follow changes of their table name and selection")
     func changedType() throws {
         enum State {
             static let tableName = Mutex("item")
@@ -100,7 +100,7 @@ struct RecordPlanTests {
         }
     }
 
-    @Test("a record type that sets other columns each time writes them all")
+    @Test("a record type that sets different columns each time writes all of them")
     func changingColumns() throws {
         struct Sparse: PersistableRecord {
             static let databaseTableName = "item"
@@ -158,7 +158,7 @@ struct RecordPlanTests {
         }
     }
 
-    @Test("a column that the table does not have, and a table that does not exist, are errors that name them")
+    @Test("errors for missing columns and tables name them")
     func unknownNames() throws {
         struct Unknown: Codable, PersistableRecord, FetchableRecord { var a: Int, zzz: Int }
         try DatabaseQueue().write { db in
@@ -182,7 +182,7 @@ struct RecordPlanTests {
         }
     }
 
-    @Test("row IDs of tables without a key, keys other than the row ID, and views")
+    @Test("records work with implicit row IDs, keys other than the row ID, and views")
     func tableKinds() throws {
         struct Plain: Codable, FetchableRecord, MutablePersistableRecord, Equatable {
             var name: String

@@ -7,7 +7,7 @@ import Testing
 @Suite("Keys in snake case, and data stored as text")
 struct StoredKeyAndTextTests {
     @Test(
-        "keys become the columns that they have with Foundation's encoder",
+        "keys are converted to snake case as by Foundation's encoder",
         arguments: [
             ("HTML", "h_tml"), ("ID", "i_d"), ("myURLProperty", "my_url_property"),
             ("firstName", "first_name"), ("a1B", "a1_b"),
@@ -67,7 +67,7 @@ struct StoredKeyAndTextTests {
         }
     }
 
-    @Test("data that is not UTF-8 is not stored as something else")
+    @Test("storing data that is not UTF-8 as text is an error")
     func text() throws {
         try DatabaseQueue().inDatabase { db in
             try db.execute(sql: "CREATE TABLE item (id TEXT PRIMARY KEY, body TEXT, wrapped TEXT)")

@@ -54,7 +54,7 @@ struct UnusualKeyTests {
         }
     }
 
-    @Test("columns and keys are the same in capitals and small letters", arguments: Access.allCases)
+    @Test("names of columns and keys are case-insensitive", arguments: Access.allCases)
     func letterCase(access: Access) throws {
         struct Shouting: Codable, FetchableRecord, MutablePersistableRecord, Equatable {
             static let databaseTableName = "QUIET"
@@ -84,7 +84,7 @@ struct UnusualKeyTests {
     }
 
     @Test(
-        "generated columns are read and not written, also where values are strict and rows have no ID")
+        "generated columns are read but not written, also in STRICT and WITHOUT ROWID tables")
     func generatedColumns() throws {
         struct Square: Codable, FetchableRecord, PersistableRecord, Equatable {
             enum Columns {
@@ -125,7 +125,7 @@ struct UnusualKeyTests {
     }
 
     @Test(
-        "a conflict clause of the table is obeyed: there is one row",
+        "the table's conflict clause applies, so a single row is kept",
         arguments: Access.allCases)
     func singleRow(access: Access) throws {
         struct Settings: Codable, FetchableRecord, PersistableRecord, Equatable {
@@ -158,7 +158,7 @@ struct UnusualKeyTests {
     }
 
     @Test(
-        "several record types of one table, each with other columns, leave the columns of the others alone"
+        "record types with different columns of one table leave each other's columns unchanged"
     )
     func sharedTable() throws {
         struct Whole: Codable, FetchableRecord, MutablePersistableRecord, Equatable {

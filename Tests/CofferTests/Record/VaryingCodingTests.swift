@@ -75,7 +75,7 @@ struct VaryingCodingTests {
         }
     }
 
-    @Test("a value that is single in one row and JSON in another is decoded in any order of the rows")
+    @Test("values stored as single values or as JSON are decoded in any order of the rows")
     func values() throws {
         try check([ValueFirst.number(5), .object(Object(a: 3)), .number(7), .object(Object(a: 4))])
         try check([
@@ -106,7 +106,7 @@ struct VaryingCodingTests {
         var part: Part
     }
 
-    @Test("another key may stand for the row itself in the next row, at any depth")
+    @Test("the key that stands for the row itself may differ between rows, at any depth")
     func keyOfRow() throws {
         let sql =
             "SELECT 1 AS kind, 5 AS x, NULL AS y UNION ALL SELECT 2, NULL, 'q' UNION ALL SELECT 1, 6, NULL"
@@ -145,7 +145,7 @@ struct VaryingCodingTests {
         func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
     }
 
-    @Test("an optional column has the type's own value for NULL, as in a row")
+    @Test("an optional property decodes NULL as its type's own value for NULL, like a row")
     func ownNull() throws {
         try DatabaseQueue().read { (db) throws in
             let row = try #require(

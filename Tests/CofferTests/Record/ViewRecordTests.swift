@@ -108,7 +108,7 @@ struct ViewRecordTests {
         }
     }
 
-    @Test("follow a schema source that is set for a while")
+    @Test("follow a schema source that is set temporarily")
     func temporarySource() throws {
         try DatabaseQueue().write { db throws in
             try db.execute(sql: captainsSQL)

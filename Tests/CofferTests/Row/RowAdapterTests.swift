@@ -123,7 +123,7 @@ struct RowAdapterTests {
     }
 
     @Test(
-        "an adapted request keeps the scopes that the request had, and finds its columns among those that were shown"
+        "an adapted request keeps earlier scopes, and its adapter sees only the columns shown before"
     )
     func chaining() throws {
         try DatabaseQueue().read { db throws in
@@ -169,7 +169,7 @@ struct RowAdapterTests {
         }
     }
 
-    @Test("rows of a cursor are adapted at each step, and copies stay")
+    @Test("rows of a cursor are adapted at each step, and copies do not change")
     func cursor() throws {
         try DatabaseQueue().read { db throws in
             let cursor = try Row.fetchCursor(

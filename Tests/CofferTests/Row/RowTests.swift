@@ -30,7 +30,7 @@ struct RowTests {
     }
 
     @Test(
-        "give values by position, by name and by column, in the type that is asked for or that SQLite stores"
+        "give values by index, name or column, as the requested type or the stored one"
     )
     func subscripts() throws {
         try withRows { (row) throws in
@@ -86,7 +86,7 @@ struct RowTests {
         }
     }
 
-    @Test("give the first value that is not NULL of several columns")
+    @Test("give the first non-NULL value of several columns")
     func coalesce() throws {
         try withRows { (row) throws in
             #expect(row.coalesce(["absent", "missing", "text"]) as String? == "two")
@@ -96,7 +96,7 @@ struct RowTests {
         }
     }
 
-    @Test("lend their bytes")
+    @Test("give temporary access to their bytes")
     func bytes() throws {
         try withRows { (row) throws in
             #expect(try row.withUnsafeData(atIndex: 2) { $0 } == Data([3, 4]))
@@ -112,7 +112,7 @@ struct RowTests {
         }
     }
 
-    @Test("are collections of columns and values, also where a name is there twice")
+    @Test("are collections of columns and values, even with duplicate names")
     func collection() throws {
         try withRows { (row) throws in
             #expect(row.count == 5 && row.endIndex == row.startIndex.advanced(by: 5))
@@ -133,7 +133,7 @@ struct RowTests {
     }
 
     @Test(
-        "are equal, and have equal hashes, if their columns are, one by one: names and values")
+        "are equal, with equal hashes, if their names and values are equal in order")
     func equality() throws {
         try withRows { (row) throws in
             let same: Row = [
@@ -166,7 +166,7 @@ struct RowTests {
         }
     }
 
-    @Test("come from statements and SQL as cursors, arrays and sets")
+    @Test("are fetched from statements and SQL as cursors, arrays and sets")
     func fetching() throws {
         try DatabaseQueue().read { (db) throws in
             let sql = "SELECT ?1 AS a UNION ALL SELECT ?1 UNION ALL SELECT 2"
@@ -180,7 +180,7 @@ struct RowTests {
         }
     }
 
-    @Test("columns are found without ASCII case, and other letters keep their case if such a column exists")
+    @Test("column lookup ignores ASCII case, and prefers an exact match for other letters")
     func columnCase() throws {
         try DatabaseQueue().read { (db) throws in
             let sql = "SELECT 1 AS \"\u{c9}\", 2 AS \"\u{e9}\", 3 AS \"\u{d6}l\", 4 AS Name, 5 AS NAME"

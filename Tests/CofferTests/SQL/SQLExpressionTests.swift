@@ -159,7 +159,7 @@ struct SQLExpressionTests {
         ])
     }
 
-    @Test("expressions are joined by an operator; none is the neutral value")
+    @Test("expressions can be joined by an operator, and an empty list becomes its neutral value")
     func joining() throws {
         let (a, b) = (Self.a, Self.b)
         let none: [SQLExpression] = []
@@ -191,7 +191,7 @@ struct SQLExpressionTests {
                 == #""a" ASC, "a" DESC, "a" ASC NULLS LAST, "a" DESC NULLS FIRST, "a" + "b" DESC, "a""#)
     }
 
-    @Test("a composite expression under another name is in parentheses")
+    @Test("a named composite expression is written without parentheses")
     func aliases() throws {
         #expect(try BuiltSQL(building: "\((Self.a + 1).forKey("b"))") == BuiltSQL(#""a" + ? AS "b""#, [1]))
         #expect(try BuiltSQL(building: "\(Self.a.forKey("b"))").sql == #""a" AS "b""#)

@@ -86,7 +86,7 @@ struct SQLInterpolationTests {
                 == BuiltSQL(#"SELECT 2 * ("score" + ?) AS points"#, [100]))
     }
 
-    @Test("selections are written in their selected form")
+    @Test("selections are written as in a SELECT clause")
     func selections() throws {
         let selections: [any SQLSelectable] = [Column("a"), Column("b").forKey("c")]
         let none: (any SQLSelectable)? = nil

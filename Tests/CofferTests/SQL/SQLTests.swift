@@ -51,7 +51,7 @@ struct SQLTests {
         #expect(!("\(1)" as SQL).isEmpty)
     }
 
-    @Test("one named argument with two values is an error, with one value it is not")
+    @Test("a named argument may be repeated, but not with a different value")
     func namedArguments() throws {
         let a = SQL(sql: "a = :x", arguments: ["x": 1])
         #expect(

@@ -75,7 +75,7 @@ struct ForeignKeyCheckTests {
         }
     }
 
-    @Test("the row is found where columns take the name of the row ID away")
+    @Test("the row is found even if a column is named rowid")
     func shadowedRowID() throws {
         let queue = try makeDatabase(
             """
@@ -108,7 +108,7 @@ struct ForeignKeyCheckTests {
         }
     }
 
-    @Test("violations are records, also of the rows of the pragma")
+    @Test("violations are records, and can be fetched from the pragma")
     func records() throws {
         try makeLibrary().read { (db) throws in
             let cursor: RecordCursor<ForeignKeyViolation> = try db.foreignKeyViolations()

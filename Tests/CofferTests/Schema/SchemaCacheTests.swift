@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Freshness of a connection's knowledge of its schema")
+@Suite("Freshness of the schema cache")
 struct SchemaCacheTests {
     @Test("changes by the connection itself are seen at once")
     func ownChanges() throws {
@@ -212,7 +212,7 @@ struct SchemaCacheTests {
         }
     }
 
-    @Test("a connection closes although its schema was read")
+    @Test("a connection can be closed after its schema was read")
     func closing() throws {
         let queue = try makeDatabase("CREATE TABLE t (a)")
         try queue.read { _ = try $0.columns(in: "t") }

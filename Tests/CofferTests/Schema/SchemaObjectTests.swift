@@ -28,7 +28,7 @@ struct SchemaObjectTests {
     }
 
     @Test(
-        "only ASCII letters are compared without case, and letters composed in another way are other letters")
+        "only ASCII letters are case-insensitive, and other Unicode compositions are different names")
     func unicodeNames() throws {
         let queue = try makeDatabase("CREATE TABLE \"\u{e9}t\u{e9}\" (a)")
         try queue.read { (db) throws in
@@ -128,7 +128,7 @@ struct SchemaObjectTests {
         }
     }
 
-    @Test("the list of objects of a schema has columns like a table, and is not a table")
+    @Test("sqlite_master has columns, but does not count as a table")
     func schemaTables() throws {
         try makeDatabase("CREATE TEMPORARY TABLE t (a)").read { (db) throws in
             for name in ["sqlite_master", "SQLITE_SCHEMA", "sqlite_temp_master"] {

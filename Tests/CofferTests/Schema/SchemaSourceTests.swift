@@ -34,7 +34,7 @@ struct SchemaSourceTests {
         return queue
     }
 
-    @Test("a view has the key that the source knows, and a table its own")
+    @Test("a view has the key from the schema source, and a table its own key")
     func keys() throws {
         let source = Source(["one": ["ID"], "two": ["b", "a"], "t": ["a"], "temporary": ["id"]])
         try makeQueue(source).read { (db) throws in

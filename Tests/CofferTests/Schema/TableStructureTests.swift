@@ -40,7 +40,7 @@ struct TableStructureTests {
         }
     }
 
-    @Test("a missing table is an error for each question")
+    @Test("every query about a missing table is an error")
     func missingTable() throws {
         try makeDatabase("CREATE VIEW v AS SELECT 1").read { (db) throws in
             #expect { try db.columns(in: "x") } throws: { isNoSuchTable($0, "x") }
@@ -83,7 +83,7 @@ struct TableStructureTests {
         }
     }
 
-    @Test("the hidden row ID is called by a name that no column takes away")
+    @Test("the hidden row ID is addressed by a name that no column has")
     func shadowedRowID() throws {
         try makeDatabase("CREATE TABLE t (RowID TEXT); CREATE TABLE u (rowid, _rowid_)").read { (db) throws in
             #expect(try db.primaryKey("t").columns == ["_rowid_"])
@@ -184,7 +184,7 @@ struct TableStructureTests {
     }
 
     @Test(
-        "unique keys are the primary key, the row ID, and the columns of unique indexes, in any order and case, among others"
+        "supersets of the primary key, row ID or a unique index are unique keys, in any order and case"
     )
     func uniqueKeys() throws {
         let queue = try makeDatabase(
@@ -259,7 +259,7 @@ struct TableStructureTests {
         }
     }
 
-    @Test("a foreign key with another number of columns than the key that it refers to is an error")
+    @Test("a foreign key whose column count differs from the referenced key is an error")
     func foreignKeyMismatch() throws {
         let queue = try makeDatabase(
             "CREATE TABLE p (a, b, PRIMARY KEY (a, b)); CREATE TABLE c (x REFERENCES p)")
@@ -273,7 +273,7 @@ struct TableStructureTests {
         }
     }
 
-    @Test("columns are records, of the rows of both pragmas")
+    @Test("columns are records, and can be fetched from both pragmas")
     func columnRecords() throws {
         let sql = "CREATE TABLE t (a TEXT NOT NULL DEFAULT 'x', b INTEGER PRIMARY KEY, c AS (a || 'y'))"
         try makeDatabase(sql).read { (db) throws in

@@ -21,7 +21,9 @@ struct ArgumentPrivacyTests {
         "SELECT * FROM f WHERE f MATCH 'a' AND rank MATCH ?",
     ]
 
-    @Test("an argument that SQLite's message quotes is not shown", arguments: queries, [false, true])
+    @Test(
+        "an argument quoted in SQLite's message is shown only if arguments are public", arguments: queries,
+        [false, true])
     func quotedArguments(sql: String, isPublic: Bool) throws {
         let queue = try queue(isPublic: isPublic)
         let argument = sql.contains("MATCH ?") ? "secretword: 123" : "secretword"
@@ -50,7 +52,7 @@ struct ArgumentPrivacyTests {
     }
 
     @Test(
-        "a violated constraint and the words of a trigger are shown, also if an argument has a part of them")
+        "constraint and trigger messages are shown, even if they contain an argument's text")
     func constraints() throws {
         let queue = try queue()
         try queue.write { db in
@@ -85,7 +87,7 @@ struct ArgumentPrivacyTests {
     }
 
     @Test(
-        "a key whose quote was not doubled is hidden to the end of SQL that does not compile",
+        "a key with an unescaped quote is hidden through the end of invalid SQL",
         arguments: [
             "PRAGMA key='it's;secretword'", "PRAGMA key=a;secretword", "PRAGMA rekey=\"pa\"ss;secretword\"",
             "ATTACH ':memory:' AS x KEY 'it's; secretword '",

@@ -5,7 +5,7 @@ import Testing
 /// Short texts are bound without a copy by SQLite, and must stay unchanged while they are bound.
 @Suite("Bound texts")
 struct BoundTextTests {
-    @Test("texts of all lengths arrive, in any order", arguments: ["UTF-8", "UTF-16le"])
+    @Test("text of any length is bound correctly, in any order", arguments: ["UTF-8", "UTF-16le"])
     func lengths(encoding: String) throws {
         var configuration = Configuration.rawKeyed
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA encoding = '\(encoding)'") }
@@ -24,7 +24,7 @@ struct BoundTextTests {
     }
 
     @Test(
-        "a statement that is executed again without arguments keeps the old ones, even if others have bound values since"
+        "a statement executed again keeps its arguments, even after another statement was bound"
     )
     func again() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)
@@ -42,7 +42,7 @@ struct BoundTextTests {
     }
 
     @Test(
-        "rows of a statement keep their values when another execution follows, and the schema may change in between"
+        "inserted rows keep their values after another execution, even if the schema changes in between"
     )
     func schemaChange() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)

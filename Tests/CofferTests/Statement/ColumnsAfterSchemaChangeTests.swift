@@ -2,7 +2,7 @@ import Coffer
 import CofferTestSupport
 import Testing
 
-@Suite("Columns of kept statements after a change of the schema")
+@Suite("Columns of cached statements after a schema change")
 struct ColumnsAfterSchemaChangeTests {
     private struct Player: TableRecord {}
 
@@ -28,7 +28,7 @@ struct ColumnsAfterSchemaChangeTests {
     }
 
     @Test(
-        "a change by the same connection is seen at once, also one that is taken back",
+        "a change by the same connection is seen at once, and so is its rollback",
         arguments: First.allCases)
     func own(first: First) throws {
         try DatabaseQueue().inDatabase { db in

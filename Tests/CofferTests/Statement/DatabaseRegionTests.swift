@@ -56,7 +56,7 @@ import Testing
         #expect(rows.union(player) == player)
     }
 
-    @Test("names are compared without the case of ASCII letters, and with all others")
+    @Test("names are compared without ASCII case, but with the case of other letters")
     func caseOfNames() {
         #expect(DatabaseRegion(table: "PLAYER", columns: ["Name"]) == name)
         #expect(name.isModified(byEventsOfKind: .update(tableName: "Player", columnNames: ["NAME"])))
@@ -75,7 +75,7 @@ import Testing
         #expect(!DatabaseRegion().isModified(byEventsOfKind: .insert(tableName: "player")))
     }
 
-    @Test("a change alters a region of rows only if its row is there")
+    @Test("a change alters a region of rows only if the region contains the row")
     func events() {
         let event = DatabaseEvent(kind: .update, databaseName: "main", tableName: "player", rowID: 2)
         let other = DatabaseEvent(kind: .update, databaseName: "main", tableName: "player", rowID: 3)

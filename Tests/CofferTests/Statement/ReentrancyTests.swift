@@ -5,7 +5,7 @@ import Testing
 
 /// Functions that use the statements, the records and the cursors by which they are called. SQLite calls them
 /// in the middle of a step, and would continue with freed memory if its statement was reset.
-@Suite("Functions that use what has called them")
+@Suite("Functions that use their calling statement, record or cursor")
 struct ReentrancyTests {
     private struct Item: Codable, Equatable, FetchableRecord, PersistableRecord {
         static let databaseTableName = "item"
@@ -96,7 +96,7 @@ struct ReentrancyTests {
     }
 
     @Test(
-        "a statement that its own function executes is refused there, and continues",
+        "a statement cannot be executed by its own function, and continues",
         arguments: [false, true])
     func statements(usesValues: Bool) throws {
         try withItems { (db) throws in
@@ -120,7 +120,7 @@ struct ReentrancyTests {
         }
     }
 
-    @Test("a cursor that its own function advances is refused there, and continues")
+    @Test("a cursor cannot be advanced by its own function, and continues")
     func cursors() throws {
         try withItems { (db) throws in
             // The function is only called by statements of the same access.

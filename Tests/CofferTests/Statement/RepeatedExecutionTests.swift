@@ -33,7 +33,7 @@ struct RepeatedExecutionTests {
         #expect(names == ["n0", "n1", "n2", nil, "n4"])
     }
 
-    @Test("the arguments of an execution leave SQLite's statement with its end, and return for the next one")
+    @Test("arguments are unbound from SQLite's statement after an execution, and bound again for the next")
     func temporaryBindings() throws {
         try queue.write { (db) throws in
             let statement = try db.makeStatement(sql: Self.insert)
@@ -58,7 +58,7 @@ struct RepeatedExecutionTests {
         }
     }
 
-    @Test("statements with named values, with several statements, or without rows to change are not kept")
+    @Test("statements with named values, with several statements, or without row changes are not cached")
     func others() throws {
         try queue.inDatabase { db in
             try db.execute(sql: "INSERT INTO t VALUES (1, 2)")

@@ -20,7 +20,7 @@ struct StatementArgumentsTests {
         #expect(stored as? [DatabaseValue] == [1.databaseValue, "a".databaseValue])
     }
 
-    @Test("are made of arrays, sequences and dictionaries")
+    @Test("are created from arrays, sequences and dictionaries")
     func creation() throws {
         let expected = [1.databaseValue, "a".databaseValue, .null]
         #expect(try values([1, "a", nil]) == expected)
@@ -51,7 +51,7 @@ struct StatementArgumentsTests {
     }
 
     @Test(
-        "are joined: positions follow each other, and of one name the last value stays where that is allowed")
+        "are joined in order, and the last value of a repeated name stays where that is allowed")
     func joining() throws {
         var arguments: StatementArguments = [1]
         arguments += [2]
@@ -64,7 +64,7 @@ struct StatementArgumentsTests {
         #expect(([1, "x"] as StatementArguments).description == "[1, \"x\"]")
     }
 
-    @Test("that are named twice trap where that is not allowed")
+    @Test("trap if a name is repeated where that is not allowed")
     func overriding() async {
         await #expect(processExitsWith: .failure) { _ = (["a": 1] as StatementArguments) + ["a": 2] }
         await #expect(processExitsWith: .failure) {
@@ -73,7 +73,7 @@ struct StatementArgumentsTests {
         }
     }
 
-    @Test("are checked, unless that is not wanted")
+    @Test("are validated, unless they are set unchecked")
     func validation() throws {
         try DatabaseQueue().read { (db) throws in
             let statement = try db.makeStatement(sql: "SELECT ? AS a, :b AS b")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("The statements that a connection keeps")
+@Suite("The statement cache of a connection")
 struct StatementStoreTests {
     private static let limit = 2 * 1024 * 1024
 
@@ -24,7 +24,7 @@ struct StatementStoreTests {
     }
 
     @Test(
-        "a statement in the middle of its rows is not handed out again, and a function in it can ask for the same text"
+        "a statement in use is not handed out again, and a function in it can request the same SQL"
     )
     func statementInUse() throws {
         let queue = try DatabaseQueue()
@@ -50,7 +50,7 @@ struct StatementStoreTests {
         }
     }
 
-    @Test("statements with long lists are given up before they fill the memory, and still work")
+    @Test("statements with long lists are evicted at the memory limit, and still work")
     func longStatements() throws {
         try DatabaseQueue().read { db throws in
             var largestMemory = 0

@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("Values without a list of arguments")
+@Suite("Values passed without StatementArguments")
 struct StatementValuesTests {
     private func makeItems() throws -> DatabaseQueue {
         let queue = try DatabaseQueue()
@@ -38,7 +38,7 @@ struct StatementValuesTests {
         }
     }
 
-    @Test("are as many as the parameters, and given anew each time")
+    @Test("must match the number of parameters, and are not kept between executions")
     func counts() throws {
         try makeItems().write { db in
             let statement = try db.makeStatement(sql: "INSERT INTO item (id, name) VALUES (?, ?)")
@@ -55,7 +55,7 @@ struct StatementValuesTests {
         }
     }
 
-    @Test("are known to the error of the statement, and shown only where arguments are public")
+    @Test("are part of the statement's error, but shown only if arguments are public")
     func errors() throws {
         try makeItems().write { db in
             try db.execute(sql: "INSERT INTO item (id, name) VALUES (?, ?)", values: 1, "secret")
@@ -68,7 +68,7 @@ struct StatementValuesTests {
         }
     }
 
-    @Test("serve statements by their text, first and again, and several of them")
+    @Test("work with SQL text, repeatedly and with several statements")
     func texts() throws {
         try makeItems().write { db in
             for id in 1...3 {

@@ -18,7 +18,7 @@ struct QuotingTests {
         #expect(Array(name.quotedDatabaseIdentifier.unicodeScalars) == Array(quoted.unicodeScalars))
     }
 
-    @Test("SQLite reads a quoted identifier as the name that it was", arguments: hostileTexts)
+    @Test("SQLite reads a quoted identifier as the original name", arguments: hostileTexts)
     func roundTrip(name: String) throws {
         try makeCanaryQueue().write { db throws in
             try db.execute(

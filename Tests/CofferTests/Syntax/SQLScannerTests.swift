@@ -17,7 +17,7 @@ struct SQLScannerTests {
     }
 
     @Test(
-        "ignores IN before a list of values, and in other words",
+        "ignores IN before a list of values and inside other words",
         arguments: [
             "", "IN", "SELECT x IN (?, ?)", "SELECT x NOT IN (1, 2)", "SELECT x IN ('a')", "SELECT x IN ()",
             "SELECT x IN (((1)))", "INSERT INTO t SELECT min (s), in_ FROM inner", "SELECT _in (s), a$in (s)",
@@ -39,7 +39,7 @@ struct SQLScannerTests {
     }
 
     @Test(
-        "does not take the function replace, literals, comments and names for the keyword REPLACE",
+        "does not mistake the function replace, literals, comments and names for the keyword REPLACE",
         arguments: [
             "", "SELECT replace(a, 'b', 'c'), REPLACE /* REPLACE t */ (a, 'b', 'c') FROM t",
             "INSERT INTO t VALUES ('OR REPLACE INTO')", "SELECT 1 -- OR REPLACE INTO t",

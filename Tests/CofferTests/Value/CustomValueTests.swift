@@ -109,7 +109,7 @@ struct CustomValueTests {
         #expect(DatabaseValue?.fromMissingColumn() == .some(.none))
     }
 
-    @Test("a raw value is stored before JSON is")
+    @Test("raw values take precedence over JSON")
     func rawValues() throws {
         #expect(Grape.merlot.databaseValue.storage == .string("merlot"))
         #expect(Grape.fromDatabaseValue("riesling".databaseValue) == .riesling)

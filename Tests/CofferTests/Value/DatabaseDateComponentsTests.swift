@@ -37,7 +37,7 @@ struct DatabaseDateComponentsTests {
         #expect(value.databaseValue == "00:00:59.999".databaseValue)
     }
 
-    @Test("the format and the components of a text are found")
+    @Test("text is parsed into a format and components")
     func reading() throws {
         let cases: [(String, DatabaseDateComponents.Format, DateComponents)] = [
             ("2015-07-22", .YMD, DateComponents(year: 2015, month: 7, day: 22)),

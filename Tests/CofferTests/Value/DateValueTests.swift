@@ -52,7 +52,7 @@ struct DateValueTests {
         )
     }
 
-    @Test("every day of the years 0000 to 9999 is found again")
+    @Test("every day of the years 0000 to 9999 survives a round trip")
     func allDays() {
         var previous = (year: -1, month: 12, day: 31)
         for days in -719_528...2_932_896 {
@@ -96,7 +96,7 @@ struct DateValueTests {
         try expect("1582-10-10", is: Self.date(1582, 10, 10))
     }
 
-    @Test("milliseconds are read as the nearest date, which is also the calendar's")
+    @Test("milliseconds are read as the nearest date, as by Foundation's calendar")
     func milliseconds() throws {
         for year in [1999, 2001, 2015, 2026, 9999] {
             for millisecond in 0..<1000 {
@@ -205,7 +205,7 @@ struct DateValueTests {
         #expect(try ColumnProbe.stored(Date(timeIntervalSince1970: .nan)).isNull)
     }
 
-    @Test("text, date and text again is the same text, for random dates that Foundation's calendar confirms")
+    @Test("random dates survive a text round trip and agree with Foundation's calendar")
     func randomDates() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix(state: seed)

@@ -56,7 +56,7 @@ struct NumberValueTests {
         try expect("-1", is: UInt?.none)
     }
 
-    @Test("a floating-point number is cut off, and not converted when out of range")
+    @Test("a floating-point number is truncated, and not converted when out of range")
     func integersFromDoubles() throws {
         try expect("1.0", is: Int64(1))
         try expect("1.9", is: Int64(1))
@@ -81,7 +81,7 @@ struct NumberValueTests {
         try expect("NULL", is: Float?.none)
     }
 
-    @Test("text is a number for SQLite's own conversion only")
+    @Test("text is read as a number only by SQLite's own conversion")
     func numbersFromText() throws {
         #expect(Int.fromDatabaseValue("20 small cigars".databaseValue) == nil)
         #expect(try ColumnProbe.read(Int.self, "'20 small cigars'") == 20)

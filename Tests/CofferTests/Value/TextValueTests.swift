@@ -42,7 +42,7 @@ struct TextValueTests {
     }
 
     @Test(
-        "a blob is text with its byte order mark, repaired where it is not valid UTF-8, and no text as a stored value then"
+        "a blob is read as text with its BOM; invalid UTF-8 is repaired, or nil for a stored value"
     )
     func textFromBlob() throws {
         for (blob, text) in [("x''", ""), ("x'c3a9'", "é"), ("x'efbbbf61'", "\u{feff}a"), ("x'00'", "\0")] {
@@ -57,14 +57,14 @@ struct TextValueTests {
         }
     }
 
-    @Test("text is bytes")
+    @Test("text can be read as bytes")
     func dataFromText() throws {
         #expect(try ColumnProbe.read(Data.self, "'é'") == Data([0xc3, 0xa9]))
         #expect(Data.fromDatabaseValue("é".databaseValue) == Data([0xc3, 0xa9]))
         #expect(try ColumnProbe.read(Data.self, "''") == Data())
     }
 
-    @Test("a number is text and bytes for SQLite's own conversion only")
+    @Test("a number is read as text or bytes only by SQLite's own conversion")
     func textFromNumber() throws {
         #expect(try ColumnProbe.read(String.self, "12") == "12")
         #expect(try ColumnProbe.read(String.self, "1.5") == "1.5")

@@ -22,7 +22,7 @@ struct ReaderPoolStateTests {
         #expect(try state.requestReader().grant.flatMap(\.reader) == 8)
     }
 
-    @Test("a reader that could not be opened leaves its place to the next in line")
+    @Test("if a reader cannot be opened, the next request may open one")
     func failedOpening() throws {
         var state = State(maximumReaderCount: 1)
         #expect(try state.requestReader().grant.isNewReader)
@@ -78,7 +78,7 @@ struct ReaderPoolStateTests {
         #expect(try state.requestReader().grant.isNewReader)
     }
 
-    @Test("readers that keep coming do not starve a barrier, nor barriers a reader")
+    @Test("readers do not starve a barrier, and barriers do not starve a reader")
     func fairness() throws {
         // In both cases, the other kind is requested again at every opportunity.
         var state = State(maximumReaderCount: 2)
@@ -108,7 +108,7 @@ struct ReaderPoolStateTests {
         #expect(wasServed && grants == 2, "the reader has to wait for the two barriers before it only")
     }
 
-    @Test("taking back thousands of requests costs no search through the line for each")
+    @Test("withdrawing thousands of requests does not search the line for each")
     func manyCancellations() throws {
         var state = State(maximumReaderCount: 1)
         _ = try state.requestReader()

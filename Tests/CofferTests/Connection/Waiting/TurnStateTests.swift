@@ -7,7 +7,7 @@ import Testing
 struct TurnStateTests {
     private typealias State = TurnState<Int>
 
-    @Test("a turn that ends is passed on, and cannot be taken before those that wait")
+    @Test("an ended turn goes to the next waiter, and a newcomer cannot take it first")
     func passing() {
         var state = State()
         #expect(state.takeNow() && !state.takeNow())

@@ -73,7 +73,7 @@ struct WaitingLineTests {
         #expect(line.expire(at: time(1 << 40)).isEmpty && line.removeFirst() == 1)
     }
 
-    @Test("withdrawing thousands of requests behind one that stays costs no search for each, and no memory")
+    @Test("withdrawing thousands of requests does not search for each, and frees their memory")
     func manyCancellations() {
         var line = Line()
         line.append(0)
@@ -82,7 +82,7 @@ struct WaitingLineTests {
         #expect(line.count == 1 && line.storedCount <= 32 && line.removeFirst() == 0)
     }
 
-    @Test("alarms are few, although each request has another deadline")
+    @Test("requests with many different deadlines need few alarms")
     func fewAlarms() throws {
         var line = Line()
         var alarms: [ContinuousClock.Instant] = []
@@ -103,7 +103,7 @@ struct WaitingLineTests {
 
     // MARK: - Against a model
 
-    @Test("random operations agree with a list, and no deadline is without an alarm", arguments: 0..<200)
+    @Test("random operations agree with a list, and every deadline has an alarm", arguments: 0..<200)
     func model(run: Int) throws {
         var random = SeededRandom(seed: UInt64(run), "waiting line")
         var line = Line()

@@ -13,7 +13,7 @@ struct FrontPageTests {
         directory = try TestDirectory()
     }
 
-    @Test("an encrypted database is made, and a wrong key says so")
+    @Test("an encrypted database is created, and a wrong key is reported")
     func opening() throws {
         var configuration = Configuration()
         configuration.key = .passphrase("correct horse battery staple")

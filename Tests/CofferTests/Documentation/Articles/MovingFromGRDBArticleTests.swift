@@ -24,7 +24,7 @@ struct MovingFromGRDBArticleTests {
         }
     }
 
-    @Test("the command replaces imports and names of the module, and no address")
+    @Test("the command replaces imports and module names, but not URLs")
     func imports() throws {
         let article =
             URL(fileURLWithPath: #filePath).pathComponents.prefix { $0 != "Tests" }
@@ -75,7 +75,8 @@ struct MovingFromGRDBArticleTests {
     }
 
     @Test(
-        "a file of the stock shell opens in both ways", .enabled(if: SQLCipherShell.isAvailable),
+        "a file of the stock shell opens with a configured key and with a prepared passphrase",
+        .enabled(if: SQLCipherShell.isAvailable),
         arguments: [false, true])
     func passphrase(byPreparation: Bool) throws {
         let shell = SQLCipherShell(path: path, passphrase: "correct horse battery staple")

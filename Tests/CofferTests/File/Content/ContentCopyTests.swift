@@ -144,7 +144,7 @@ struct ContentCopyTests {
         #expect(try shell("b.db").run("SELECT b FROM t;") == ["3"])
     }
 
-    @Test("rows that break the primary key that is their tree are not copied", arguments: ["2", "1"])
+    @Test("rows that violate the primary key of a WITHOUT ROWID table are not copied", arguments: ["2", "1"])
     func brokenPrimaryKey(second: String) throws {
         let file = try ShellFile(
             directory.path("a.db"), format: .plaintext,

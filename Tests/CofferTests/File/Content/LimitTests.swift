@@ -25,7 +25,7 @@ struct LimitTests {
     }
 
     @Test(
-        "tables, names, statements, values and expressions go through every operation, with pages of each size",
+        "every operation handles tables, names, statements and values at the limits, at each page size",
         arguments: Nightly.pick([1024, 2048, 4096, 8192, 16384, 32768, 65536], byDay: [4096]))
     func operations(pageSize: Int) throws {
         var cipher = CipherSettings()

@@ -23,7 +23,7 @@ struct UnicodeEscapesTests {
         ])
     func malformed(text: String) { #expect(decode(text) == nil) }
 
-    @Test("numbers that are not characters get the bytes that SQLite writes for them")
+    @Test("code points that are not characters are encoded as SQLite encodes them")
     func surrogates() {
         #expect(decode(#"\ud83d\ude00"#) == [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80])
         #expect(decode(#"\u0000"#) == [0])

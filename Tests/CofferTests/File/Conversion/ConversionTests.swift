@@ -25,7 +25,7 @@ struct ConversionTests {
     // MARK: - Upgrades
 
     @Test(
-        "formats 1 to 3 become format 4 with everything, which the shell opens without a pragma; mode, owner and journal mode stay",
+        "formats 1 to 3 are upgraded to format 4 with all content, mode, owner and journal mode",
         arguments: [ShellFile.Format.sqlcipher1, .sqlcipher2, .sqlcipher3], [true, false])
     func upgrade(format: ShellFile.Format, wal: Bool) throws {
         let script =
@@ -114,7 +114,7 @@ struct ConversionTests {
     }
 
     @Test(
-        "definitions stay as they are stored, also where SQLite would store other words",
+        "definitions are kept verbatim, even where SQLite would store them differently",
         arguments: [ShellFile.Format.plaintext, .sqlcipher3])
     func unusualDefinitions(format: ShellFile.Format) throws {
         let definitions = [
@@ -144,7 +144,7 @@ struct ConversionTests {
                 """) == definitions + ["1|2", "3", "ok", "5"])
     }
 
-    @Test("a schema that differs is reported with the object")
+    @Test("a difference of schemas is reported with the name of the object")
     func differentSchema() throws {
         func fingerprint(_ sql: String) throws -> ContentFingerprint {
             try DatabaseQueue().inDatabase { db in
@@ -226,7 +226,7 @@ struct ConversionTests {
         #expect(result.proof?.pageSize == 16384)
     }
 
-    @Test("a file with a collation of an application is rotated and converted with it and without it")
+    @Test("a file with an application's collation is rotated and converted with and without the collation")
     func collations() throws {
         let collation = DatabaseCollation("backwards") { $1.compare($0) }
         do {
@@ -256,7 +256,7 @@ struct ConversionTests {
     // MARK: - Copies
 
     @Test(
-        "a file in use is copied with its current log, and nothing of it changes",
+        "a file in use is copied with its current log, and stays unchanged",
         arguments: [true, false])
     func liveCopies(isBackup: Bool) throws {
         let pool = try directory.makePool("a.db", Configuration.rawKeyed(0x51))
@@ -328,7 +328,7 @@ struct ConversionTests {
         #expect(try shell("d.db", key: Keys.newBytes).run(sql) == ["ok", "30"])
     }
 
-    @Test("backups during checkpoints and log restarts by a writer each have one state")
+    @Test("a backup taken during a writer's checkpoints and log restarts contains one consistent state")
     func backupsBesideWriter() throws {
         let pool = try directory.makePool(
             "a.db",
@@ -375,7 +375,8 @@ struct ConversionTests {
         }
     }
 
-    @Test("a backup has the pages of the database, although its file is longer", arguments: [true, false])
+    @Test(
+        "a backup has only the pages of the database, even if the file is longer", arguments: [true, false])
     func longerFile(wal: Bool) throws {
         let file = try directory.makeFile("a.db", wal: wal)
         let bytes = try directory.bytes(of: "a.db")

@@ -31,7 +31,7 @@ struct BackupRetentionTests {
         #expect(try kept("1d", ["20230101", "20241231"]) == ["20241231"])
     }
 
-    @Test("a backup after the year 9999 is refused, because its name would not be one of a backup")
+    @Test("a backup after the year 9999 is refused, because its name would not be a backup name")
     func lastYear() throws {
         let directory = try TestDirectory()
         let last = try time("99991231")

@@ -72,7 +72,7 @@ struct BackupTests {
     // MARK: - Layouts
 
     @Test(
-        "between all formats, made by us or by the shell, the copy is right or nothing is copied: a fresh connection reads it",
+        "a backup between any two formats, of Coffer or the shell, is read by a fresh connection",
         arguments: ShellFile.Format.allCases.filter { $0 != .plaintext }, 1...4)
     func formats(source: ShellFile.Format, destination: Int) throws {
         // The pages of these files reserve exactly the space that their format needs, which the engine does
@@ -102,7 +102,7 @@ struct BackupTests {
     }
 
     @Test(
-        "the engine still copies pages into a database whose codec needs more room, and calls it done: why layouts are compared"
+        "SQLite still copies pages into a database whose codec reserves more bytes, and reports success"
     )
     func engineFact() throws {
         let file = try ShellFile(
@@ -136,7 +136,7 @@ struct BackupTests {
     // MARK: - Protection
 
     @Test(
-        "memory, with or without a key, can be filled from an encrypted file, and saved into one",
+        "an in-memory database can be filled from an encrypted file, and saved into one",
         arguments: [true, false])
     func memory(isKeyed: Bool) throws {
         let queue = try directory.makeQueue()
@@ -154,7 +154,7 @@ struct BackupTests {
     }
 
     @Test(
-        "an encrypted database goes into a file without a key only where that was allowed, and never into a temporary one"
+        "an encrypted database is copied into a plaintext file only if allowed, and never a temporary one"
     )
     func plaintext() throws {
         let queue = try directory.makeQueue()
@@ -194,7 +194,7 @@ struct BackupTests {
     // MARK: - Semantics
 
     @Test(
-        "queues, pools and snapshots are sources; queues and pools destinations, whose readers see the new content"
+        "any reader can be a source, and any writer a destination, whose readers see the new content"
     )
     func sources() throws {
         let pool = try directory.makePool()
@@ -217,7 +217,7 @@ struct BackupTests {
     }
 
     @Test(
-        "a page that the destination stored differently is found, in a file even a free one",
+        "a page that the destination stored differently is found; in the file itself, even a free page",
         arguments: [(true, false), (false, false), (false, true)])
     func damagedDestination(wal: Bool, isFree: Bool) throws {
         let configuration = Configuration.rawKeyed.with { $0.journalMode = wal ? .wal : .default }
@@ -258,7 +258,7 @@ struct BackupTests {
     }
 
     @Test(
-        "an error of the progress function ends the backup and leaves the destination unchanged; after the last step it is ignored",
+        "a progress error leaves the destination unchanged; after the last step it is ignored",
         arguments: [4, 3])
     func throwingProgress(format: Int) throws {
         struct Stop: Error {}
@@ -290,7 +290,7 @@ struct BackupTests {
         #expect(try await copy.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master") } == 0)
     }
 
-    @Test("it is refused inside a transaction of the source that has written, or of the destination")
+    @Test("a backup is refused in a write transaction of the source, or any of the destination")
     func transactions() throws {
         let queue = try directory.makeQueue()
         try fill(queue)
@@ -309,7 +309,7 @@ struct BackupTests {
         #expect(try rows(copy) == rows(queue))
     }
 
-    @Test("another connection that reads the destination makes it busy, and nothing changes")
+    @Test("a backup is busy, and changes nothing, while another connection reads the destination")
     func busyDestination() throws {
         let queue = try directory.makeQueue()
         try fill(queue)
@@ -326,7 +326,7 @@ struct BackupTests {
         #expect(try rows(other) == rows(queue))
     }
 
-    @Test("the key of a prepared passphrase and an exclusively locked destination work")
+    @Test("the destination may use a prepared passphrase and the exclusive locking mode")
     func preparedKeyAndExclusiveLock() throws {
         var prepared = Configuration()
         prepared.prepareDatabase { db in

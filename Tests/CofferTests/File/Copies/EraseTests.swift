@@ -11,7 +11,7 @@ struct EraseTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "everything is gone, and the key, the format, the encoding and the journal mode stay",
+        "all content is erased, and the key, the format, the encoding and the journal mode are kept",
         arguments: Access.allCases, 1...4)
     func everything(access: Access, format: Int) throws {
         let kind = ShellFile.Format.allCases[format]
@@ -66,7 +66,7 @@ struct EraseTests {
                 ])
     }
 
-    @Test("foreign keys, recursive triggers and immediate constraints do not stand in the way")
+    @Test("foreign keys, recursive triggers and immediate constraints do not prevent the erasure")
     func foreignKeys() async throws {
         let pool = try directory.makePool()
         try await pool.write { db in
@@ -105,7 +105,7 @@ struct EraseTests {
         #expect(try !other.read { try $0.tableExists("t") })
     }
 
-    @Test("nothing of the erased content is in the files of a plain database any more")
+    @Test("the files of a plaintext database contain nothing of the erased content")
     func remains() throws {
         let pool = try directory.makePool("a.db", Configuration().with { $0.allowsPlaintext = true })
         try pool.write {
@@ -134,7 +134,7 @@ struct EraseTests {
         #expect(try readonly.read { try $0.tableExists("t") })
     }
 
-    @Test("a file that takes the place of a journal during the erasure of the file is not touched")
+    @Test("a file that replaces a journal during the erasure is not touched")
     func swappedJournal() throws {
         let file = try directory.makeFile()
         let other = Array("another file of the same user".utf8)

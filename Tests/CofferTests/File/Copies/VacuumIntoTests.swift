@@ -15,7 +15,7 @@ struct VacuumIntoTests {
     private var fresh: SQLCipherShell { SQLCipherShell(path: directory.path("copy.db"), rawKey: newKey) }
 
     @Test(
-        "the content of files of all formats arrives in format 4 with all row IDs, byte for byte",
+        "files of all formats are copied into format 4 with all row IDs, byte for byte",
         arguments: ShellFile.Format.allCases, ["UTF-8", "UTF-16le", "UTF-16be"])
     func formats(format: ShellFile.Format, encoding: String) throws {
         let preparation = "PRAGMA encoding = '\(encoding)';\nPRAGMA auto_vacuum = INCREMENTAL;\n"
@@ -120,7 +120,7 @@ struct VacuumIntoTests {
                 == "SQLite format 3")
     }
 
-    @Test("a passphrase that the preparation sets, and a previous key, are the keys of the copy")
+    @Test("the copy has the key that opened its source: a prepared passphrase, or a previous key")
     func otherKeys() throws {
         var prepared = Configuration()
         prepared.prepareDatabase { try $0.usePassphrase("prepared") }
@@ -153,7 +153,7 @@ struct VacuumIntoTests {
     }
 
     @Test(
-        "functions and collations of the application serve the copy; without them it is refused, and leaves nothing"
+        "the copy uses the application's functions and collations, and is refused without them"
     )
     func customizations() throws {
         let collation = DatabaseCollation("backwards") { $1.compare($0) }

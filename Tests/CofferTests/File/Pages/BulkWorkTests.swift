@@ -35,7 +35,7 @@ struct BulkWorkTests {
         }
     }
 
-    @Test("an invalid number of threads is one thread", arguments: [0, -3, .max, .min])
+    @Test("an invalid number of threads is treated as one", arguments: [0, -3, .max, .min])
     func senseless(threadCount: Int) throws {
         let directory = try TestDirectory()
         let file = try directory.makeFile(rows: 60)

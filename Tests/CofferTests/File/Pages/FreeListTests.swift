@@ -24,7 +24,7 @@ struct FreeListTests {
         #expect(leaves(pageCount: 9, [2: (5, [3, 4]), 5: (0, [9])]) == [3, 4, 9])
     }
 
-    @Test("a forged list names no more pages than there are, and has an end")
+    @Test("a forged list yields only existing pages, and terminates")
     func forged() {
         #expect(leaves(pageCount: 9, [2: (2, [3, 10, .max])]) == [3])
         #expect(leaves(pageCount: 9, [2: (3, [4]), 3: (2, [5, 1000])]) == [4, 5])

@@ -10,7 +10,7 @@ struct JournalModeChangeTests {
 
     init() throws { directory = try TestDirectory() }
 
-    @Test("counts once the header of the file has it, regardless of the engine's answer")
+    @Test("is complete once the file's header has the mode, regardless of the engine's answer")
     func header() throws {
         _ = try directory.makeFile()
         let right = try FileProtection.encrypted(Keys.old, cipher: CipherSettings())

@@ -81,7 +81,7 @@ struct LogHistoryTests {
     }
 
     @Test(
-        "a commit whose header was read before its index is found",
+        "a commit is found even if the log's header is read before the commit is in the index",
         arguments: Emptying.allCases, [false, true])
     func headerBeforeIndex(emptying: Emptying, isBySecond: Bool) throws {
         let (first, second, history) = try makeEmptyLog(emptying)
@@ -125,7 +125,7 @@ struct LogHistoryTests {
         withExtendedLifetime(pin.state) {}
     }
 
-    @Test("a database that another operation has in another journal mode is busy")
+    @Test("a database that another operation switched to another journal mode is busy")
     func withoutLog() throws {
         let queue = try directory.makeQueue("a.db", .rawKeyed)
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
@@ -133,7 +133,7 @@ struct LogHistoryTests {
         #expect(error?.reason == .busy([]))
     }
 
-    @Test("a commit to a log with frames is found, and one to the log after it")
+    @Test("a commit is found in a log with frames, and in the log after a restart")
     func logWithFrames() throws {
         let first = try makeQueue()
         try first.write { try $0.execute(sql: "CREATE TABLE t (a)") }

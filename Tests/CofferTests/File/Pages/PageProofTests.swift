@@ -110,7 +110,7 @@ struct PageProofTests {
     }
 
     @Test(
-        "of a file that several threads compare, a changed byte in any part is found, and the digest is one")
+        "comparing with several threads finds a changed byte in any part, and gives the same digest")
     func manyParts() throws {
         try directory.makeFile(rows: 8000)
         try copy()
@@ -225,7 +225,7 @@ struct PageProofTests {
         #expect(try directory.snapshot() == before)
     }
 
-    @Test("a copy that ends in the middle, by progress or by damage, ends both threads")
+    @Test("both threads end if a copy is stopped by progress or by damage")
     func ends() throws {
         struct Stop: Error {}
         try directory.makeFile(rows: 8000)

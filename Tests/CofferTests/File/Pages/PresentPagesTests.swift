@@ -3,9 +3,9 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Which pages are there")
+@Suite("The pages that exist")
 struct PresentPagesTests {
-    @Test("each page has its place, and the parts have all of them once")
+    @Test("each page has one index, and the parts cover each page once")
     func places() {
         var random = SeededRandom("pages that are there")
         for _ in 0..<300 {

@@ -64,7 +64,7 @@ struct TreeCheckTests {
         return try directory.bytes(of: name)
     }
 
-    @Test("everything that the engine has made is intact", arguments: [512, 1024, 4096, 16384, 65536])
+    @Test("trees written by the engine are intact", arguments: [512, 1024, 4096, 16384, 65536])
     func whole(pageSize: Int) throws {
         var random = SeededRandom("whole trees, \(pageSize)")
         for _ in 0..<3 {
@@ -196,7 +196,7 @@ struct TreeCheckTests {
             schema: "INSERT INTO sqlite_master VALUES ('INDEX', 'x', 't', 0, 'CREATE INDEX x ON t (b)')"),
     ]
 
-    @Test("trees that only a forger writes are reported", arguments: forgeries)
+    @Test("forged trees are reported", arguments: forgeries)
     private func forged(_ forgery: Forgery) throws {
         let file = try ShellFile(
             directory.path("a.db"), format: .plaintext,
@@ -214,7 +214,7 @@ struct TreeCheckTests {
         #expect(!found.isWhole && found.engine != nil, "\(found)")
     }
 
-    @Test("an encrypted database whose rows change all the time is whole, and its copies are")
+    @Test("an encrypted database with constantly changing rows is intact, and so are its copies")
     func used() throws {
         var random = SeededRandom("changing trees")
         let queue = try directory.makeQueue("a.db")
@@ -301,7 +301,7 @@ struct TreeCheckTests {
     private static let cases = ProcessInfo.processInfo.environment["COFFER_DATABASE_CASES"]
 
     @Test(
-        "a case of a folder that it reports as intact is intact for the engine",
+        "each file of the folder of cases that it reports as intact is intact for the engine",
         .enabled(if: cases != nil, "COFFER_DATABASE_CASES is a folder of them: see Tests/salvage-fuzz"))
     func casesOfFolder() throws {
         let folder = try #require(Self.cases)

@@ -99,7 +99,7 @@ struct InterruptedRunTests {
     }
 
     @Test(
-        "are removed by an opening that asks for it, and the database is in WAL mode again",
+        "are removed on request when a database is opened, and WAL mode is restored",
         arguments: Access.allCases, [true, false])
     func opening(access: Access, asks: Bool) throws {
         let (file, left) = try leave()

@@ -80,7 +80,7 @@ struct LeftoverNoteTests {
         }
     }
 
-    @Test("a note with the path of the database, and a second link to it, only removes that link")
+    @Test("a second link to the database is removed only if the note names it")
     func secondLink() throws {
         let file = try directory.makeFile()
         try FileManager.default.linkItem(atPath: file.path, toPath: directory.path("kept.db"))
@@ -112,7 +112,7 @@ struct LeftoverNoteTests {
     }
 
     @Test(
-        "an identifier in a note leads nowhere else",
+        "an identifier in a note cannot refer to another file",
         arguments: ["../other.db", "../../x", "0123456789abcde", "0123456789ABCDEF", ""])
     func identifier(id: String) throws {
         let file = try directory.makeFile()
@@ -122,7 +122,7 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == ["a.db", "other.db"])
     }
 
-    @Test("an identifier with a path in it leads nowhere, also where there is such a directory")
+    @Test("an identifier that contains a path removes nothing, even if the path resolves")
     func identifierWithPath() throws {
         let file = try directory.makeFile()
         let copy = ReplacementNames(path: file.path, operation: .rotate).copy(RunIdentifier(number: 0))
@@ -180,7 +180,7 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == [name])
     }
 
-    @Test("an empty file for the owner only is a note that was not written yet, unless a process has it open")
+    @Test("an empty owner-only file is treated as an unwritten note, unless a process has it open")
     func unwritten() throws {
         let file = try directory.makeFile()
         let name = directory.path("a.db.rotate.json")
@@ -243,7 +243,7 @@ struct LeftoverNoteTests {
         #expect(FileManager.default.fileExists(atPath: note))
     }
 
-    @Test("erasing does not overwrite a file that only has a second name next to the database")
+    @Test("erasing does not overwrite a file that has a hard link next to the database")
     func erasing() throws {
         let file = try directory.makeFile()
         try directory.write([1, 2, 3], to: "victim")
@@ -291,7 +291,9 @@ struct LeftoverNoteTests {
         #expect(directory.fileNames() == ["a.db", "old.db"])
     }
 
-    @Test("the database is not kept as itself", arguments: ["a.db", "./a.db", "sub/here/a.db"])
+    @Test(
+        "the path for the old file must not be that of the database",
+        arguments: ["a.db", "./a.db", "sub/here/a.db"])
     func keptAsItself(name: String) throws {
         let file = try directory.makeFile()
         _ = try directory.makeFolder("sub")

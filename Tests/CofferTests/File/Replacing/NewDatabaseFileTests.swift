@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Files in the making")
+@Suite("New database files")
 struct NewDatabaseFileTests {
     let directory: TestDirectory
 
@@ -133,7 +133,7 @@ struct NewDatabaseFileTests {
     }
 
     @Test(
-        "nothing starts if there is a journal or log with the name, and no file gets the name if one appears",
+        "a copy is refused if a journal or log has its name, or appears during the copy",
         arguments: ["-wal", "-journal"])
     func sideFiles(suffix: String) throws {
         let file = try directory.makeFile()
@@ -175,7 +175,7 @@ struct NewDatabaseFileTests {
         return codes.withLock { $0 }
     }
 
-    @Test("a new file cannot be used before its name is permanent, since it may lose the name again")
+    @Test("a new file cannot be used until its name is synced to disk")
     func lockedUntilPermanent() throws {
         let file = try directory.makeFile()
         let codes = try refusal("copy.db", at: .renamed) {
@@ -186,7 +186,7 @@ struct NewDatabaseFileTests {
     }
 
     @Test(
-        "the journal of a database that is gone is removed while no process can make another one of its name")
+        "an orphaned journal is moved away while no process can create a database of its name")
     func orphanedJournal() throws {
         let backup = try directory.makeFile("backup.db")
         // A journal that would not keep another process from creating a database.

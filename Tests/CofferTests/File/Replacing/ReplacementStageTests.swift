@@ -33,7 +33,8 @@ struct ReplacementStageTests {
     }
 
     @Test(
-        "a failure at any step leaves one of two states", arguments: ReplacementStageTests.works,
+        "a failure at any step leaves either the old or the new file, and the next run completes",
+        arguments: ReplacementStageTests.works,
         [false, true])
     func failures(work: FileWork, wal: Bool) throws {
         for point in FailPoint.allCases
@@ -58,7 +59,7 @@ struct ReplacementStageTests {
     }
 
     @Test(
-        "a note exists before the copy, and the copy and the note until the end",
+        "the note is written before the copy, and both remain until the end",
         arguments: ReplacementStageTests.works)
     func order(work: FileWork) throws {
         let path = try make(work, wal: true)
@@ -92,7 +93,7 @@ struct ReplacementStageTests {
     }
 
     @Test(
-        "a vacuum that keeps the old file, and was interrupted when it had its result, is completed by the same call"
+        "repeating the call completes a vacuum that keeps the old file and failed after publishing"
     )
     func keptByVacuum() throws {
         let file = try directory.makeFile(wal: true)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Pages that are sealed on their way to the file")
+@Suite("Pages that are encrypted as they are written")
 struct SealedPagesTests {
     let directory: TestDirectory
 
@@ -87,7 +87,7 @@ struct SealedPagesTests {
         #expect(damaged.isEmpty)
     }
 
-    @Test("content that is checked from its end to its start is right, too")
+    @Test("content that is read backwards is the written content")
     func backwards() throws {
         let file = try HeldFile(creating: directory.path("a.db"))
         let model = try Model(file)
@@ -100,7 +100,7 @@ struct SealedPagesTests {
         }
     }
 
-    @Test("the file is released with its pages, even if a thread that was to write them starts later")
+    @Test("the file is released with its pages, even if the thread that writes them starts late")
     func letGo() throws {
         // All threads that the system provides are busy, so none becomes available for the pages before the
         // end.

@@ -52,7 +52,7 @@ struct SourceLockTests {
     }
 
     @Test(
-        "a process that sets WAL mode at the last moment makes the replacement busy, and keeps its log and commits",
+        "if a process sets WAL mode at the last moment, the replacement is busy and no commit is lost",
         arguments: Work.allCases, [FailPoint.alone, .cleared])
     func walAtTheLastMoment(work: Work, point: FailPoint) throws {
         try makePlayers()
@@ -102,7 +102,7 @@ struct SourceLockTests {
     }
 
     @Test(
-        "a file in WAL mode is busy, and no name is removed",
+        "a file in WAL mode is busy, and no side file is removed",
         arguments: [SourceLock.Level.reserved, .exclusive])
     func refusesWAL(level: SourceLock.Level) throws {
         let connection = try open("wal")
@@ -116,7 +116,7 @@ struct SourceLockTests {
         #expect(directory.fileNames() == ["players.db", "players.db-shm", "players.db-wal"])
     }
 
-    @Test("names are only removed under the exclusive lock, and not after its end")
+    @Test("side files are removed only while the exclusive lock is held")
     func removesUnderExclusiveLock() throws {
         let connection = try open("persist")
         try connection.handle.execute("INSERT INTO t VALUES (1)")
@@ -140,7 +140,7 @@ struct SourceLockTests {
         #expect(directory.fileNames() == ["players.db"])
     }
 
-    @Test("a journal that a reader has open since its last transaction keeps its name")
+    @Test("a journal that a reader may still have open is not removed")
     func keepsJournalOfReader() throws {
         let reader = try open("persist")
         try reader.handle.execute("INSERT INTO t VALUES (1)")

@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 
 /// After a power loss in the middle of a rename, some file systems may have both names: see rename(2).
-@Suite("A renaming that a power loss has interrupted")
+@Suite("A rename interrupted by a power loss")
 struct TornRenamingTests {
     let directory: TestDirectory
 

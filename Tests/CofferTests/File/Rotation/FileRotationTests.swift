@@ -11,7 +11,7 @@ struct FileRotationTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "the new key opens the same content, the old one nothing, and nothing else is left",
+        "only the new key opens the content, and no other files are left",
         arguments: [false, true])
     func rotates(wal: Bool) throws {
         let file = try directory.makeFile(wal: wal)
@@ -151,7 +151,7 @@ struct FileRotationTests {
     }
 
     @Test(
-        "a step that fails leaves the old key before the copy is in place, and the new one afterwards; the next run completes",
+        "a failed step leaves the old key, or the new one after publishing; the next run completes",
         arguments: FailPoint.allCases.filter {
             ![.rekeyed, .oldCopied, .released, .statePinned].contains($0)
         },

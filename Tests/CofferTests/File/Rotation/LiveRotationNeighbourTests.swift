@@ -32,7 +32,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkRotated(pool, result, expected.value)
     }
 
-    @Test("the commits of a connection that writes during the end and closes are kept")
+    @Test("commits of another connection that writes and closes during the final stage are kept")
     func neighbourAtTheEnd() throws {
         for round in 0..<20 {
             let name = "\(round).db"
@@ -278,7 +278,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkUnchanged(pool)
     }
 
-    @Test("the log may use the share of its bound that matches the completed work, plus a tenth")
+    @Test("the log may grow in proportion to the completed work, plus a tenth of its limit")
     func pace() {
         let pace = LogPace(start: 1000, end: 2000)
         func isExceeded(_ phase: DatabaseFile.Progress.Phase, _ round: Int, _ done: Int, _ size: Int64)
@@ -392,7 +392,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         try checkRotated(pool, result, expected)
     }
 
-    @Test("functions that were added later are there, even if a preparation of the new connection throws")
+    @Test("functions that were added later are kept, even if preparing the new connection fails")
     func failingPreparation() throws {
         struct NotNow: Error {}
         let fails = Mutex(false)
@@ -416,7 +416,7 @@ struct LiveRotationNeighbourTests: LiveRotationSuite {
         #expect(try DatabaseFile(path: pool.path).verify(key: Keys.new).isIntact)
     }
 
-    @Test("another rotation at the same time is refused, and so is the end after the pool was closed")
+    @Test("a concurrent rotation is refused, and closing the pool makes its rotation fail")
     func others() throws {
         let pool = try makePool(rows: 500)
         let result = try rotate(pool) { step in

@@ -70,7 +70,7 @@ struct LiveRotationTests: LiveRotationSuite {
     }
 
     @Test(
-        "a file that shrinks and grows, with checkpoints of all kinds, between any two steps",
+        "a file that shrinks, grows or is checkpointed between any two steps is rotated",
         arguments: [
             "DELETE FROM t WHERE id > 600; VACUUM", "DELETE FROM t WHERE id > 600; PRAGMA incremental_vacuum",
             "DELETE FROM t WHERE id > 600; VACUUM; INSERT INTO t (n, a) SELECT n, randomblob(2000) FROM t",
@@ -100,7 +100,7 @@ struct LiveRotationTests: LiveRotationSuite {
         try checkRotated(pool, result, expected)
     }
 
-    @Test("a log that a commit restarts after the first state was pinned and before the log is read")
+    @Test("a commit may restart the log after the first state is pinned and before the log is read")
     func restartedLog() throws {
         let pool = try makePool()
         _ = try pool.writeWithoutTransaction { try $0.checkpoint(.full) }
@@ -118,7 +118,7 @@ struct LiveRotationTests: LiveRotationSuite {
     }
 
     @Test(
-        "a log that was begun anew while the first state is in the file, and one that is empty",
+        "the log may be empty at the start, or restart while the first state is in the file",
         arguments: [true, false])
     func newLog(isEmpty: Bool) throws {
         let pool = try makePool()
@@ -217,7 +217,7 @@ struct LiveRotationTests: LiveRotationSuite {
         try checkUnchanged(pool)
     }
 
-    @Test("conditions that the end would refuse are refused before anything is copied")
+    @Test("conditions that would fail the final stage are refused before anything is copied")
     func refusals() throws {
         let queue = try directory.makeQueue("q.db")
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }

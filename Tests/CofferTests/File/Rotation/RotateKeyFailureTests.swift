@@ -89,7 +89,7 @@ struct RotateKeyFailureTests: RotateKeySuite {
     }
 
     @Test(
-        "a connection that could not open its file again does not open another one in its place",
+        "a connection that could not reopen its file does not open another file at its path",
         arguments: [DatabaseFile.RotationOptions.Method.inPlace, .copy])
     func replacedFile(method: DatabaseFile.RotationOptions.Method) throws {
         let writer = try makeWriter(.queue)
@@ -155,7 +155,7 @@ struct RotateKeyFailureTests: RotateKeySuite {
     }
 
     @Test(
-        "content that was changed while the file could not be opened is refused, unless another program wrote it",
+        "a file modified while it could not be opened is refused if its change counter is unchanged",
         arguments: [false, true])
     func changedMeanwhile(isOfProgram: Bool) throws {
         let writer = try makeWriter(.queue)
@@ -205,7 +205,7 @@ struct RotateKeyFailureTests: RotateKeySuite {
         #expect(try count(directory.makeQueue("a.db", .rawKeyed(0x17))) == 201)
     }
 
-    @Test("a connection that is open again does not wait for a neighbor to restore the WAL mode")
+    @Test("a reopened connection does not wait for another connection in order to restore WAL mode")
     func neighborInRollbackMode() throws {
         let waits = Mutex(0)
         let writer = try makeWriter(
@@ -301,7 +301,7 @@ struct RotateKeyFailureTests: RotateKeySuite {
         #expect(error?.resultCode == .SQLITE_MISUSE)
     }
 
-    @Test("a change of the key in place that its journal takes back does not count as published")
+    @Test("a key change in place that a hot journal will roll back does not count as published")
     func hotJournal() throws {
         let writer = try makeWriter(.queue)
         let path = writer.path
@@ -352,7 +352,7 @@ struct RotateKeyFailureTests: RotateKeySuite {
     }
 
     @Test(
-        "if a neighbor prevents the WAL mode from being restored, a later access sets the application's",
+        "if another connection prevents restoring WAL mode, a later access sets the application's mode",
         arguments: [nil, "truncate"])
     func restoredLater(modeOfApplication: String?) throws {
         let writer = try makeWriter(.pool)

@@ -54,7 +54,7 @@ struct RotateKeyTests: RotateKeySuite {
         #expect(try DatabaseFile(path: directory.path("a.db")).verify(key: Keys.new).isIntact)
     }
 
-    @Test("a queue stays in WAL mode if it was in it")
+    @Test("a queue in WAL mode stays in WAL mode")
     func queueInWALMode() throws {
         let queue = try directory.makeQueue("a.db", .rawKeyed.with { $0.journalMode = .wal })
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
@@ -194,7 +194,7 @@ struct RotateKeyTests: RotateKeySuite {
     }
 
     @Test(
-        "an interruption does not hit the statements that leave and restore the journal mode",
+        "an interruption does not affect the statements that leave and restore the journal mode",
         arguments: Access.allCases, [DatabaseFile.RotationOptions.Method.copy, .inPlace])
     func interruptions(access: Access, method: DatabaseFile.RotationOptions.Method) async throws {
         let writer = try makeWriter(access)

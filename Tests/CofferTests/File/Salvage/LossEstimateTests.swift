@@ -60,7 +60,7 @@ struct LossEstimateTests {
         return try #require(salvage.tables.first { $0.name == "t" })
     }
 
-    @Test("a missing page of a table without gaps had all of its row IDs, however full the other pages are")
+    @Test("without gaps, all row IDs of a missing page count as lost, however full other pages are")
     func noGaps() throws {
         let lengths = (1...300).map { 40...150 ~= $0 ? 1 : 60 }
         let leaves = try make("id INTEGER PRIMARY KEY", lengths: lengths).leaves.dropFirst().dropLast()
@@ -73,7 +73,7 @@ struct LossEstimateTests {
         }
     }
 
-    @Test("the last page of a table with AUTOINCREMENT had no row IDs that the table never had")
+    @Test("row IDs that a table with AUTOINCREMENT never used do not count as lost")
     func lastRowID() throws {
         let lengths = (1...100).map { $0 == 100 ? 850 : 60 }
         let leaves = try make("id INTEGER PRIMARY KEY AUTOINCREMENT", lengths: lengths).leaves

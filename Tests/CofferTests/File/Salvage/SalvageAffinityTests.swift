@@ -68,7 +68,7 @@ struct SalvageAffinityTests {
         #expect(try shell.run(values) == before && before.count == 7)
     }
 
-    @Test("keeps full-text tables without content, whose index nothing can check")
+    @Test("keeps contentless full-text tables, whose index cannot be checked")
     func contentless() throws {
         let script =
             "CREATE VIRTUAL TABLE f USING fts4(content='', a); INSERT INTO f(docid, a) VALUES (7, 'some words');"

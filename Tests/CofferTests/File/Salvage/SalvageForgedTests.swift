@@ -28,7 +28,7 @@ struct SalvageForgedTests {
         try SQLCipherShell(path: directory.path("b.db"), rawKey: ShellFile.key).run(sql)
     }
 
-    @Test("a virtual table that does not open, or is not whole, costs nothing but itself")
+    @Test("a virtual table that cannot be opened, or is incomplete, affects no other table")
     func virtualTables() throws {
         let salvage = try salvage(
             """
@@ -86,7 +86,7 @@ struct SalvageForgedTests {
     }
 
     @Test(
-        "a definition that creates nothing, or something of another name, costs nothing but itself",
+        "a definition that creates nothing, or an object of another name, affects no other objects",
         arguments: ["char(0) || sql", "'-- ' || sql", "''", "replace(sql, 'item', 'other')"])
     func definitionsOfNothing(definition: String) throws {
         let salvage = try salvage(
@@ -109,7 +109,8 @@ struct SalvageForgedTests {
     }
 
     @Test(
-        "a file of which no table is made keeps its encoding", arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
+        "a file whose tables cannot be created keeps its encoding",
+        arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
     func encodingWithoutTables(encoding: String) throws {
         let salvage = try salvage(
             "PRAGMA encoding = '\(encoding)'; CREATE TABLE item (title);\n",
@@ -118,7 +119,7 @@ struct SalvageForgedTests {
         #expect(try found("PRAGMA encoding; PRAGMA integrity_check") == [encoding, "ok"])
     }
 
-    @Test("a full-text index that claims more than there is memory for is rebuilt, and costs nothing else")
+    @Test("a full-text index that claims more memory than is available is rebuilt; nothing else is lost")
     func indexWithoutMemory() throws {
         let salvage = try salvage(
             """
@@ -174,7 +175,7 @@ struct SalvageForgedTests {
                 """) == ["ring", "coin", "ok"])
     }
 
-    @Test("a function that does more than compute is not called for a definition")
+    @Test("a definition cannot call functions with side effects")
     func functions() throws {
         let salvage = try salvage(
             "CREATE TABLE item (title); INSERT INTO item VALUES ('ring');\n",
@@ -270,7 +271,7 @@ struct SalvageForgedTests {
                 == ["SQLITE_SEQUENCE1", "evil2"])
     }
 
-    @Test("defaults of short rows compute no more than generated columns may")
+    @Test("defaults of short rows have the same cost limit as generated columns")
     func defaults() throws {
         let salvage = try salvage(
             """

@@ -18,7 +18,7 @@ struct SalvageJudgeTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "if any page is destroyed, at least the rows of the shell's .recover come back, and no row that never existed"
+        "if any page is destroyed, at least the rows of .recover are salvaged, and no row is invented"
     )
     func eachPage() throws {
         let vault = try TokenVault(in: directory)
@@ -79,7 +79,7 @@ struct SalvageJudgeTests {
     }
 
     @Test(
-        "of many damaged pages, every row whose page is whole comes back, once, and none that was not there")
+        "with many damaged pages, each row on an intact page is salvaged once, and no row is invented")
     func randomDamage() throws {
         var random = SeededRandom("salvage by words")
         let vault = try TokenVault(

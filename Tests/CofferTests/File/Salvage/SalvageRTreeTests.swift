@@ -133,7 +133,7 @@ struct SalvageRTreeTests {
     }
 
     @Test(
-        "one of the ways to the nodes of an R-Tree is enough for all of its rows",
+        "one of the paths to the nodes of an R-Tree is enough to salvage all rows",
         arguments: [
             "DELETE FROM boxes_node WHERE nodeno = 1;", "DELETE FROM boxes_parent;",
             "UPDATE boxes_rowid SET nodeno = 'x';", "UPDATE boxes_rowid SET nodeno = nodeno + 1;",
@@ -202,7 +202,7 @@ struct SalvageRTreeTests {
 
     /// Regardless of the nodes' content, the work ends and produces an intact file.
     @Test(
-        "nodes that lead to themselves, claim more than they have or have nothing cost nothing but their rows",
+        "cyclic, oversized or empty nodes of an R-Tree affect no other table",
         arguments: [
             "UPDATE boxes_node SET data = (SELECT data FROM boxes_node WHERE nodeno = 1);",
             "UPDATE boxes_node SET data = CAST(x'0028ffff' || substr(data, 5) AS BLOB);",

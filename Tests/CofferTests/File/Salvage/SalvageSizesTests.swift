@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-@Suite("Salvage of files that are shorter than they say")
+@Suite("Salvage of files that are shorter than their headers declare")
 struct SalvageSizesTests {
     let directory: TestDirectory
 
@@ -21,7 +21,8 @@ struct SalvageSizesTests {
     }
 
     @Test(
-        "a file that is shorter than a page has no rows, and says so", arguments: [0, 1, 100, 511, 600, 4095])
+        "a salvage of a file shorter than a page fails, or yields no rows and is incomplete",
+        arguments: [0, 1, 100, 511, 600, 4095])
     func shorterThanAPage(size: Int) throws {
         let file = try ShellFile(
             directory.path("a.db"), format: .plaintext,
@@ -77,7 +78,7 @@ struct SalvageSizesTests {
     }
 
     @Test(
-        "the pages in the log of a truncated file come back, and the number of missing pages is reported",
+        "the pages in the log of a truncated file are salvaged, and the missing pages are counted",
         arguments: [true, false])
     func cutOffWithLog(isEncrypted: Bool) throws {
         let pageCount = try makeFileWithLog("a.db", isEncrypted: isEncrypted)
@@ -99,7 +100,7 @@ struct SalvageSizesTests {
         #expect(Set(found).union(lost).isSuperset(of: 1...1000), "\(table)")
     }
 
-    @Test("a log that claims more pages than there can be, or has a page of such a number, costs nothing")
+    @Test("a log that claims more pages than possible, or has an impossible page number, loses no rows")
     func forgedLog() throws {
         let pageCount = try makeFileWithLog("a.db", isEncrypted: false)
         let path = directory.path("a.db")

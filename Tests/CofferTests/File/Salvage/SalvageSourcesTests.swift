@@ -62,7 +62,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "without its first page each format comes back by its key, with the salt",
+        "each format is salvaged without its first page by its key, with the salt",
         arguments: ShellFile.Format.allCases)
     func firstPageOfEachFormat(format: ShellFile.Format) throws {
         let script = """
@@ -93,7 +93,7 @@ struct SalvageSourcesTests {
         }
     }
 
-    @Test("a header that is stored in the clear is found out")
+    @Test("a plaintext header is detected")
     func plaintextHeader() throws {
         var configuration = Configuration()
         let salt = [UInt8](repeating: 9, count: 16)
@@ -193,7 +193,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "rows of pages that are not authentic come on demand only, marked, with the table whose tree leads to the page"
+        "rows of unauthentic pages are salvaged on request only, marked with the table of the page"
     )
     func damagedPages() throws {
         let script = """
@@ -221,7 +221,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "rows committed after a damaged frame of a log come on demand only, marked, if a MAC or the checksum before verifies them",
+        "rows committed after a damaged log frame are salvaged on request only, if they can be verified",
         arguments: [true, false])
     func damagedLog(isEncrypted: Bool) throws {
         var configuration = Configuration()
@@ -284,7 +284,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "after a damaged frame, rows that were changed on their last page alone are found, and no others",
+        "after a damaged frame, rows that changed only on their last page are found, and no others",
         arguments: ["", "WITHOUT ROWID"])
     func damagedLogOfLongRows(clustered: String) throws {
         let setup = """
@@ -310,7 +310,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "rows of free pages come on demand only, with a warning, and the rest comes back into its tables all the same"
+        "rows of free pages are salvaged on request only, with a warning, and do not affect other rows"
     )
     func freePages() throws {
         let script = """
@@ -339,7 +339,7 @@ struct SalvageSourcesTests {
                 == ["deleted|the page is free: its rows were deleted, or moved"])
     }
 
-    @Test("an unreadable part of the disk is damage of its pages, and of no others")
+    @Test("an unreadable part of the disk damages its own pages, and no others")
     func unreadable() throws {
         /// A file in which some bytes cannot be read.
         final class FailingDisk: StoredBytes {
@@ -378,7 +378,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "trees of many parts, and rows larger than a part, come back with one thread and with several",
+        "trees of many parts, and rows larger than a part, are salvaged with any number of threads",
         arguments: [1, 2, 3])
     func parts(threadCount: Int) throws {
         let script = """
@@ -456,7 +456,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "a page of the new file that differs from its written content is found, even if the engine would accept it"
+        "a wrongly stored page of the new file is found, even if the engine would accept it"
     )
     func changedBeforeTheProof() throws {
         let script = """
@@ -491,7 +491,7 @@ struct SalvageSourcesTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
-    @Test("work that is ended in the middle leaves nothing, and the next one begins anew")
+    @Test("a salvage that is stopped midway leaves nothing, and the next one starts over")
     func ended() throws {
         let file = try directory.makeFile("a.db", rows: 2000)
         var phases: [DatabaseFile.Progress.Phase] = []

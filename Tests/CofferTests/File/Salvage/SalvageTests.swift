@@ -49,7 +49,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "a file without damage comes back unchanged, in each format and encoding",
+        "an undamaged file is salvaged unchanged, in each format and encoding",
         arguments: ShellFile.Format.allCases)
     func undamaged(format: ShellFile.Format) throws {
         for (number, encoding) in ["UTF-8", "UTF-16le", "UTF-16be"].enumerated() {
@@ -73,7 +73,7 @@ struct SalvageTests {
     }
 
     /// Damages every page in turn. Rows of other pages must be there, and no row that did not exist.
-    @Test("one page that is damaged costs its own rows, and no others")
+    @Test("a damaged page loses its own rows, and no others")
     func eachPage() throws {
         let file = try ShellFile(directory.path("a.db"), format: .sqlcipher4, script: SalvageTests.vault)
         let before = try rows(file.shell)
@@ -107,7 +107,7 @@ struct SalvageTests {
         #expect(kinds.contains(0) && kinds.count > 3)
     }
 
-    @Test("after any damage, no row comes back that never existed, and none twice")
+    @Test("after any damage, no row is invented, and none is salvaged twice")
     func randomDamage() throws {
         var random = SeededRandom("salvage")
         let script =
@@ -163,7 +163,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "a full-text index that has lost a part is rebuilt from its rows, and a table with a similar name is not a part of it"
+        "a damaged full-text index is rebuilt, and a table with a similar name is not part of it"
     )
     func fullText() throws {
         let script = """
@@ -191,7 +191,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "a table that is not a part of a full-text table is not dropped with its parts, even with a similar name",
+        "a table with a name like a shadow table's is not dropped with the shadow tables",
         arguments: [("fts4", "words_config"), ("fts3", "words_stat"), ("fts5", "words_segments")])
     func tableLikeAPart(module: String, name: String) throws {
         let script = """
@@ -283,7 +283,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "rows that a constraint would replace or drop are kept as lost rows, and rows that break a unique index do not cost the index"
+        "rows that a constraint would replace or drop become lost rows; a violated unique index is kept"
     )
     func conflicts() throws {
         let script = """
@@ -344,7 +344,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "functions and collations of the application are used; without them a table is not created, and its rows are kept as lost rows"
+        "the application's functions and collations are used; a table that lacks them becomes lost rows"
     )
     func functionsAndCollations() throws {
         var configuration = Configuration()
@@ -385,7 +385,7 @@ struct SalvageTests {
                 == ["box|1", "box|2", "item|coin", "item|ring", "item|spoon"])
     }
 
-    @Test("a view, a trigger or a virtual table that cannot be read costs nothing but itself")
+    @Test("a view, trigger or virtual table that cannot be read affects no other object")
     func garbageInSchema() throws {
         let script = """
             CREATE TABLE item (title);
@@ -428,7 +428,7 @@ struct SalvageTests {
     /// A file of an attacker with the key. It has overlapping cells, and interior pages that name one page
     /// thousands of times.
     @Test(
-        "content that a forged page names repeatedly is read once, and costs no more than the size of the file",
+        "content that forged pages name repeatedly is read once, at a cost bounded by the file's size",
         arguments: [false, true])
     func bombs(isInterior: Bool) throws {
         let script =

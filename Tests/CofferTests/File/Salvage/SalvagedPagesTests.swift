@@ -54,7 +54,7 @@ struct SalvagedPagesTests {
         for number in [3, 20, 38] { #expect(try pages.content(number) == nil, "\(number)") }
     }
 
-    @Test("pages that become unreadable are damage, and pages that no tree names are read in the end")
+    @Test("pages that become unreadable count as damaged, and pages outside all trees are read at the end")
     func lostLater() throws {
         let (file, pages) = try makeFile()
         let count = file.bytes.count / 4096
@@ -70,7 +70,7 @@ struct SalvagedPagesTests {
         #expect(damaged == [2, 11, count], "\(damaged)")
     }
 
-    @Test("no page is read more than twice, however trees jump")
+    @Test("no page is read more than twice, in any order of access")
     func jumps() throws {
         let (file, pages) = try makeFile()
         file.readCount = 0

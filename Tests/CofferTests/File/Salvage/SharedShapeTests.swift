@@ -13,14 +13,14 @@ struct SharedShapeTests {
         return try #require(StoredRecord(bytes[...], isWhole: isWhole))
     }
 
-    @Test("kinds are gathered column by column, and counts are the least and the greatest")
+    @Test("kinds are collected per column, and counts as a minimum and a maximum")
     func kinds() throws {
         let shape = try SharedShape([record([0, 1, 13]), record([1, 7]), record([0, 14, 0, 9])])
         #expect(shape.kinds == [[.null, .number], [.number, .bytes], [.null, .bytes], [.number]])
         #expect(shape.leastCount == 2 && shape.mostCount == 4 && !shape.isAnyCut)
     }
 
-    @Test("one record that has lost its end is enough")
+    @Test("a single truncated record marks the shape as cut")
     func cut() throws {
         let shape = try SharedShape([record([1, 1]), record([1, 20], isWhole: false, cutting: 2)])
         #expect(shape.isAnyCut && shape.leastCount == 1 && shape.mostCount == 2)

@@ -54,7 +54,7 @@ struct DamagedJournalTests {
 
     // In the header (11: no record is counted), in the first record, and in later ones.
     @Test(
-        "is not used, and the half of a transaction is not taken for a whole file",
+        "is not used, and a half-written transaction is not treated as an intact file",
         arguments: [0, 9, 11, 13, 22, 26, 512 + 2, 512 + 4 + 96, 512 + 4 + 4096, 512 + 4104 + 4 + 4096])
     func damaged(offset: Int) throws {
         try makeFiles()
@@ -81,7 +81,7 @@ struct DamagedJournalTests {
     }
 
     @Test(
-        "is not seen in the rest of an older journal that was not overwritten (journal_mode = PERSIST)",
+        "is not confused with the remains of an older journal (journal_mode = PERSIST)",
         arguments: [1, 2, 3, 5, 8, 13, 21], [("FULL", 1), ("FULL", 3), ("FULL", 12), ("OFF", 3), ("OFF", 12)])
     func older(changedRows: Int, _ older: (synchronous: String, cacheSize: Int)) throws {
         try makeFiles(
@@ -108,7 +108,7 @@ struct DamagedJournalTests {
         #expect(throws: Never.self) { try DatabaseFile(path: path).verify(key: DamagedJournalTests.key) }
     }
 
-    @Test("that is undamaged undoes the transaction")
+    @Test("an undamaged journal rolls back the transaction")
     func undamaged() throws {
         try makeFiles()
         #expect(try DatabaseFile(path: path).verify(key: DamagedJournalTests.key).isIntact)

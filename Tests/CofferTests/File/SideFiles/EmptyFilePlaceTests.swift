@@ -20,7 +20,7 @@ struct EmptyFilePlaceTests {
     }
 
     @Test(
-        "is not deleted if it is any other file", arguments: ["a.db-wal", "a.db-journal"], Access.allCases)
+        "is not deleted if it is an unrelated file", arguments: ["a.db-wal", "a.db-journal"], Access.allCases)
     func thesis(side: String, access: Access) throws {
         let thesis = Array("My thesis. Chapter one.".utf8)
         try directory.write(thesis, to: side)
@@ -71,7 +71,7 @@ struct EmptyFilePlaceTests {
         #expect(try directory.bytes(of: "real/a.db-wal") == [1, 2, 3])
     }
 
-    @Test("stays with its database, which was moved away for a moment", arguments: [false, true])
+    @Test("is used by its database once the database is moved back", arguments: [false, true])
     func movedDatabase(isLog: Bool) throws {
         _ = try directory.makeFile(rows: 300)
         let crash: (file: [UInt8], side: [UInt8])
@@ -113,7 +113,7 @@ struct EmptyFilePlaceTests {
         }
     }
 
-    @Test("of an interrupted first transaction, as the engine leaves it, is no obstacle")
+    @Test("does not prevent opening the file if the engine left it in an interrupted first transaction")
     func realFirstTransaction() throws {
         struct Stop: Error {}
         var journal: [UInt8] = []

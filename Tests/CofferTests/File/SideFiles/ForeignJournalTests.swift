@@ -132,7 +132,7 @@ struct ForeignJournalTests {
         case empty, short, zeroedHeader, otherMagic, strangePageSize, ownVoidByCommonName
     }
 
-    @Test("that changes nothing for SQLite is ignored", arguments: Idle.allCases)
+    @Test("that SQLite would not play back is ignored", arguments: Idle.allCases)
     func idle(kind: Idle) throws {
         _ = try directory.makeFile(rows: 300)
         let content = try directory.content(key: Keys.old)
@@ -259,7 +259,7 @@ struct ForeignJournalTests {
     }
 
     @Test(
-        "of a file without MACs is refused if it is plaintext or cuts the file, the only detectable cases"
+        "of a file without MACs is refused only if it is plaintext or truncates the file"
     )
     func formatWithoutCodes() throws {
         let settings: (inout Configuration) -> Void = { $0.cipher = .sqlcipher(format: 1) }

@@ -20,7 +20,7 @@ struct ForeignLogTests {
         #expect(try directory.content("b.db", key: Keys.old) == content)
     }
 
-    @Test("of a database that has left the WAL mode is forgotten, so that other files may have its identity")
+    @Test("of a database that left WAL mode is forgotten, so its inode may be reused by other files")
     func identityOfFormerLog() throws {
         let names = (0..<20).map { "b\($0).db" }
         for name in names { try directory.makePool(name).close() }
@@ -177,7 +177,7 @@ struct ForeignLogTests {
     }
 
     @Test(
-        "of an earlier file of that name, with the same key, is refused while a pool of this process still has that file open"
+        "of a former file with the same name and key is refused while a pool still has that file open"
     )
     func sharedLog() throws {
         // With the salt in the key, nothing in the pages distinguishes the files.

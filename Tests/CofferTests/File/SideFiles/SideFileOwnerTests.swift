@@ -124,7 +124,7 @@ struct SideFileOwnerTests {
     }
 
     @Test(
-        "counts as well if a group may write to the database, unless the user is in that group, or in the access control list",
+        "is refused unless its owner may write to the database through a group or an access control list",
         .enabled(if: getuid() == 0, "needs a user who can give files away"),
         .enabled(
             if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"),
@@ -187,7 +187,8 @@ struct SideFileOwnerTests {
     }
 
     @Test(
-        "is not waited for if it is a pipe, with any owner", arguments: ["-journal", "-wal", "-shm"],
+        "is refused without blocking if it is a named pipe, with any owner",
+        arguments: ["-journal", "-wal", "-shm"],
         Access.allCases)
     func pipe(suffix: String, access: Access) throws {
         _ = try directory.makeFile(rows: 10)

@@ -33,7 +33,7 @@ struct SideFilePropertyTests {
         }
     }
 
-    @Test("is read to some end, within its bounds, however it was cut and changed")
+    @Test("is read to its end, and within its bounds, however it was truncated and changed")
     func parsers() throws {
         var random = SeededRandom("parsers")
         let pages = (1...6).map { number in
@@ -105,7 +105,7 @@ struct SideFilePropertyTests {
         #expect(try check.verdict(on: .log, StatesOfFile([torn])) == .foreign(isFileWhole: true))
     }
 
-    @Test("proves the key by one authentic page where the file does not, and none of them belongs to it then")
+    @Test("with one authentic page verifies the key of a damaged file, but is still refused")
     func damagedFile() throws {
         _ = try directory.makeFile(rows: 40)
         let own = try directory.crashInWAL().log

@@ -5,7 +5,7 @@ import Testing
 @Suite("A deadline")
 struct DeadlineTests {
     @Test(
-        "is over at once if there is no time, and not in the next years if there is",
+        "is over at once if the time is not positive, and not yet if the time is very long",
         arguments: [0, -1, -Double.infinity])
     func ends(time: Double) {
         #expect(Deadline(after: time).isOver)

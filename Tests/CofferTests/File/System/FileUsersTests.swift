@@ -60,7 +60,7 @@ struct FileUsersTests {
         #expect(try FileUsers.ownDescriptorCount(of: file) == 0)
     }
 
-    @Test("a process without a free descriptor does not take a file for unused")
+    @Test("a check without a free file descriptor does not report the file as unused")
     func noDescriptor() throws {
         let directory = try TestDirectory()
         let path = directory.path("file")
@@ -115,7 +115,7 @@ struct FileUsersTests {
         #expect(FileLease.ask(path) == .inUse)
     }
 
-    @Test("checks of one file wait for each other, and not for checks of another one")
+    @Test("checks of one file are serialized, but not with checks of another file")
     func questions() throws {
         let directory = try TestDirectory()
         let files = try ["a", "b"].map { name in

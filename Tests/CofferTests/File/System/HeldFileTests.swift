@@ -8,7 +8,7 @@ import Testing
 
 /// Attacks by another user who may rename files in the directory. The progress function makes them in the
 /// middle of the work.
-@Suite("Files that are held while they are made")
+@Suite("Files that are kept open while they are created")
 struct HeldFileTests {
     let directory: TestDirectory
 
@@ -45,7 +45,7 @@ struct HeldFileTests {
     }
 
     @Test(
-        "a file that is put in the place of the copy gets no byte of the content, and is not published",
+        "a file that replaces the copy gets none of the content, and is not published",
         arguments: Work.allCases.filter { !$0.makesPlaintext },
         [DatabaseFile.Progress.Phase.copying, .verifying, .publishing])
     func exchange(work: Work, phase: DatabaseFile.Progress.Phase) throws {
@@ -184,7 +184,9 @@ struct HeldFileTests {
         }
     }
 
-    @Test("the owner of the file may own the directory, also for the superuser", .enabled(if: getuid() == 0))
+    @Test(
+        "the superuser accepts a directory that belongs to the owner of the file", .enabled(if: getuid() == 0)
+    )
     func ownFolder() throws {
         let folder = try directory.makeFolder("folder")
         try directory.makeFile("folder/a.db")
@@ -193,7 +195,7 @@ struct HeldFileTests {
     }
 
     @Test(
-        "an access control list by which others may write to the directory counts, and an inherited one is removed from a new file",
+        "an ACL that lets others write to the directory is refused, and a new file inherits none",
         .enabled(
             if: AccessControlList.areAvailable, "needs python3, and access control lists of temporary files"))
     func accessLists() throws {
@@ -261,7 +263,7 @@ struct HeldFileTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
-    @Test("a file that is put in the place of the database in the last moment stays there")
+    @Test("a file that replaces the database at the last moment is kept")
     func replacedMeanwhile() throws {
         let file = try directory.makeFile()
         let problem = reason {
@@ -276,7 +278,7 @@ struct HeldFileTests {
         #expect(directory.fileNames() == ["a.db"])
     }
 
-    @Test("a process that opens the file while it is copied is found before the copy has its place")
+    @Test("a process that opens the file while it is copied is found before the copy is published")
     func openedMeanwhile() throws {
         let file = try directory.makeFile(rows: 2000)
         let before = try directory.bytes(of: "a.db")
@@ -347,7 +349,7 @@ struct HeldFileTests {
         deinit { end() }
     }
 
-    @Test("a process that opens a kept file in the last moment has no part in the new one")
+    @Test("a process that opens a kept file at the last moment cannot affect the new one")
     func keptFileInUse() throws {
         let file = try directory.makeFile()
         let before = try directory.bytes(of: "a.db")
@@ -364,7 +366,7 @@ struct HeldFileTests {
     }
 
     @Test(
-        "a process that opened the old file in the last moment cannot use it, also if the file is kept",
+        "a process that opened the old file at the last moment cannot use it, even if the file is kept",
         arguments: [false, true])
     func oldFile(isKept: Bool) throws {
         let file = try directory.makeFile()
@@ -399,7 +401,7 @@ struct HeldFileTests {
         #expect(directory.fileNames() == ["a.db", "old.db"])
     }
 
-    @Test("a process that opens the old file of a restore in the last moment has no part in the new one")
+    @Test("a process that opens the old file of a restore at the last moment cannot affect the new one")
     func oldFileOfRestore() throws {
         let file = try directory.makeFile()
         let before = try directory.bytes(of: "a.db")
@@ -420,7 +422,7 @@ struct HeldFileTests {
         #expect(directory.opens("old.db", key: Keys.old) && directory.opens(key: Keys.old))
     }
 
-    @Test("a file that another process has linked in the last moment stays usable")
+    @Test("a file that another process links at the last moment stays usable")
     func linkedMeanwhile() throws {
         let file = try directory.makeFile()
         let problem = reason {

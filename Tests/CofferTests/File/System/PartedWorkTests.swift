@@ -58,7 +58,7 @@ struct PartedWorkTests {
         }
     }
 
-    @Test("other threads take their share, and no more of them than are asked for")
+    @Test("other threads take part, but no more than are requested")
     func threads() throws {
         let now = Mutex(0)
         let most = Mutex(0)
@@ -78,7 +78,7 @@ struct PartedWorkTests {
         #expect(most.withLock { $0 } == 2)
     }
 
-    @Test("as many parts are read ahead as there is room for")
+    @Test("the read-ahead uses the available room, and no more")
     func room() throws {
         let isWorking = Mutex(true)
         var readCount = 0
@@ -99,7 +99,7 @@ struct PartedWorkTests {
         #expect(readCount == 50 && takenCount == 50)
     }
 
-    @Test("an error of the work is thrown in the turn of its part, and nothing runs afterwards")
+    @Test("an error of the work is thrown in the order of the parts, and no work runs afterwards")
     func workFails() throws {
         for threadCount in 1...4 {
             let running = Mutex(0)

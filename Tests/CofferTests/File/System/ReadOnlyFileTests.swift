@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A file that this user may not write to")
 struct ReadOnlyFileTests {
-    @Test("is said to be read-only, and not to be in use")
+    @Test("is reported as read-only, not as in use")
     func readOnly() async {
         await #expect(processExitsWith: .success) {
             let directory = try TestDirectory()

@@ -10,7 +10,7 @@ struct SideWorkTests {
         var name: String
     }
 
-    @Test("both works are done, and their values come back")
+    @Test("both pieces of work run, and their values are returned")
     func values() throws {
         let (main, side) = try SideWork<Int>.run(side: { _ in 1 }, main: { side in try side.value {} + 1 })
         #expect(main == 2 && side == 1)

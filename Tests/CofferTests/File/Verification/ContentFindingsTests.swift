@@ -206,7 +206,7 @@ struct ContentFindingsTests {
     }
 
     @Test(
-        "next to a table that only an application opens, a damaged index is found by a full check"
+        "a full check finds a damaged index despite a table that only an application can open"
     )
     func fullCheckBesideUnknownTokenizer() throws {
         let source = try ShellFile(
@@ -229,7 +229,7 @@ struct ContentFindingsTests {
     }
 
     @Test(
-        "damage in addition to it is reported as damage, in any amount",
+        "damage is still reported in addition to any number of such findings",
         arguments: ["chain", "record", "index"])
     func damageBeside(kind: String) throws {
         // The engine checks tables in its own order.
@@ -275,7 +275,7 @@ struct ContentFindingsTests {
         #expect(!found.damage.isEmpty && found.content.count <= 100, "\(found)")
     }
 
-    @Test("a check that is ended in a full-text table ends, and finds nothing")
+    @Test("a check stopped in a full-text table ends without findings")
     func ended() throws {
         let source = try ShellFile(
             directory.path("a.db"), format: .sqlcipher4,

@@ -71,7 +71,7 @@ struct EmptyFileTests {
         #expect(DatabaseFileError(.emptyFile, path: path).databaseError.resultCode == .SQLITE_CORRUPT)
     }
 
-    @Test("a file that its journal empties, as after a crash in its first transaction, is an empty one")
+    @Test("a file that is empty after its journal is rolled back is treated as an empty file")
     func emptyAfterJournal() throws {
         let file = DatabaseFile(path: directory.path("a.db"))
         var inPlace = DatabaseFile.RotationOptions()

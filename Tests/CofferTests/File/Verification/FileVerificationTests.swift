@@ -42,7 +42,7 @@ struct FileVerificationTests {
         #expect(try opened.handle?.firstText(trusted: "PRAGMA trusted_schema") == "0")
     }
 
-    @Test("a file without a key shows its properties")
+    @Test("a file can be inspected without a key")
     func inspectWithoutKey() throws {
         let file = try directory.makeFile(wal: true)
         try directory.write([1, 2, 3], to: "short")
@@ -74,7 +74,7 @@ struct FileVerificationTests {
         #expect(try directory.snapshot() == before)
     }
 
-    @Test("the formats 1 to 4 are found out", arguments: 1...4)
+    @Test("formats 1 to 4 are detected", arguments: 1...4)
     func formats(format: Int) throws {
         let file = try directory.makeFile(key: .passphrase("p"), rows: 20) {
             $0.cipher = .sqlcipher(format: format)
@@ -85,7 +85,7 @@ struct FileVerificationTests {
         #expect(try file.inspect(key: .passphrase("p")).format == format)
     }
 
-    @Test("a wrong key, no key and no database are typed")
+    @Test("a wrong key, a missing key and a file that is not a database are typed errors")
     func refusals() throws {
         let file = try directory.makeFile()
         #expect(reason { _ = try file.verify(key: Keys.other) } == .key(.wrongKey))
@@ -122,7 +122,7 @@ struct FileVerificationTests {
         #expect(try file.verify(key: Keys.old).isIntact)
     }
 
-    @Test("a free page that was never written, and that a table uses as well, is damage of the structure")
+    @Test("a never-written free page that a table also uses is structural damage")
     func freePageInUse() throws {
         let file = try directory.makeFile()
         var configuration = Configuration()
@@ -213,7 +213,7 @@ struct FileVerificationTests {
         #expect(result.damagedPageCount == 0xffff_fffe - 1 - count && result.damagedPages.count == 2000)
     }
 
-    @Test("cuts at every 512 bytes are found, and growth is counted")
+    @Test("truncation at any multiple of 512 bytes is found, and excess bytes are counted")
     func sizes() throws {
         let file = try directory.makeFile(rows: 30)
         let intact = try directory.bytes(of: "a.db")
@@ -271,7 +271,7 @@ struct FileVerificationTests {
         }
     }
 
-    @Test("damage is named by a rotation, which leaves the file alone")
+    @Test("a rotation reports the damaged pages, and does not change the file")
     func rotationOfDamagedFile() throws {
         let file = try directory.makeFile()
         var bytes = try directory.bytes(of: "a.db")
@@ -323,7 +323,7 @@ struct FileVerificationTests {
         #expect(try !file.verify(key: Keys.old).isIntact)
     }
 
-    @Test("a journal that will be played back is seen through, and stays")
+    @Test("a hot journal is taken into account by a verification, and stays unchanged")
     func hotJournal() throws {
         let file = try directory.makeFile(rows: 300)
         let old = try directory.content(key: Keys.old)
@@ -372,7 +372,7 @@ struct FileVerificationTests {
         #expect(try file.verify(key: Keys.new).isIntact)
     }
 
-    @Test("a file that others read and write, by a pool, verifies at any time")
+    @Test("a file that a pool is reading and writing can be verified at any time")
     func live() async throws {
         let pool = try directory.makePool()
         try await pool.write { try Bank.open($0) }

@@ -64,7 +64,9 @@ struct LogRecoveryTests {
         #expect(try texts(file.path) == ["first"])
     }
 
-    @Test("wait for a connection that reads an older state", .enabled(if: EngineMend.logChecksums.isNeeded))
+    @Test(
+        "are not saved while a connection reads an older state",
+        .enabled(if: EngineMend.logChecksums.isNeeded))
     func busy() throws {
         let file = try makeFile()
         let reader = try LiveShell(path: file.path)

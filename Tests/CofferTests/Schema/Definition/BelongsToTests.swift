@@ -44,7 +44,7 @@ struct BelongsToTests {
             ])
     }
 
-    @Test("a key of several columns has several columns, one foreign key and one index")
+    @Test("a reference to a composite key has several columns, one foreign key and one index")
     func compositeKeys() throws {
         let sql = try recordedSQL(after: Self.schema) { (db) throws in
             try db.create(table: "p", options: .ifNotExists) { t in
@@ -86,7 +86,7 @@ struct BelongsToTests {
             ])
     }
 
-    @Test("a table can refer to its own rows, wherever its primary key stands")
+    @Test("a table can refer to its own rows, wherever its primary key is declared")
     func selfReferences() throws {
         let sql = try recordedSQL { (db) throws in
             try db.create(table: "employee") { t in
@@ -180,7 +180,7 @@ struct BelongsToTests {
                 == [#"CREATE TABLE "t" ("a" REFERENCES "nowhere"("b"))"#])
     }
 
-    @Test("definitions that SQLite's shell refuses are refused at once")
+    @Test("a single column cannot reference a composite key")
     func mismatch() throws {
         let error = try databaseError(after: Self.schema) { db in
             try db.create(table: "t") { $0.column("a").references("pair") }

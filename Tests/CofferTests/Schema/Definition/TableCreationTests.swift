@@ -91,7 +91,7 @@ struct TableCreationTests {
             ])
     }
 
-    @Test("a strict table refuses values of other types, also with a column of any type")
+    @Test("a strict table refuses values of other types, also if it has an ANY column")
     func strictTables() throws {
         try DatabaseQueue().write { (db) throws in
             try db.create(table: "t", options: .strict) { t in
@@ -253,7 +253,7 @@ struct TableCreationTests {
     }
 
     @Test(
-        "values of defaults and checks come back unchanged, in any encoding",
+        "default and check values are read back unchanged, in any encoding",
         arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
     func values(encoding: String) throws {
         let values: [any DatabaseValueConvertible] = [

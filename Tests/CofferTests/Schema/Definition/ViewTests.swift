@@ -60,7 +60,7 @@ struct ViewTests {
         #expect(error?.resultCode == (arguments.isEmpty ? .SQLITE_ERROR : .SQLITE_MISUSE))
     }
 
-    @Test("a view that exists is kept, or is an error")
+    @Test("creating an existing view is an error, unless IF NOT EXISTS keeps it")
     func ifNotExists() throws {
         try DatabaseQueue().write { (db) throws in
             try db.create(view: "v", asLiteral: "SELECT 1 AS a")

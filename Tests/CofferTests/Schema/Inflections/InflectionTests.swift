@@ -166,7 +166,7 @@ struct InflectionTests {
         }
     }
 
-    @Test("rules that are added come before those that are there")
+    @Test("added rules take precedence over existing ones")
     func customRules() {
         var inflections = Inflections.default
         inflections.irregularSuffix("octopus", "octopuses")
