@@ -118,7 +118,7 @@ enum StressWork {
         pauses.sort()
         print(
             String(
-                format: "pauses in ms: median %.1f, greatest %.1f; %.0f transactions a second meanwhile",
+                format: "pauses in ms: median %.1f, greatest %.1f; %.0f transactions a second",
                 pauses[pauses.count / 2], pauses[pauses.count - 1], Double(transfers) / seconds))
         isOver.store(true, ordering: .relaxed)
         group.wait()

@@ -3,7 +3,7 @@
 ///     do {
 ///         try item.update(db)
 ///     } catch RecordError.recordNotFound {
-///         print("The item was removed meanwhile.")
+///         print("The item no longer exists.")
 ///     }
 public enum RecordError: Error {
     /// No row of the table has the key, or the key is NULL.

@@ -65,7 +65,7 @@ struct RecordExampleTests {
             var safe = try Item.find(db, key: 2)
             safe.amount = 5
             try lose(&safe, db, print)
-            #expect(printed == ["The item was removed meanwhile."])
+            #expect(printed == ["The item no longer exists."])
         }
     }
 
@@ -92,7 +92,7 @@ struct RecordExampleTests {
         do {
             try item.update(db)
         } catch RecordError.recordNotFound {
-            print("The item was removed meanwhile.")
+            print("The item no longer exists.")
         }
     }
 

@@ -44,7 +44,7 @@ struct Tuning {
             transaction that updates one row;
             the memory of a pool of six connections with full caches.
 
-            \(aligned([["page cache", "any row", "recent rows", "beside writes", "scan, a row", "write", "pool"]] + rows))
+            \(aligned([["page cache", "any row", "recent rows", "during writes", "scan, a row", "write", "pool"]] + rows))
             """
     }
 
