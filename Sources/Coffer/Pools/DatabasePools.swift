@@ -38,7 +38,8 @@ public final class DatabasePools: Sendable {
         public var descriptorCount: Int?
 
         /// The maximum time that a request waits for a database, in seconds. It includes the time to open the
-        /// database, but not the time to create it. Nil by default: there is no limit.
+        /// database, but not the time to look for its file before, or to create it. Nil by default: there is
+        /// no limit.
         public var maximumWait: TimeInterval?
 
         /// The maximum number of requests that wait at the same time. Nil by default: there is no limit.
