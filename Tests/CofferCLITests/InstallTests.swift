@@ -135,7 +135,7 @@ struct InstallTests {
         #expect(!tool.exists("usr"))
     }
 
-    @Test("the installation commands in the README work")
+    @Test("the installation commands in the README are those that the tests cover")
     func readme() throws {
         let text = try String(
             contentsOf: Self.repository.appendingPathComponent("README.md"), encoding: .utf8)

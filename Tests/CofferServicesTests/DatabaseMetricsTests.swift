@@ -65,7 +65,7 @@ struct DatabaseMetricsTests {
         try pool.close()
     }
 
-    @Test("a number that restarts adds its growth since the restart")
+    @Test("a number that is reset adds its growth since the reset to the counter")
     func restart() {
         var count = GrowingCount(counter: Counter(label: "derivations", factory: metrics))
         for number in [2, 5, 5, 1, 4] { count.record(number) }

@@ -37,7 +37,7 @@ struct SecretBytesTests {
         #expect(memory.released.allSatisfy { $0.allSatisfy { $0 == 0 } })
     }
 
-    @Test("the pages of a secret are locked, excluded from core dumps, and unmapped on release")
+    @Test("the pages of a secret are locked and excluded from core dumps")
     func pages() throws {
         func flags(of address: UInt) throws -> String? {
             var isInside = false

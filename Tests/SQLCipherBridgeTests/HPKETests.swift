@@ -103,7 +103,7 @@ struct HPKETests {
         #expect(opened == nil)
     }
 
-    @Test("the key is the first 32 bytes of scrypt of 'pleaseletmein' in RFC 7914, section 12")
+    @Test("a stretched passphrase matches the first 32 bytes of a scrypt vector of RFC 7914, section 12")
     func stretchesAsTheRFC() throws {
         let derived = try PassphraseStretching.derive(
             SecretBytes("pleaseletmein".utf8), salt: Array("SodiumChloride".utf8),

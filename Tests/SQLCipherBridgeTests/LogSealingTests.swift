@@ -62,7 +62,7 @@ struct LogSealingTests {
         }
     }
 
-    @Test("are written up to the commit if that frame was rolled back")
+    @Test("are written up to the commit if the requested frame was rolled back")
     func behind() throws {
         let whole = Log(pageSize: 1024, frames: 5, unsealed: nil, isBigEndian: false)
         for asked in 6...9 {
@@ -73,7 +73,7 @@ struct LogSealingTests {
         }
     }
 
-    @Test("are not searched for before the first frame, or if none are missing")
+    @Test("are not written if none precede the requested frame")
     func none() throws {
         let log = Log(pageSize: 512, frames: 5, unsealed: 2...5, isBigEndian: false)
         let before = log.bytes

@@ -56,7 +56,7 @@ struct ScratchBytesTests {
         #expect(!files.contains { $0.range(of: Data("secret".utf8)) != nil })
     }
 
-    @Test("a sort that does not fit in memory uses temporary files")
+    @Test("a sort that does not fit in memory uses encrypted temporary files")
     func sort() throws {
         /// A file in memory.
         final class Bytes: WritableBytes {

@@ -58,7 +58,7 @@ struct AuditSecretTests {
     }
 
     @Test(
-        "only verification with the secret detects a forged chain; without it, the tool says so"
+        "a forged chain is detected only with the secret; without it, verify warns that this is possible"
     )
     func forgery() throws {
         func forge(_ seal: AuditSeal, _ numbers: [Int] = [1, 2, 3]) throws {

@@ -78,7 +78,7 @@ struct ConversionTests {
     }
 
     @Test(
-        "upgrade detects and names common settings; other settings must be given as options")
+        "errors name common settings, and upgrade detects them; others must be given as options")
     func upgradeOfOtherSettings() throws {
         try tool.write("words\n", to: "words")
         func make(_ name: String, _ change: (inout CipherSettings) -> Void) throws {

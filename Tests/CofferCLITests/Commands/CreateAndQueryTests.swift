@@ -118,7 +118,7 @@ struct CreateAndQueryTests {
         #expect(taken.contains(#""a":1,"a:3":2,"a:2":3,"a:4":4"#))
     }
 
-    @Test("control characters in the data are escaped on the terminal")
+    @Test("control characters in the data are escaped in the default output format")
     func controlCharacters() throws {
         try tool.makeDatabase()
         let output = try tool.run(

@@ -96,7 +96,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "plaintext files are recognized by their header, and a file that cannot be examined is a finding"
+        "plaintext files are recognized by their header, and a name that is not UTF-8 is a finding"
     )
     func unseen() throws {
         let folder = try tool.directory.makeFolder("all")

@@ -214,7 +214,7 @@ struct DumpTests {
         #expect(tool.directory.fileNames() == ["a.key"])
     }
 
-    @Test("real numbers round-trip bit by bit")
+    @Test("real numbers round-trip bit for bit")
     func numbers() throws {
         var generator = SeededRandom(seed: 20)
         try tool.makeDatabase()
@@ -372,7 +372,7 @@ struct DumpTests {
         #expect(head.output == "PRAGM" && head.errors.isEmpty, "\(head)")
     }
 
-    @Test("each failure of dump and load has its own exit code, and leaves nothing")
+    @Test("each failure of dump and load has the right exit code, and leaves no database")
     func failures() throws {
         try tool.makeDatabase(rows: 8000)
         try tool.writeKey("b.key", 0x43)

@@ -82,7 +82,7 @@ struct EmptyFileTests {
         #expect(try tool.text(of: "z.db") == "x")
     }
 
-    @Test("an empty file with a nonempty WAL is left to the engine")
+    @Test("an empty file with an invalid WAL fails verification")
     func logs() throws {
         try tool.write("not a log", to: "z.db-wal")
         #expect(try tool.run(["verify", "z.db"] + key).status != 0)

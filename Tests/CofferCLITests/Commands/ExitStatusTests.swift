@@ -68,7 +68,8 @@ struct ExitStatusTests {
     }
 
     @Test(
-        "the tool can exit with each code of the table, with an error message", arguments: ToolStatus.allCases
+        "the tool can exit with each code of the table, and failures have an error message",
+        arguments: ToolStatus.allCases
     )
     func produced(status: ToolStatus) throws {
         let tool = try Tool()

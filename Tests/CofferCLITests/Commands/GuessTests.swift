@@ -102,7 +102,7 @@ struct GuessTests {
     }
 
     @Test(
-        "a file with the name of a table is read instead of standard input only if it looks like data"
+        "import refuses a table name that is also a file without a data extension, unless --from is given"
     )
     func importingIntoTableOfDottedName() throws {
         _ = try tool.shell().run("CREATE TABLE v1 (a); CREATE TABLE \"v1.0\" (a);")

@@ -69,7 +69,9 @@ struct ImportKeyTests {
         #expect(try rows() == ["1|1|x", "1|2|z"])
     }
 
-    @Test("a row without its key is refused, and gets no automatic row ID", arguments: ["", "--rejects"])
+    @Test(
+        "a row without its key is refused by a created table, but numbered by an existing one",
+        arguments: ["", "--rejects"])
     func noKey(rejects: String) throws {
         let options = ["--create", "--primary-key", "id"] + (rejects.isEmpty ? [] : [rejects, "bad"])
         for (format, input) in [

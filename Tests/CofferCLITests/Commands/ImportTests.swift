@@ -432,7 +432,7 @@ struct ImportTests {
         #expect(try rows("SELECT a, b FROM m") == ["1,NULL", "NULL,2", "4,5", "7,6", "NULL,NULL", "9,NULL"])
     }
 
-    @Test("each kind of failed import has its own exit code")
+    @Test("each kind of failed import has the right exit code")
     func failures() throws {
         #expect(try load("none", input: "a\n1\n").status == 1)
         #expect(try load("t", input: "id,none\n1,2\n").status == 1)

@@ -224,7 +224,7 @@ struct MistakeTests {
         #expect(both.status == 64 && both.errors.contains("No key was given"), "\(both)")
     }
 
-    @Test("shell commands are distinguished from statements")
+    @Test("a shell command given to query is refused with advice")
     func shellWords() throws {
         for (words, advice) in [
             (".schema t\nSELECT 1", "coffer schema"), (".tablesx", "coffer shell"),
@@ -260,7 +260,7 @@ struct MistakeTests {
             "\(result)")
     }
 
-    @Test("a raw key given as a passphrase causes a warning")
+    @Test("a raw key given as the passphrase of a new database causes a warning")
     func rawKeyAsPassphrase() throws {
         let made = try tool.run("create", "c.db", "--key-file", "a.key")
         #expect(made.status == 0)

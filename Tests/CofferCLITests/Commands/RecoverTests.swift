@@ -92,7 +92,7 @@ struct RecoverTests {
     }
 
     @Test(
-        "nothing is overwritten: not the file under any of its names, nor the file of another salvage"
+        "nothing is overwritten: not the source under any of its names, nor another recovery's output"
     )
     func destinations() throws {
         let before = try tool.directory.bytes(of: "a.db")

@@ -269,7 +269,7 @@ struct RestoreTests {
     }
 
     @Test(
-        "a crash leaves the complete old or new database, even with a log, and the next run completes it",
+        "a restore killed at any step leaves the whole old or new database, and the next run completes it",
         arguments: [
             "copy-created", "copied", "verified", "copy-synchronized", "old-kept", "journal-left", "locked",
             "renamed",

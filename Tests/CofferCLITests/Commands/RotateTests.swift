@@ -28,7 +28,7 @@ struct RotateTests {
         #expect(tool.directory.fileNames() == ["a.db", "a.key", "b.key"])
     }
 
-    @Test("a second rotation reports that it is already done")
+    @Test("a second rotation with the same keys changes nothing, and reports that")
     func twice() throws {
         #expect(try tool.run(["rotate", "a.db"] + keys).status == 0)
         let bytes = try tool.directory.bytes(of: "a.db")

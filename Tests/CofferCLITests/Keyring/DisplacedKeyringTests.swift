@@ -132,7 +132,7 @@ struct DisplacedKeyringTests: KeyringToolSuite {
         try expect(tool.run(["key", "add", "a.db"] + recipients + anna))
     }
 
-    @Test("a killed restore does not mistake the keyring of a damaged database for its own")
+    @Test("a damaged database's keyring is not mistaken for one that a killed restore made")
     func olderKeyring() throws {
         try expect(tool.run(["backup", "a.db", "safe.db"] + anna))
         var bytes = try tool.directory.bytes(of: "a.db")
@@ -179,7 +179,7 @@ struct DisplacedKeyringTests: KeyringToolSuite {
         for name in names + ["raw.db"] { #expect(try reads("anna.key", name)) }
     }
 
-    @Test("a keyring reached through a symbolic link must be confirmed by its own name")
+    @Test("destroying a keyring through a symbolic link must be confirmed with the keyring's own name")
     func throughLink() throws {
         _ = try displace()
         try FileManager.default.createSymbolicLink(

@@ -166,7 +166,7 @@ struct KeyringCommandTests: KeyringToolSuite {
         #expect(try reads("anna.key") && !reads("ben.key"))
     }
 
-    @Test("erasing a database destroys its keyring, and 'coffer rotate' is refused for a keyring")
+    @Test("erasing a database destroys its keyring, and 'coffer rotate' is refused if there is a keyring")
     func otherCommands() throws {
         try make()
         try tool.writeKey("new.key", 2)

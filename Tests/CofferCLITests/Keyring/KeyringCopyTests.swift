@@ -181,7 +181,7 @@ struct KeyringCopyTests: KeyringToolSuite {
         #expect(!tool.exists("left.db"))
     }
 
-    @Test("--recipient is a usage error for operations that do not support it, and creates nothing")
+    @Test("--recipient is a usage error where the operation or its options exclude it; nothing is created")
     func recipientUsage() throws {
         try make()
         let made = tool.directory.fileNames()

@@ -106,7 +106,7 @@ struct KilledCopyTests {
         if hasKeyring { #expect(try reads(backups[0])) }
     }
 
-    @Test("a killed copy does not remove the keyring of a database that was moved away")
+    @Test("after a killed copy, the keyring of a database that was moved away is not removed")
     func moved() throws {
         #expect(try tool.run(try arguments(.backup)).status == 0)
         try FileManager.default.moveItem(

@@ -79,7 +79,7 @@ struct KilledKeyringTests: KeyringToolSuite {
 
     /// The keyring may be removed only if it certainly opens nothing.
     @Test(
-        "a killed run with a first recovery key is repeated, or its state is reported",
+        "a killed run with a first recovery key can be repeated, or the next run reports its state",
         arguments: adoptionPoints, [[], ["--new-key", "file:anna.key"]])
     func repeatedRecoveryKey(_ point: String, slot: [String]) throws {
         try tool.makeDatabase()

@@ -44,7 +44,7 @@ struct ProgressTests {
         #expect(!numbers.isEmpty)
     }
 
-    @Test("a log gets progress lines, except for short work and with --quiet")
+    @Test("a log gets progress lines with --progress always, but none with never or for short work")
     func lines() throws {
         #expect(try tool.run(arguments).errors.contains("pages ("))
         #expect(try tool.run(arguments.dropLast(2) + []).errors == "")

@@ -17,7 +17,7 @@ struct TextTests {
         #expect(TextLayout.seconds(.seconds(7265)) == "2 h 1 min")
     }
 
-    @Test("a message hides text that looks like a raw key or a recovery key")
+    @Test("a message hides text that looks like a raw key, a recovery key or an identity")
     func hiddenKeys() {
         let (key, long) = (String(repeating: "0aF9", count: 16), String(repeating: "5e", count: 48))
         let hidden = "(64 digits that look like a key)"

@@ -53,7 +53,7 @@ struct StatementSplitterTests {
         #expect(throws: Failure.self) { try Script(text) }
     }
 
-    @Test("a script knows the lines of its statements, and skips a byte order mark")
+    @Test("a script records the lines of its statements, and skips a byte order mark")
     func lines() throws {
         let script = try Script(
             "\u{feff}CREATE TRIGGER a BEGIN\n SELECT 1;\nEND;\n\n  SELECT 2; SELECT 3;\n-- a\nSELECT 4")

@@ -227,7 +227,7 @@ struct DefaultTests {
         #expect(result.errors.contains(hint[kind] ?? "it "), "\(result)")
     }
 
-    @Test("a relative program path starts at the folder of the configuration, not at the current one")
+    @Test("a program path in the configuration is relative to its folder, not to the current one")
     func programs() throws {
         let folder = try tool.directory.makeFolder("conf")
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)

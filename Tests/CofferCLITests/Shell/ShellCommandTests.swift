@@ -75,7 +75,7 @@ struct ShellCommandTests {
         #expect(table.hasPrefix("id  parent"), "\(table)")
     }
 
-    @Test("the steps of a plan are nested below their parents, and a cycle of steps ends")
+    @Test("the steps of a plan are nested below their parents, and a cycle of steps is left out")
     func tree() {
         var plan = PlanTree()
         for (id, parent, words) in [(1, 0, "a"), (2, 1, "b"), (3, 1, "c"), (4, 2, "d"), (5, 0, "e")] {

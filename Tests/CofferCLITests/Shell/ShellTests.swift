@@ -204,7 +204,7 @@ struct ShellTests {
         #expect(terminal.hasEcho)
     }
 
-    @Test("a signal that ends the shell restores the terminal settings", arguments: [SIGTERM, SIGHUP])
+    @Test("the shell restores the terminal settings when a signal ends it", arguments: [SIGTERM, SIGHUP])
     func signals(number: Int32) throws {
         let terminal = try start()
         try terminal.wait("being typed at") { !terminal.hasEcho }

@@ -124,7 +124,7 @@ struct SnapshotTests {
         #expect(try snapshot.read { try $0.playerCount() } == 0)
     }
 
-    @Test("a snapshot pool can be created only from a connection that has not read yet")
+    @Test("a snapshot pool needs a connection that has not read yet, unless the engine has WAL snapshots")
     func ofConnection() throws {
         let pool = try directory.makePlayersPool()
         let snapshots = [

@@ -10,7 +10,7 @@ struct CopyForRecipientTests {
     init() throws { directory = try TestDirectory() }
 
     @Test(
-        "a process with only a recipient makes copies that the owner can open, and keeps no key in memory"
+        "a process makes copies that only a recipient can open, and keeps none of their keys in memory"
     )
     func leavesNoKeys() throws {
         let owner = try DatabaseKeyring.Identity.random()

@@ -66,7 +66,9 @@ struct AdaptedRowTests {
         }
     }
 
-    @Test("copied rows decode values from database values", arguments: adapters.indices)
+    @Test(
+        "copied rows decode values from stored database values, not from the statement",
+        arguments: adapters.indices)
     func copies(index: Int) throws {
         try DatabaseQueue().read { (db) throws in
             let row = try #require(try Row.fetchOne(db, sql: Self.sql, adapter: Self.adapters[index]))

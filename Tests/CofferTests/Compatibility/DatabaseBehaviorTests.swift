@@ -46,7 +46,7 @@ struct DatabaseBehaviorTests {
         func databaseDidRollback(_ db: Database) { ends.append("rollback") }
     }
 
-    @Test("a failed statement notifies observers of a rollback only if it ends a transaction")
+    @Test("a failed statement reports a rollback only if it undoes changes that observers have seen")
     func rollbackOfStatements() throws {
         let observer = EndObserver()
         let queue = try DatabaseQueue()

@@ -172,7 +172,7 @@ struct KeptDifferenceTests {
         cancellable.cancel()
     }
 
-    @Test("a database is not superseded by a migration that has since been merged into another one")
+    @Test("a database whose applied migration was since merged into another one is not superseded")
     func supersededMigrations() throws {
         let queue = try DatabaseQueue()
         var old = DatabaseMigrator()

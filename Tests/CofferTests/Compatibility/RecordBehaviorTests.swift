@@ -32,7 +32,7 @@ struct RecordBehaviorTests {
     }
 
     @Test(
-        "an around callback that does not call its closure is an error that rolls back the write",
+        "an around callback that skips its closure or hides its error is an error that rolls back",
         arguments: Careless.Mistake.allCases)
     private func carelessCallbacks(mistake: Careless.Mistake) throws {
         let queue = try DatabaseQueue()
@@ -192,7 +192,7 @@ struct RecordBehaviorTests {
         }
     }
 
-    @Test("a record from a literal row has changes in all columns, a fetched record has none")
+    @Test("a record from a literal row has changes in all columns, and a fetched record has none")
     func recordsFromRows() throws {
         #expect(try Set(Person(row: ["name": "Ada"]).databaseChanges.keys) == ["id", "name"])
         try DatabaseQueue().read { (db) throws in

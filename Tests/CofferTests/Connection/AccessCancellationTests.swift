@@ -114,7 +114,7 @@ struct AccessCancellationTests {
     }
 
     @Test(
-        "a file operation that it ends throws CancellationError, unless the result is published",
+        "a cancelled file operation throws CancellationError, unless its result is published",
         arguments: [false, true])
     func fileOperation(isPublished: Bool) async throws {
         let queue = try directory.makeQueue()

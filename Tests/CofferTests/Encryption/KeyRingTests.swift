@@ -115,7 +115,7 @@ struct KeyRingTests {
     }
 
     @Test(
-        "the later of two creators of a file gets an error, and can then open the file",
+        "the later of two creators of a file does not replace it, and can then open it",
         arguments: [true, false])
     func race(isPassphrase: Bool) throws {
         let file = try EncryptedFile()

@@ -73,7 +73,7 @@ struct DamagedLogTests {
         #expect(try file.verify(key: newKey).unreadCommitCount == 0)
     }
 
-    @Test("has no such transactions if a crash during a commit may have caused the damage")
+    @Test("has no unread transactions if a crash during a commit may have caused the damage")
     func crash() throws {
         try makeFiles(rows: 2)
         // The only transaction after the damage is the one that may not have been reported.
@@ -87,7 +87,7 @@ struct DamagedLogTests {
         #expect(try unreadCount() == 0)
     }
 
-    @Test("is not checked for such transactions while a process uses it")
+    @Test("is not checked for unread transactions while a process uses it")
     func inUse() throws {
         try makeFiles(rows: 6)
         var configuration = Configuration()

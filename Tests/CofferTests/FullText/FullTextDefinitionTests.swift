@@ -174,7 +174,7 @@ struct FullTextDefinitionTests {
             } == "fts5(body, \(sql))")
     }
 
-    @Test("an FTS5 table without a column and a tokenizer without a name trap")
+    @Test("FTS5 tables without columns, unnamed tokenizers and temporary synchronized tables trap")
     func preconditions() async {
         await #expect(processExitsWith: .failure) {
             try DatabaseQueue().inDatabase { db throws in try db.create(virtualTable: "t", using: FTS5()) }

@@ -95,7 +95,7 @@ struct VirtualTableTests {
         }
     }
 
-    @Test("an invalid definition creates no table")
+    @Test("an invalid definition throws, and a module cannot add a second statement")
     func definitionErrors() throws {
         try DatabaseQueue().inDatabase { db throws in
             #expect(throws: Refusal.self) {

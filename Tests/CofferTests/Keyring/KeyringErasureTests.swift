@@ -127,7 +127,7 @@ struct KeyringErasureTests {
         }
     }
 
-    @Test("removes a keyring without a database, while no process can create the database")
+    @Test("plans and removes the keyring if there is no database")
     func withoutDatabase() throws {
         try FileManager.default.removeItem(atPath: fixture.path)
         #expect(try keyring.erasurePlan() == [keyring.path])

@@ -55,7 +55,7 @@ struct KeyringOpeningTests {
         #expect(!(try fixture.directory.bytes(of: "items.db.keys")).contains(bytes))
     }
 
-    @Test("a passphrase is derived once per configuration, even if the pool is opened again")
+    @Test("the key of a passphrase is derived once per configuration, even if a pool is opened again")
     func derivesOnce() throws {
         try keyring.make([.secret(KeyringFixture.passphrase("correct horse"))])
         let configuration = fixture.configuration(.passphrase("correct horse"))
@@ -69,7 +69,7 @@ struct KeyringOpeningTests {
         #expect(PassphraseStretching.derivationCount == before + 1)
     }
 
-    @Test("files are inspected and verified by their keyring, and leave it only by the exported key")
+    @Test("files are inspected and verified with their keyring; rotating away needs the exported key")
     func worksOnFiles() throws {
         try fixture.make()
         let key = DatabaseKey.keyring(unlockedBy: anna)

@@ -100,7 +100,7 @@ struct DatabaseMigratorTests {
     }
 
     @Test(
-        "an error rolls back its migration, keeps the earlier ones, and stops",
+        "an error rolls back its migration, keeps the earlier ones, and stops the migrator",
         arguments: Access.allCases)
     func error(access: Access) throws {
         let fails = Mutex(true)

@@ -191,7 +191,7 @@ struct PreUpdateEventTests {
     }
 
     @Test(
-        "an engine without the pre-update hook reports nothing, and the error says how to build one",
+        "without the pre-update hook, only databaseDidChange is called; the error names the build script",
         .enabled(if: !EngineFeature.preUpdateEvents.isAvailable))
     func withoutHook() throws {
         let vault = try makeVault()

@@ -104,7 +104,7 @@ struct ValueObservationEndTests {
     }
 
     @Test(
-        "closing the database while a value is fetched or mapped ends the observation with an error",
+        "closing the database while a value is mapped ends the observation with an error",
         arguments: Access.allCases)
     func closingMeanwhile(access: Access) async throws {
         let writer = try makePlayers(access)

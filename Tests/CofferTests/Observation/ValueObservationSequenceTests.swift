@@ -138,7 +138,9 @@ struct ValueObservationSequenceTests {
         #expect(try await delayed.next() == 1)
     }
 
-    @Test("a snapshot and a read-only connection deliver one value", arguments: Access.allCases)
+    @Test(
+        "snapshots, read-only connections and erased readers deliver the current value",
+        arguments: Access.allCases)
     func constantReaders(access: Access) async throws {
         let writer = try makePlayers(access)
         var readers: [any DatabaseReader] = [

@@ -116,7 +116,7 @@ struct ValueObservationTests {
     }
 
     @Test(
-        "a queue buffers up to a hundred values while one is mapped, then delivers only the last"
+        "while a value is mapped, a queue buffers up to a hundred others, then only the last one"
     )
     func queueValuesDuringReduction() async throws {
         for (writeCount, isComplete) in [(20, true), (150, false)] {

@@ -169,7 +169,7 @@ struct ChangeRequestTests {
         #expect(deleted.sql == [#"DELETE FROM "player" AS "p" WHERE "p"."score" <= ? RETURNING "id""#])
     }
 
-    @Test("select the keys of the rows if SQLite does not support LIMIT in changes")
+    @Test("select the keys of the rows if SQLite does not support LIMIT in UPDATE and DELETE")
     func changesWithoutLimitSupport() throws {
         let queue = try makeLeague()
         try queue.write { db throws in

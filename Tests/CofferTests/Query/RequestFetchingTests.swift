@@ -21,7 +21,7 @@ struct RequestFetchingTests {
 
     // MARK: - One row
 
-    @Test("fetching one row adds LIMIT 1, unless a unique key or an existing limit makes it redundant")
+    @Test("fetching one row adds LIMIT 1, unless the request has a limit or returns at most one row")
     func singleResults() throws {
         func sql(_ request: some FetchRequest) throws -> String {
             try makeLeague().read { try request.makePreparedRequest($0, forSingleResult: true).statement.sql }

@@ -51,7 +51,7 @@ struct RequestRegionTests {
         try check(Player.none(), "empty")
     }
 
-    @Test("contain all rows if others may be read")
+    @Test("contain all rows if the request may read rows other than those with its IDs")
     func wideRegions() throws {
         try check(Player.filter { $0.id == 1 || $0.score > 3 }.select(\.name), "player(id,name,score)")
         try check(Player.filter { $0.id == $0.score }.select(\.name), "player(id,name,score)")

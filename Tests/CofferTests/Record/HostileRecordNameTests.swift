@@ -84,7 +84,7 @@ struct HostileRecordNameTests {
     }
 
     @Test(
-        "are errors if they contain a NUL character, and write nothing",
+        "throw errors if the name contains a NUL character, and write nothing",
         arguments: ["a\0", "\0", "a\0\" WHERE 1; --"])
     func zeros(name: String) throws {
         try HostileRecord.$name.withValue(name) { () throws in

@@ -134,7 +134,7 @@ struct PersistenceCallbackTests {
         }
     }
 
-    @Test("deletions call the callbacks of a deletion")
+    @Test("deletions call the deletion callbacks")
     func delete() throws {
         try withTable { db in
             var record = Logged(name: "a")

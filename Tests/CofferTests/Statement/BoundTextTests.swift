@@ -42,7 +42,7 @@ struct BoundTextTests {
     }
 
     @Test(
-        "inserted rows keep their values after another execution, even if the schema changes in between"
+        "arguments survive a schema change, and inserted rows keep their values after another execution"
     )
     func schemaChange() throws {
         let queue = try DatabaseQueue(configuration: .rawKeyed)

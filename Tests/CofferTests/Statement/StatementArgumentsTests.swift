@@ -51,7 +51,7 @@ struct StatementArgumentsTests {
     }
 
     @Test(
-        "are joined in order, and the last value of a repeated name stays where that is allowed")
+        "are joined in order; with &+ and append(contentsOf:), the last value of a repeated name wins")
     func joining() throws {
         var arguments: StatementArguments = [1]
         arguments += [2]
@@ -64,7 +64,7 @@ struct StatementArgumentsTests {
         #expect(([1, "x"] as StatementArguments).description == "[1, \"x\"]")
     }
 
-    @Test("trap if a name is repeated where that is not allowed")
+    @Test("trap if a name is repeated with + or +=")
     func overriding() async {
         await #expect(processExitsWith: .failure) { _ = (["a": 1] as StatementArguments) + ["a": 2] }
         await #expect(processExitsWith: .failure) {

@@ -55,7 +55,7 @@ struct StatementValuesTests {
         }
     }
 
-    @Test("are part of the statement's error, but shown only if arguments are public")
+    @Test("are part of the statement's error, but not shown in its description by default")
     func errors() throws {
         try makeItems().write { db in
             try db.execute(sql: "INSERT INTO item (id, name) VALUES (?, ?)", values: 1, "secret")

@@ -25,7 +25,7 @@ struct ConversionTests {
     // MARK: - Upgrades
 
     @Test(
-        "formats 1 to 3 are upgraded to format 4 with all content, mode, owner and journal mode",
+        "an upgrade from formats 1 to 3 to format 4 keeps content, permissions and journal mode",
         arguments: [ShellFile.Format.sqlcipher1, .sqlcipher2, .sqlcipher3], [true, false])
     func upgrade(format: ShellFile.Format, wal: Bool) throws {
         let script =

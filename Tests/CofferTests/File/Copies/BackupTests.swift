@@ -72,7 +72,7 @@ struct BackupTests {
     // MARK: - Layouts
 
     @Test(
-        "a backup between any two formats, of Coffer or the shell, is read by a fresh connection",
+        "a backup between any two formats is complete, and the shell can read it",
         arguments: ShellFile.Format.allCases.filter { $0 != .plaintext }, 1...4)
     func formats(source: ShellFile.Format, destination: Int) throws {
         // The pages of these files reserve exactly the space that their format needs, which the engine does
@@ -154,7 +154,7 @@ struct BackupTests {
     }
 
     @Test(
-        "an encrypted database is copied into a plaintext file only if allowed, and never a temporary one"
+        "an encrypted database is copied into an allowed plaintext file, but not into a temporary one"
     )
     func plaintext() throws {
         let queue = try directory.makeQueue()
@@ -194,7 +194,7 @@ struct BackupTests {
     // MARK: - Semantics
 
     @Test(
-        "any reader can be a source, and any writer a destination, whose readers see the new content"
+        "snapshots can be sources, and queues and pools destinations, whose readers see the new content"
     )
     func sources() throws {
         let pool = try directory.makePool()

@@ -15,7 +15,7 @@ struct VacuumIntoTests {
     private var fresh: SQLCipherShell { SQLCipherShell(path: directory.path("copy.db"), rawKey: newKey) }
 
     @Test(
-        "files of all formats are copied into format 4 with all row IDs, byte for byte",
+        "files of all formats are copied into format 4 with identical content and row IDs",
         arguments: ShellFile.Format.allCases, ["UTF-8", "UTF-16le", "UTF-16be"])
     func formats(format: ShellFile.Format, encoding: String) throws {
         let preparation = "PRAGMA encoding = '\(encoding)';\nPRAGMA auto_vacuum = INCREMENTAL;\n"

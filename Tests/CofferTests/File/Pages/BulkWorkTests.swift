@@ -35,7 +35,7 @@ struct BulkWorkTests {
         }
     }
 
-    @Test("an invalid number of threads is treated as one", arguments: [0, -3, .max, .min])
+    @Test("an out-of-range number of threads is clamped to the valid range", arguments: [0, -3, .max, .min])
     func senseless(threadCount: Int) throws {
         let directory = try TestDirectory()
         let file = try directory.makeFile(rows: 60)

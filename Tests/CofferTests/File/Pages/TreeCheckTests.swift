@@ -301,7 +301,7 @@ struct TreeCheckTests {
     private static let cases = ProcessInfo.processInfo.environment["COFFER_DATABASE_CASES"]
 
     @Test(
-        "each file of the folder of cases that it reports as intact is intact for the engine",
+        "each file in the case folder that the check reports as intact is intact for the engine",
         .enabled(if: cases != nil, "COFFER_DATABASE_CASES is a folder of them: see Tests/salvage-fuzz"))
     func casesOfFolder() throws {
         let folder = try #require(Self.cases)

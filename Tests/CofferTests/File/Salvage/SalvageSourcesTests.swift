@@ -62,7 +62,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "each format is salvaged without its first page by its key, with the salt",
+        "a file of each format without its first page is salvaged with its key and salt",
         arguments: ShellFile.Format.allCases)
     func firstPageOfEachFormat(format: ShellFile.Format) throws {
         let script = """
@@ -193,7 +193,7 @@ struct SalvageSourcesTests {
     }
 
     @Test(
-        "rows of unauthentic pages are salvaged on request only, marked with the table of the page"
+        "rows of pages with a wrong MAC are salvaged on request only, marked with the page's table"
     )
     func damagedPages() throws {
         let script = """

@@ -33,7 +33,7 @@ struct SideFilePropertyTests {
         }
     }
 
-    @Test("is read to its end, and within its bounds, however it was truncated and changed")
+    @Test("is parsed within its bounds, however it was truncated and changed")
     func parsers() throws {
         var random = SeededRandom("parsers")
         let pages = (1...6).map { number in

@@ -229,7 +229,7 @@ struct ContentFindingsTests {
     }
 
     @Test(
-        "damage is still reported in addition to any number of such findings",
+        "damage is reported in addition to any number of content findings",
         arguments: ["chain", "record", "index"])
     func damageBeside(kind: String) throws {
         // The engine checks tables in its own order.

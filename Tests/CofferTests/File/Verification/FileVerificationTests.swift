@@ -372,7 +372,7 @@ struct FileVerificationTests {
         #expect(try file.verify(key: Keys.new).isIntact)
     }
 
-    @Test("a file that a pool is reading and writing can be verified at any time")
+    @Test("a file that a pool is writing is verified as intact, or is reported as busy")
     func live() async throws {
         let pool = try directory.makePool()
         try await pool.write { try Bank.open($0) }

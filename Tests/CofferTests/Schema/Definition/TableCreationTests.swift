@@ -253,7 +253,7 @@ struct TableCreationTests {
     }
 
     @Test(
-        "default and check values are read back unchanged, in any encoding",
+        "values in DEFAULT, CHECK and generated columns are read back unchanged, in any encoding",
         arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
     func values(encoding: String) throws {
         let values: [any DatabaseValueConvertible] = [
