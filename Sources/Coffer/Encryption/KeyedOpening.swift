@@ -91,10 +91,12 @@ struct KeyedOpening: ~Copyable {
 
     /// Returns a keyed connection, or nil if the key does not open the file.
     ///
-    /// - Parameter fresh: an unused connection; nil to open one.
-    private mutating func attempt(_ keyIndex: Int, on fresh: consuming Probe?) throws(KeyError)
-        -> KeyedConnection?
-    {
+    /// - Parameters:
+    ///   - fresh: an unused connection; nil to open one.
+    ///   - isRepeated: true if a key that was found earlier in a keyring does not open the file.
+    private mutating func attempt(
+        _ keyIndex: Int, on fresh: consuming Probe?, isRepeated: Bool = false
+    ) throws(KeyError) -> KeyedConnection? {
         let probe: Probe
         switch consume fresh {
         case .some(let fresh): probe = fresh
@@ -114,7 +116,10 @@ struct KeyedOpening: ~Copyable {
         let material = try material(
             keyIndex, fileSalt: salt, settings: ring.settings, path: probe.handle.filename(schema: "main"))
         guard try probe.handle.unlock(with: material, of: ring, work: work) else {
-            return nil
+            // The keyring may have another key for this salt by now.
+            guard ring.keys[keyIndex].forgetFinding(fileSalt: salt), !isRepeated else { return nil }
+            _ = consume probe
+            return try attempt(keyIndex, on: nil, isRepeated: true)
         }
         return keyed(probe, with: material, keyIndex)
     }
@@ -142,6 +147,7 @@ struct KeyedOpening: ~Copyable {
             }
         guard try handle.unlock(with: material, of: ring, work: work) else {
             ring.discardMaterial(keyIndex: 0, fileSalt: header.salt)
+            _ = ring.keys[0].forgetFinding(fileSalt: header.salt)
             throw try reasonOfRefusal()
         }
         ring.remember(material, keyIndex: 0, fileSalt: header.salt)

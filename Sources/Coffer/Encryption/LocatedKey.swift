@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// A key that depends on the path of its database and on the salt of the file, such as one from a keyring.
 ///
-/// Copies of a ``DatabaseKey`` share it and its findings (invariant "Derived once"): the data key for a salt
-/// never changes.
+/// Copies of a ``DatabaseKey`` share it and its findings (invariant "Derived once"). A finding that does not
+/// open its file is forgotten: after an older keyring was restored, a rotation gives the same salt to another
+/// data key.
 final class LocatedKey: Sendable {
     /// 32 bytes, and the salt of the file, or the one chosen for an empty file.
     typealias Finding = (secret: SharedSecret, salt: [UInt8])
@@ -44,6 +45,15 @@ final class LocatedKey: Sendable {
         return KeyRing.Material(secret: secret, salt: salt, isBoundToFileSalt: true)
     }
 
+    /// Forgets the key for a salt. Returns false if there is none.
+    func forget(fileSalt: [UInt8]) -> Bool {
+        known.findings.withLock { known in
+            let count = known.count
+            known.removeAll { $0.salt == fileSalt }
+            return known.count < count
+        }
+    }
+
     private func finding(_ path: String?, _ fileSalt: [UInt8]) throws(KeyError) -> Finding {
         if let known = known.findings.withLock({ $0.first { $0.salt == fileSalt } }) { return known }
         guard let path = place ?? path, !path.isEmpty else { throw .failure(.keyring(path: "", .noPlace)) }
@@ -58,6 +68,12 @@ final class LocatedKey: Sendable {
 }
 
 extension DatabaseKey {
+    /// Forgets a key of a keyring that does not open the file with this salt. Returns false if there is none.
+    func forgetFinding(fileSalt: [UInt8]) -> Bool {
+        guard case .located(let key) = kind else { return false }
+        return key.forget(fileSalt: fileSalt)
+    }
+
     /// Returns the key of the database at a path, for callers that open its bytes without its name.
     func placed(at path: String) -> DatabaseKey {
         guard case .located(let key) = kind else { return self }

@@ -80,8 +80,9 @@ extension DatabaseKeyring {
     ///
     /// - Parameters:
     ///   - secret: a secret that opens any slot.
-    ///   - options: the options of ``DatabaseFile/rotate(from:to:options:progress:)``, without `inPlace`. The
-    ///     lock timeout also applies to other changes of the keyring.
+    ///   - options: the options of ``DatabaseFile/rotate(from:to:options:progress:)``, without `inPlace` and
+    ///     `keepOldPath`: nothing would open the old file. The lock timeout also applies to other changes of
+    ///     the keyring.
     ///   - progress: called with the number of pages done; throws to cancel.
     /// - Returns: the result of the rotation, with its verification unless only the keyring had to be
     ///   completed.
@@ -93,6 +94,12 @@ extension DatabaseKeyring {
         try located { place in
             let file = place.file
             try checkIsByCopy(options)
+            guard options.keepOldPath == nil else {
+                throw DatabaseFileError(
+                    .unsupported(
+                        "The old file could not be kept: its data key is removed from the keyring. Make a "
+                            + "backup first."), path: databasePath)
+            }
             return try file.changing(waiting: options.lockTimeout) { bytes, write in
                 var keyring = try place.unlock(file.document(of: bytes).document, secret)
                 guard let salt = try place.databaseSalt() else {
@@ -127,7 +134,12 @@ extension DatabaseKeyring {
                 }
                 var change = KeyringChange(keyring, file)
                 change.keep(epoch: next)
-                try write(KeyringText.file(of: change.finished().document))
+                do {
+                    try write(KeyringText.file(of: change.finished().document))
+                } catch {
+                    // The database has its new key, and the keyring has both.
+                    throw DatabaseFileError.published(error, path: databasePath)
+                }
                 return result
             }
         }

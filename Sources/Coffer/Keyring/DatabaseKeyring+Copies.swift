@@ -125,13 +125,19 @@ extension DatabaseKeyring {
     ///   - lockTimeout: the time to wait for other changes of the keyring to finish, in seconds.
     ///   - restore: puts the database in its place, encrypted with the key that it is given.
     /// - Throws: the error of `restore`, after removing the keyring again unless the database already has the
-    ///   new key; `exists` if there is a keyring: see ``keyForRestoring(unlockedBy:)``.
+    ///   new key; `exists` if there is a keyring, unless it is from an interrupted call with the same slots
+    ///   whose database is not in its place: see ``keyForRestoring(unlockedBy:)``.
     public func adopt<Result>(
         _ slots: [NewSlot], lockTimeout: TimeInterval = 0,
         restoring restore: (_ key: DatabaseKey) throws -> Result
     ) throws -> Result {
-        try located { place in try NewKeyring(slots, at: place, lockTimeout) }.give(
-            marking: KeyringFile.newAdoptionMark(), to: restore)
+        try located { place in
+            let new = try NewKeyring(slots, at: place, lockTimeout)
+            guard (try? place.isOfDatabase(new.content.document)) != true else {
+                throw DatabaseFileError(.exists, path: place.file.path)
+            }
+            return new
+        }.give(marking: KeyringFile.newAdoptionMark(), to: restore)
     }
 }
 

@@ -76,10 +76,10 @@ extension DatabaseKeyring {
                 // The present keyring may be the only one with the data key.
                 let known = (try? UnlockedKeyring.unlock(present, by: secret, file))?.hasDataKeys(
                     of: unlocked)
-                guard try known == true || place.databaseSalt() == nil || place.isProved(unlocked) else {
+                guard try known == true || place.databaseSalt() != nil && place.isProved(unlocked) else {
                     throw DatabaseFileError(
                         .unsupported(
-                            "Page 1 of the database does not confirm the keyring to restore, and the present "
+                            "No page of the database confirms the keyring to restore, and the present "
                                 + "keyring may be the only one that opens the database. If it does not, "
                                 + "move it away, and restore the header again."), path: file.path)
                 }

@@ -118,8 +118,9 @@ extension DatabaseKeyring {
     /// ```
     ///
     /// The keyring exists before the copy is started. If the process is killed, the keyring may remain
-    /// without a copy, and this method throws `exists` the next time. Backups of files do not need such
-    /// manual cleanup: see ``DatabaseFile/backup(to:key:slots:options:progress:)``.
+    /// without a copy: call this method again with the same slots, at least one of which has a secret. It
+    /// throws `exists` for other slots. Backups of files do not need this: see
+    /// ``DatabaseFile/backup(to:key:slots:options:progress:)``.
     ///
     /// - Parameters:
     ///   - slots: at least one slot; ``slotsForCopies(unlockedBy:)`` returns the slots of another keyring.
@@ -204,7 +205,8 @@ extension DatabaseKeyring {
     /// Gives a keyring to a database that is encrypted with another key, by rotating it to a new data key.
     ///
     /// If this is interrupted, the database either has its previous key or is complete. Call it again with
-    /// the same slots, at least one of which has a secret, to complete the work.
+    /// the same slots, at least one of which has a secret, to complete the work. A new random recovery key is
+    /// not the same slot: use one that you have stored.
     ///
     /// - Parameters:
     ///   - slots: at least one slot.
@@ -213,6 +215,8 @@ extension DatabaseKeyring {
     ///     lock timeout also applies to other changes of the keyring.
     ///   - progress: called with the number of pages done; throws to cancel.
     /// - Returns: the result of the rotation and its verification.
+    /// - Throws: `exists` if there is a keyring that an interrupted call with these slots did not create;
+    ///   the errors of ``DatabaseFile/rotate(from:to:options:progress:)``.
     @discardableResult
     public func adopt(
         _ slots: [NewSlot], key: DatabaseKey, options: DatabaseFile.RotationOptions = .init(),

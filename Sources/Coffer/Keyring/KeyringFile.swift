@@ -128,8 +128,12 @@ struct KeyringFile {
     ///   - time: the time to wait for other processes that create or change it, in seconds.
     ///   - place: the path that determines the names of notes, if the next run creates a file with a
     ///     different name.
+    ///   - keepsNote: true to leave the note, for ``isBeingMade``.
     /// - Throws: `exists` if there is a file of this name.
-    func make(_ content: [UInt8], waiting time: TimeInterval = 0, notedAs place: String? = nil) throws {
+    func make(
+        _ content: [UInt8], waiting time: TimeInterval = 0, notedAs place: String? = nil,
+        keepsNote: Bool = false
+    ) throws {
         var target = NewFilePlace(path: place ?? path, isOfKeyring: true)
         if place != nil { target.name = { [path] _ in path } }
         let file = try whileBusy(for: time) { [target] in
@@ -137,7 +141,7 @@ struct KeyringFile {
         }
         let code = file.file.write(content.span, at: 0)
         guard code == 0 else { throw SystemFile.failure("pwrite", path, errno: code) }
-        try file.published()
+        try file.published(keepingNote: keepsNote)
     }
 
     /// Replaces the content by the result of `change`, atomically. The file's owner, mode and other
@@ -165,11 +169,15 @@ struct KeyringFile {
     ///   - time: the time to wait for other changes of the file to finish, in seconds.
     ///   - isCut: true if the file may be too long for a keyring: see ``bytes(isCut:)``.
     ///   - mark: the content of the note while the file is locked: see ``adoptionMark``.
+    ///   - staysInMaking: returns true if the database of the keyring is still to be made: ``isBeingMade``
+    ///     does not change then.
     /// - Throws: `changeUnderWay` if the lock is not released in time; the error of `body`.
     func changing<Result>(
         waiting time: TimeInterval, isCut: Bool = false, mark: ReplacementNote? = nil,
+        staysInMaking: (Result) -> Bool = { _ in false },
         _ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result
     ) throws -> Result {
+        let wasBeingMade = isBeingMade
         let names = NewFileNames(path: path)
         // Check that the file can be read before creating a note.
         _ = try bytes(isCut: isCut)
@@ -180,10 +188,11 @@ struct KeyringFile {
             let result = try body(try bytes(isCut: isCut)) { content in
                 try replace(by: content, note, names)
             }
-            try? note.remove()
+            let isBeingMade = staysInMaking(result) && (wasBeingMade || mark != nil)
+            if !isBeingMade { try? note.remove() }
             return result
         } catch {
-            try? note.remove()
+            if !wasBeingMade { try? note.remove() }
             throw error
         }
     }
@@ -196,6 +205,19 @@ struct KeyringFile {
     /// The mark of a restore that is making the first database of the keyring, or was killed.
     var adoptionMark: ReplacementNote? {
         NoteFile.read(NewFileNames(path: path).lock).flatMap { $0.step == Self.adoption ? $0 : nil }
+    }
+
+    /// Returns a mark for the time in which a database gets the data key of a new keyring.
+    static func newMakingMark() -> ReplacementNote {
+        ReplacementNote(nil, id: .random(), step: NewFilePlace.stepOfKeyring)
+    }
+
+    /// True if a run is creating the keyring and its database, or was killed before both were complete. Its
+    /// note exists from before the keyring gets its name until the end of the run.
+    var isBeingMade: Bool {
+        let lock = NewFileNames(path: path).lock
+        guard let note = NoteFile.read(lock) else { return NoteFile.isUnwritten(at: lock) }
+        return note.step == NewFilePlace.stepOfKeyring || note.step == Self.adoption
     }
 
     /// Calls `take` until it gets its lock, or until the time is over because another process or thread holds
@@ -267,14 +289,27 @@ struct KeyringFile {
         return status
     }
 
-    /// Returns true for a keyring, and for a damaged one in which the title of a copy remains, or nothing. A
-    /// run that was killed after overwriting the content leaves zeros.
+    /// Returns true for a keyring, for a damaged one in which the title of a copy remains, and for one that
+    /// was overwritten with zeros. A power loss while it was overwritten may leave sectors with its text.
     ///
     /// - Parameter content: the content of the file, or its beginning.
     static func isKeyringOrRemains(_ content: [UInt8]) -> Bool {
         let title = Array(KeyringText.title.utf8)
         return content.allSatisfy { $0 == 0 }
             || content.indices.contains { content[$0...].starts(with: title) }
+            || isPartlyOverwritten(content)
+    }
+
+    /// Returns true if some sectors are zeros, and the others have text, which is longer than a sector.
+    private static func isPartlyOverwritten(_ content: [UInt8]) -> Bool {
+        let sectors = stride(from: 0, to: content.count, by: 512).map {
+            content[$0..<min($0 + 512, content.count)]
+        }
+        let texts = sectors.filter { sector in !sector.allSatisfy { $0 == 0 } }
+        return texts.count < sectors.count
+            && texts.allSatisfy { sector in
+                sector.allSatisfy { $0 == UInt8(ascii: "\n") || $0 >= UInt8(ascii: " ") && $0 != 0x7f }
+            }
     }
 
     /// Overwrites and removes the file while its lock is held: see ``changing(waiting:isCut:_:)``.

@@ -40,9 +40,11 @@ struct LeftKeyrings {
     /// True if ``remove()`` would remove a keyring.
     var isThere: Bool { get throws { try find { !$0.isEmpty } } }
 
-    /// Removes the leftover files of a run that was killed while it created or changed a keyring.
+    /// Removes the leftover files of a run that was killed while it created or changed a keyring, unless they
+    /// show that the database of the keyring is still to be made.
     static func removeNotes(ofKeyring path: String) throws {
         let names = NewFileNames(path: path)
+        if try SystemFile.status(path) != nil, KeyringFile(path: path).isBeingMade { return }
         // If another process is changing the keyring now, it removes the leftovers itself.
         guard try SystemFile.status(names.lock) != nil, let note = try? names.takeNote() else { return }
         try note.cleared().remove()
@@ -169,7 +171,8 @@ extension DatabaseKeyring {
         try located { place in
             let file = place.file
             let copies = place.copiesOfKilledAdoptions()
-            return try file.changing(waiting: lockTimeout) { bytes, _ in
+            return try file.changing(waiting: lockTimeout, staysInMaking: { isRemoved in !isRemoved }) {
+                bytes, _ in
                 let document = try file.document(of: bytes).document
                 guard document.generation == 1, try place.isOfDatabase(document) == false,
                     try copies.contains(where: { copy in

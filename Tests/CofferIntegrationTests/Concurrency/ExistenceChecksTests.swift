@@ -47,7 +47,7 @@ struct ExistenceChecksTests {
         let requests = names.map { name in Task.immediate { try await checks.check(ExactText(name)) } }
         // Three checks run at any time: when one of them ends, exactly one other begins.
         for ended in names.indices {
-            #expect(await eventuallyAwaited { gate.begun.count == min(ended + 3, names.count) })
+            try #require(await eventuallyAwaited { gate.begun.count == min(ended + 3, names.count) })
             gate.open(gate.begun[ended])
         }
         var missing: [String] = []

@@ -332,7 +332,7 @@ struct DatabaseKeyringTests {
         }
         try queue.close()
         // A killed process does not clean up, so the keyring stays and the database keeps its former key.
-        _ = try NewKeyring(making: [.secret(anna, name: "Anna")], at: KeyringPlace(keyring.databasePath))
+        _ = try NewKeyring([.secret(anna, name: "Anna")], at: KeyringPlace(keyring.databasePath), 0)
         _ = try? FailPoint.$failing.withValue(point) {
             try keyring.adopt([.secret(anna, name: "Anna")], key: old)
         }
@@ -350,7 +350,7 @@ struct DatabaseKeyringTests {
 
     @Test("a keyring left without a database by a killed process is used by the next run")
     func takesOrphans() throws {
-        _ = try NewKeyring(making: [.secret(anna)], at: KeyringPlace(keyring.databasePath))
+        _ = try NewKeyring([.secret(anna)], at: KeyringPlace(keyring.databasePath), 0)
         let orphan = try fixture.directory.bytes(of: "items.db.keys")
         #expect(throws: DatabaseFileError.self) { try keyring.make([.secret(ben)]) { _ in } }
         try keyring.make([.secret(anna)]) { key in
@@ -367,7 +367,7 @@ struct DatabaseKeyringTests {
 
     @Test("a keyring that another user may have placed is never treated as the keyring of an interrupted run")
     func takesOwnOrphansOnly() throws {
-        _ = try NewKeyring(making: [.secret(anna)], at: KeyringPlace(keyring.databasePath))
+        _ = try NewKeyring([.secret(anna)], at: KeyringPlace(keyring.databasePath), 0)
         let other = fixture.directory.path("other.keys")
         try FileManager.default.linkItem(atPath: keyring.path, toPath: other)
         #expect(throws: DatabaseFileError.self) {

@@ -81,7 +81,7 @@ struct KeyringHeaderTests {
             let error = #expect(throws: DatabaseFileError.self) {
                 try keyring.restoreHeader(from: header, unlockedBy: anna, allowsOlder: allowsOlder)
             }
-            #expect("\(error as Any)".contains("does not confirm"))
+            #expect("\(error as Any)".contains("No page of the database confirms the keyring"))
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == right)
         #expect(try fixture.items(anna) == ["letter", "photo"])

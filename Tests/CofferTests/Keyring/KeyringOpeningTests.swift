@@ -77,8 +77,7 @@ struct KeyringOpeningTests {
         #expect(try file.inspect(key: key).pageCount > 0)
         #expect(try file.verify(key: .keyring(unlockedBy: anna)).isIntact)
         let before = try fixture.directory.bytes(of: "items.db")
-        #expect(
-            KeyringFixture.problem { _ = try file.rotate(from: key, to: .passphrase("plain")) } == .noPlace)
+        #expect(throws: DatabaseFileError.self) { try file.rotate(from: key, to: .passphrase("plain")) }
         #expect(try fixture.directory.bytes(of: "items.db") == before)
         #expect(
             try file.rotate(from: keyring.exportedKey(unlockedBy: anna), to: .passphrase("plain")).isChanged)

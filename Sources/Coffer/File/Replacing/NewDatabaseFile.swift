@@ -37,7 +37,12 @@ struct NewDatabaseFile: ~Copyable {
         if place.name == nil && !place.replaces {
             if !place.isOfKeyring { try ReplacementNames.checkIsNoCompanion(path) }
             guard try SystemFile.status(path) == nil else {
-                NewDatabaseFile.removeLeftovers(names, path)
+                if place.isOfKeyring {
+                    // The note shows that the keyring is new.
+                    try? removeSecondNames(of: path)
+                } else {
+                    NewDatabaseFile.removeLeftovers(names, path)
+                }
                 throw DatabaseFileError(.exists, path: path)
             }
             try NewDatabaseFile.checkIsAlone(path)
@@ -168,10 +173,11 @@ struct NewDatabaseFile: ~Copyable {
 
     /// Syncs the file and gives it its name.
     ///
+    /// - Parameter keepsNote: true to leave the note for the next run.
     /// - Returns: the final path.
     /// - Throws: `exists` if the path has been taken since.
     @discardableResult
-    consuming func published() throws -> String {
+    consuming func published(keepingNote keepsNote: Bool = false) throws -> String {
         let path = try place.name?(file.read(at: 0, count: 16)) ?? path
         try file.synchronize()
         try FailPoint.copySynchronized.pass(path)
@@ -195,7 +201,7 @@ struct NewDatabaseFile: ~Copyable {
         isPublished = true
         file.unlock()
         // A note that cannot be removed now belongs to no run, and is removed the next time.
-        try? note.remove()
+        if !keepsNote { try? note.remove() }
         return path
     }
 
@@ -296,6 +302,9 @@ struct NewFilePlace {
 
     /// True if the new file is the keyring of the database to which its name belongs.
     var isOfKeyring = false
+
+    /// The step in the note of a run that creates a keyring.
+    static let stepOfKeyring = "keyring"
 }
 
 extension TakenNote {
@@ -315,7 +324,8 @@ extension NoteFile {
             throw DatabaseFileError(.exists, path: place.path)
         }
         // The identifier is on disk before there is a file of that name.
-        try write(ReplacementNote(nil, id: run, step: "copy"))
+        let step = place.isOfKeyring ? NewFilePlace.stepOfKeyring : "copy"
+        try write(ReplacementNote(nil, id: run, step: step))
         return try makeCopy(names.temporary(run), isPlaintext: isPlaintext)
     }
 }

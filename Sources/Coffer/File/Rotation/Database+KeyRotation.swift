@@ -73,7 +73,9 @@ extension Database {
     private func planKeyChange(to key: DatabaseKey, of file: String) throws -> KeyChange {
         let before = try currentProtection()
         let wanted = try keying.keys.makeRing(for: key)
-        let resolved = try KeyRing(key: wanted.resolve(keyIndex: 0), settings: configuration.cipher)
+        // The key of a keyring is the one that the file has.
+        let key = try wanted.resolve(keyIndex: 0).resolved(at: file, fileSalt: FileHeader(handle).salt)
+        let resolved = try KeyRing(key: key, settings: configuration.cipher)
         let after = FileProtection.encrypted(resolved)
         guard !before.hasSameSecret(as: after) else { throw DatabaseFileError(.sameKey, path: file) }
         guard let identity = FileIdentity(file) else { throw DatabaseError.fileMoved(file) }

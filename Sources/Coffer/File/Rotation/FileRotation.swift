@@ -23,6 +23,13 @@ struct FileRotation {
             guard !change.before.hasSameSecret(as: change.after) else {
                 throw DatabaseFileError(.sameKey, path: path)
             }
+            guard change.before.ring?.keys.first?.isLocated != true else {
+                throw DatabaseFileError(
+                    .unsupported(
+                        "No slot of the keyring would open the database. Rotate its data key with "
+                            + "rotateDataKey, or rotate from its exported key to stop using the keyring."),
+                    path: path)
+            }
             return change
         }
     }
