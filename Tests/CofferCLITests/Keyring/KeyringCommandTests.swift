@@ -44,15 +44,33 @@ struct KeyringCommandTests: KeyringToolSuite {
         case empty, made, underWay
     }
 
+    /// Leaves the files of a run that is killed after it has created the keyring of a.db.
+    private func leaveNewKeyring(_ secret: DatabaseKeyring.Secret) throws {
+        struct Killed: Error {}
+        var files: [(name: String, bytes: [UInt8])] = []
+        let keyring = DatabaseKeyring(databasePath: tool.directory.path("a.db"))
+        #expect(throws: Killed.self) {
+            try keyring.adopt([.secret(secret)]) { _ in
+                files = try FileManager.default.contentsOfDirectory(atPath: tool.directory.path(""))
+                    .filter { $0.hasPrefix(".") || $0 == "a.db.keys" }
+                    .map { ($0, try tool.directory.bytes(of: $0)) }
+                throw Killed()
+            }
+        }
+        #expect(files.count == 2)
+        for file in files { try tool.directory.write(file.bytes, to: file.name) }
+    }
+
     @Test("an interrupted creation of a database is completed", arguments: Interrupted.allCases)
     func completesNewDatabase(_ state: Interrupted) throws {
         try tool.writeKey("anna.key", 1)
         try tool.writeKey("ben.key", 2)
         let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: 1, count: 32))
-        try DatabaseKeyring(databasePath: tool.directory.path("a.db")).make([.secret(secret)])
         if state == .empty {
+            try leaveNewKeyring(secret)
             try tool.directory.write([], to: "a.db")
         } else {
+            try DatabaseKeyring(databasePath: tool.directory.path("a.db")).make([.secret(secret)])
             var configuration = Configuration()
             configuration.key = .keyring(unlockedBy: secret)
             try DatabaseQueue(path: tool.directory.path("a.db"), configuration: configuration).close()
@@ -87,8 +105,7 @@ struct KeyringCommandTests: KeyringToolSuite {
         try tool.makeDatabase()
         try tool.writeKey("anna.key", 1)
         let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: 1, count: 32))
-        try DatabaseKeyring(databasePath: tool.directory.path("b.db")).make([.secret(secret)])
-        try tool.directory.write(try tool.directory.bytes(of: "b.db.keys"), to: "a.db.keys")
+        try leaveNewKeyring(secret)
         let command = ["key", "init", "a.db", "--new-key-file", "anna.key", "--new-key-type", "raw"]
         try expect(tool.run(command), status: 64, "--key file:")
         try expect(tool.run(command + ["--key-file", "a.key", "--key-type", "raw"]), "has a keyring now")

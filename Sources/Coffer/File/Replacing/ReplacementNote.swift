@@ -211,8 +211,8 @@ final class NoteFile {
         return ReplacementNote.decode(bytes)
     }
 
-    /// Returns true if there is a note of ours at a path that is empty: its run was killed before it wrote the
-    /// note, or its content was lost with the power.
+    /// Returns true if there is a note of ours at a path that is empty: its run was killed before it wrote
+    /// the note, or its content was lost with the power.
     static func isUnwritten(at path: String) -> Bool {
         guard let status = try? SystemFile.status(path) else { return false }
         return isOwn(status) && isUnwritten(status)
