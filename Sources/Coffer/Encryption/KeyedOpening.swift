@@ -93,7 +93,7 @@ struct KeyedOpening: ~Copyable {
     ///
     /// - Parameters:
     ///   - fresh: an unused connection; nil to open one.
-    ///   - isRepeated: true if a key that was found earlier in a keyring does not open the file.
+    ///   - isRepeated: true if a key from a keyring has not opened the file.
     private mutating func attempt(
         _ keyIndex: Int, on fresh: consuming Probe?, isRepeated: Bool = false
     ) throws(KeyError) -> KeyedConnection? {
@@ -117,7 +117,9 @@ struct KeyedOpening: ~Copyable {
             keyIndex, fileSalt: salt, settings: ring.settings, path: probe.handle.filename(schema: "main"))
         guard try probe.handle.unlock(with: material, of: ring, work: work) else {
             // The keyring may have another key for this salt by now.
-            guard ring.keys[keyIndex].forgetFinding(fileSalt: salt), !isRepeated else { return nil }
+            guard (answers[keyIndex] ?? ring.keys[keyIndex]).forgetFinding(fileSalt: salt), !isRepeated else {
+                return nil
+            }
             _ = consume probe
             return try attempt(keyIndex, on: nil, isRepeated: true)
         }
@@ -147,7 +149,7 @@ struct KeyedOpening: ~Copyable {
             }
         guard try handle.unlock(with: material, of: ring, work: work) else {
             ring.discardMaterial(keyIndex: 0, fileSalt: header.salt)
-            _ = ring.keys[0].forgetFinding(fileSalt: header.salt)
+            _ = (answers[0] ?? ring.keys[0]).forgetFinding(fileSalt: header.salt)
             throw try reasonOfRefusal()
         }
         ring.remember(material, keyIndex: 0, fileSalt: header.salt)

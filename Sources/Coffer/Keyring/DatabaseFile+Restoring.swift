@@ -87,7 +87,10 @@ extension DatabaseKeyring {
         guard isKept else { return try body() }
         // Errors of `body` are rethrown unchanged.
         return try located { place in
-            try place.file.changing(waiting: lockTimeout) { _, _ in Swift.Result { try body() } }
+            try place.file.changing(
+                waiting: lockTimeout,
+                staysInMaking: { (result: Swift.Result<Result, any Error>) in result.isFailure }
+            ) { _, _ in Swift.Result { try body() } }
         }.get()
     }
 }

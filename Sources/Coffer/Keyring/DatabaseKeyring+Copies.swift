@@ -111,7 +111,11 @@ extension DatabaseKeyring {
         try located { place in
             // This may complete a killed adoption, whose mark must outlive another kill.
             let mark = place.file.adoptionMark
-            return try place.file.changing(waiting: lockTimeout, mark: mark) { _, _ in
+            return try place.file.changing(waiting: lockTimeout) { _ in
+                mark
+            } staysInMaking: { (result: Swift.Result<Result, any Error>) in
+                result.isFailure
+            } _: { _, _ in
                 let key = try place.keyForRestoring(secret)
                 return Swift.Result { try restore(key) }
             }
@@ -134,6 +138,7 @@ extension DatabaseKeyring {
         try located { place in
             let new = try NewKeyring(slots, at: place, lockTimeout)
             guard (try? place.isOfDatabase(new.content.document)) != true else {
+                try? LeftKeyrings.removeNotes(ofKeyring: place.file.path)
                 throw DatabaseFileError(.exists, path: place.file.path)
             }
             return new

@@ -168,31 +168,30 @@ struct KeyringFile {
     /// - Parameters:
     ///   - time: the time to wait for other changes of the file to finish, in seconds.
     ///   - isCut: true if the file may be too long for a keyring: see ``bytes(isCut:)``.
-    ///   - mark: the content of the note while the file is locked: see ``adoptionMark``.
-    ///   - staysInMaking: returns true if the database of the keyring is still to be made: ``isBeingMade``
-    ///     does not change then.
+    ///   - mark: returns the content of the note while the file is locked, for the content of the file: see
+    ///     ``adoptionMark``. Nil leaves the note of an interrupted run as it was.
+    ///   - staysInMaking: returns true if the database of the keyring is still to be made: the note stays
+    ///     then if it says so.
     /// - Throws: `changeUnderWay` if the lock is not released in time; the error of `body`.
     func changing<Result>(
-        waiting time: TimeInterval, isCut: Bool = false, mark: ReplacementNote? = nil,
+        waiting time: TimeInterval, isCut: Bool = false,
+        mark: (_ content: [UInt8]) throws -> ReplacementNote? = { _ in nil },
         staysInMaking: (Result) -> Bool = { _ in false },
         _ body: ([UInt8], (_ content: [UInt8]) throws -> Void) throws -> Result
     ) throws -> Result {
-        let wasBeingMade = isBeingMade
         let names = NewFileNames(path: path)
         // Check that the file can be read before creating a note.
         _ = try bytes(isCut: isCut)
         try SystemFile.checkIsWritable(directoryOf: path)
         let note = try whileBusy(for: time) { try names.takeNote() }.cleared()
         do {
-            if let mark { try note.write(mark) }
-            let result = try body(try bytes(isCut: isCut)) { content in
-                try replace(by: content, note, names)
-            }
-            let isBeingMade = staysInMaking(result) && (wasBeingMade || mark != nil)
-            if !isBeingMade { try? note.remove() }
+            let content = try bytes(isCut: isCut)
+            if let mark = try mark(content) { try note.write(mark) }
+            let result = try body(content) { new in try replace(by: new, note, names) }
+            if !(isBeingMade && staysInMaking(result)) { try? note.remove() }
             return result
         } catch {
-            if !wasBeingMade { try? note.remove() }
+            if !(isBeingMade && (try? isThere()) == true) { try? note.remove() }
             throw error
         }
     }
@@ -212,11 +211,10 @@ struct KeyringFile {
         ReplacementNote(nil, id: .random(), step: NewFilePlace.stepOfKeyring)
     }
 
-    /// True if a run is creating the keyring and its database, or was killed before both were complete. Its
-    /// note exists from before the keyring gets its name until the end of the run.
+    /// True if a run is creating the keyring and its database, or was killed. Its note exists from before the
+    /// keyring gets its name until the end of the run, and stays after a kill.
     var isBeingMade: Bool {
-        let lock = NewFileNames(path: path).lock
-        guard let note = NoteFile.read(lock) else { return NoteFile.isUnwritten(at: lock) }
+        guard let note = NoteFile.read(NewFileNames(path: path).lock) else { return false }
         return note.step == NewFilePlace.stepOfKeyring || note.step == Self.adoption
     }
 
@@ -281,7 +279,9 @@ struct KeyringFile {
         guard status.linkCount == 1 else {
             throw DatabaseFileError(.unsafeFile(.hardLinks(count: status.linkCount)), path: path)
         }
-        guard content.count <= KeyringText.limit, KeyringFile.isKeyringOrRemains(content) else {
+        guard content.count <= KeyringText.limit,
+            KeyringFile.isKeyringOrRemains(content) || KeyringFile.isPartlyOverwritten(content)
+        else {
             throw DatabaseFileError(
                 .unsupported("This is not a keyring. Nothing was destroyed. Inspect it, and move it away."),
                 path: path)
@@ -290,17 +290,17 @@ struct KeyringFile {
     }
 
     /// Returns true for a keyring, for a damaged one in which the title of a copy remains, and for one that
-    /// was overwritten with zeros. A power loss while it was overwritten may leave sectors with its text.
+    /// was overwritten with zeros.
     ///
     /// - Parameter content: the content of the file, or its beginning.
     static func isKeyringOrRemains(_ content: [UInt8]) -> Bool {
         let title = Array(KeyringText.title.utf8)
         return content.allSatisfy { $0 == 0 }
             || content.indices.contains { content[$0...].starts(with: title) }
-            || isPartlyOverwritten(content)
     }
 
-    /// Returns true if some sectors are zeros, and the others have text, which is longer than a sector.
+    /// Returns true if some sectors are zeros, and the others have text: a power loss while a keyring was
+    /// overwritten may leave this.
     private static func isPartlyOverwritten(_ content: [UInt8]) -> Bool {
         let sectors = stride(from: 0, to: content.count, by: 512).map {
             content[$0..<min($0 + 512, content.count)]
@@ -325,5 +325,12 @@ struct KeyringFile {
         try file.writeBeginning([UInt8](repeating: 0, count: max(content.count, 1)))
         try SystemFile.remove(path)
         try directory.synchronize()
+    }
+}
+
+extension Result {
+    /// True for an error.
+    var isFailure: Bool {
+        if case .failure = self { true } else { false }
     }
 }

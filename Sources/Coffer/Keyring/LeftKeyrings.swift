@@ -34,6 +34,7 @@ struct LeftKeyrings {
             for path in paths { try SystemFile.remove(path) }
             if !paths.isEmpty { try SystemFile.synchronize(directoryOf: place) }
         }
+        try LeftKeyrings.removeNotes(ofKeyring: "\(place).keys")
         if let dated { try StrayKeyring.removeBackups(of: dated.origin, in: dated.folder) }
     }
 
@@ -44,7 +45,12 @@ struct LeftKeyrings {
     /// show that the database of the keyring is still to be made.
     static func removeNotes(ofKeyring path: String) throws {
         let names = NewFileNames(path: path)
-        if try SystemFile.status(path) != nil, KeyringFile(path: path).isBeingMade { return }
+        if KeyringFile(path: path).isBeingMade, try SystemFile.status(path) != nil,
+            let database = path.without(ending: ".keys"),
+            (try? DatabaseKeyring(databasePath: database).isOfDatabase()) != true
+        {
+            return
+        }
         // If another process is changing the keyring now, it removes the leftovers itself.
         guard try SystemFile.status(names.lock) != nil, let note = try? names.takeNote() else { return }
         try note.cleared().remove()
@@ -161,6 +167,12 @@ extension DatabaseKeyring {
         try located { place in try place.isOfDatabase(place.file.document().document) }
     }
 
+    /// True if a run is creating the keyring and its database, or was killed, and the database does not have
+    /// the keyring's data key.
+    package var isBeingMade: Bool {
+        (try? located { $0.file.isBeingMade }) == true && (try? isOfDatabase()) != true
+    }
+
     /// Removes the keyring that a killed ``adopt(_:key:options:progress:)`` or
     /// ``adopt(_:lockTimeout:restoring:)`` left. It opens nothing: the copy that got its data key still has
     /// its temporary name, which only the note of that run contains.
@@ -171,8 +183,9 @@ extension DatabaseKeyring {
         try located { place in
             let file = place.file
             let copies = place.copiesOfKilledAdoptions()
-            return try file.changing(waiting: lockTimeout, staysInMaking: { isRemoved in !isRemoved }) {
-                bytes, _ in
+            return try file.changing(
+                waiting: lockTimeout, staysInMaking: { !$0 && (try? isOfDatabase()) != true }
+            ) { bytes, _ in
                 let document = try file.document(of: bytes).document
                 guard document.generation == 1, try place.isOfDatabase(document) == false,
                     try copies.contains(where: { copy in

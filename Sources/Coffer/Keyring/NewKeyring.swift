@@ -79,12 +79,14 @@ extension NewKeyring {
         let file = place.file
         return try place.translated {
             do {
-                let mark = mark ?? KeyringFile.newMakingMark()
-                return try file.changing(waiting: lockTimeout, mark: mark, staysInMaking: isWithoutDatabase) {
-                    bytes, _ in
+                return try file.changing(waiting: lockTimeout) { bytes in
                     guard try file.document(of: bytes).document == content.document else {
                         throw file.problem(.changed)
                     }
+                    return mark ?? KeyringFile.newMakingMark()
+                } staysInMaking: { (result: Swift.Result<Result, any Error>) in
+                    isWithoutDatabase(result)
+                } _: { _, _ in
                     let result = Swift.Result { try work(key()) }
                     if case .failure = result, isOwn { place.takeBack(content) }
                     place.giveOwnerOfDatabase(to: content)
@@ -101,8 +103,8 @@ extension NewKeyring {
     }
 
     /// Returns true if the work has failed, and the keyring stays for the next run.
-    private func isWithoutDatabase<Value>(_ result: Result<Value, any Error>) -> Bool {
-        guard case .failure = result, (try? place.file.isThere()) == true else { return false }
+    private func isWithoutDatabase<Value>(_ result: Swift.Result<Value, any Error>) -> Bool {
+        guard result.isFailure, (try? place.file.isThere()) == true else { return false }
         return (try? place.isOfDatabase(content.document)) != true
     }
 

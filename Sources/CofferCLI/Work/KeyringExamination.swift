@@ -35,7 +35,7 @@ struct KeyringExamination {
         if let damage = keyring.damage { return [finding(damage, advice: keyring.advice)] }
         let opened = DatabaseKeyring(databasePath: database)
         if (try? opened.isOfDatabase()) == false {
-            if opened.isInAdoption {
+            if opened.isBeingMade {
                 return [
                     finding(
                         "was made for the database by a run that is active or was interrupted",

@@ -24,6 +24,24 @@ struct DatabasePoolsFilesTests {
         try await pools.create("a")
     }
 
+    @Test("databases with keyrings have their key already, and are not rotated", arguments: [false, true])
+    func keyrings(isInUse: Bool) async throws {
+        let secret = DatabaseKeyring.Secret.rawKey([UInt8](repeating: 1, count: 32))
+        let pools = DatabasePools(folder: folder.directory.path) { _ in
+            Configuration().with { $0.key = .keyring(unlockedBy: secret) }
+        }
+        try DatabaseKeyring(databasePath: pools.path(of: "a")).make([.secret(secret)])
+        try await pools.create("a")
+        var options = DatabaseFile.RotationOptions()
+        if isInUse { options.whileInUse = DatabaseFile.WhileInUse() }
+        #expect(try await pools.rotateAll(options: options).map { try $0.result.get().isChanged } == [false])
+        let one = try await pools.withPool("a") {
+            try await $0.read { try Int.fetchOne($0, sql: "SELECT 1") }
+        }
+        #expect(one == 1)
+        try await pools.close()
+    }
+
     @Test("names that are equal in Swift, and differ for the system, are different databases")
     func equivalentNames() async throws {
         let generation = TenantFolder.Generation()

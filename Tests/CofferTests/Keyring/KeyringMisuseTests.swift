@@ -50,6 +50,11 @@ struct KeyringMisuseTests {
         let moved = fixture.directory.path("moved.db")
         try FileManager.default.moveItem(atPath: fixture.path, toPath: moved)
         if use == .adopt { try makeDatabase() }
+        // The note of a change of a slot that was killed.
+        let note = NewFileNames(path: keyring.path).lock
+        #expect(
+            FileManager.default.createFile(
+                atPath: note, contents: nil, attributes: [.posixPermissions: 0o600]))
         let error = #expect(throws: DatabaseFileError.self) { try create(use, slots) }
         #expect(error?.reason == .exists)
         try FileManager.default.moveItem(atPath: "\(fixture.path).keys", toPath: "\(moved).keys")
@@ -77,6 +82,13 @@ struct KeyringMisuseTests {
             let error = #expect(throws: DatabaseFileError.self) { try create(use, other) }
             #expect(error?.reason == .exists)
         }
+        // Other operations that fail do not change this.
+        struct Failed: Error {}
+        #expect(throws: Failed.self) {
+            try keyring.keepingKeyring(unlockedBy: anna, lockTimeout: 0) { _ in throw Failed() }
+        }
+        let wrong = KeyringFixture.secret(9)
+        #expect(throws: DatabaseFileError.self) { try keyring.add(.secret(wrong), unlockedBy: wrong) }
         try create(use, own)
         #expect(try keyring.check(unlockedBy: anna) == 1)
         #expect(try keyring.check(unlockedBy: ben) == 2)

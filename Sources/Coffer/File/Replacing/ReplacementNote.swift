@@ -211,13 +211,6 @@ final class NoteFile {
         return ReplacementNote.decode(bytes)
     }
 
-    /// Returns true if there is a note of ours at a path that is empty: its run was killed before it wrote
-    /// the note, or its content was lost with the power.
-    static func isUnwritten(at path: String) -> Bool {
-        guard let status = try? SystemFile.status(path) else { return false }
-        return isOwn(status) && isUnwritten(status)
-    }
-
     /// Returns true if there is a note of ours at a path.
     private static func isLeft(_ path: String) throws(DatabaseFileError) -> Bool {
         guard let status = try SystemFile.status(path), isOwn(status) else { return false }

@@ -143,16 +143,20 @@ struct KeyInitCommand: KeyringOperation {
     private func exists() -> Failure {
         let again =
             "If an interrupted 'coffer key init' created it, run that again with the same secret and name"
+        let isOfDatabase = try? keyring.isOfDatabase()
+        let completes = canComplete && (isOfDatabase == true || keyring.isBeingMade)
         let remedy =
-            switch try? keyring.isOfDatabase() {
+            switch isOfDatabase {
             case false?:
-                "The database has another key. \(canComplete ? "\(again). Otherwise, if" : "If") the present "
+                "The database has another key. \(completes ? "\(again). Otherwise, if" : "If") the present "
                     + "key still opens it, and no database that was moved needs the keyring, remove the "
                     + "keyring, and run this again."
             case true? where !canComplete:
                 "It belongs to the database: if an interrupted 'coffer key init' created it, the change is "
                     + "complete, and the secrets of that run open the database. Keep both."
-            case _ where canComplete: "\(again)."
+            case _ where completes: "\(again)."
+            case _ where canComplete:
+                "If no database that was moved needs it, move it away, and run this again."
             default: "If the database was never used, move both away, and run this again."
             }
         return Failure(
