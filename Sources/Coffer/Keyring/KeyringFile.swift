@@ -169,7 +169,7 @@ struct KeyringFile {
     ///   - time: the time to wait for other changes of the file to finish, in seconds.
     ///   - isCut: true if the file may be too long for a keyring: see ``bytes(isCut:)``.
     ///   - mark: returns the content of the note while the file is locked, for the content of the file: see
-    ///     ``adoptionMark``. Nil leaves the note of an interrupted run as it was.
+    ///     ``adoptionMark``. Nil leaves the note of an interrupted run unchanged.
     ///   - staysInMaking: returns true if the database of the keyring is still to be made: the note stays
     ///     then if it says so.
     /// - Throws: `changeUnderWay` if the lock is not released in time; the error of `body`.
